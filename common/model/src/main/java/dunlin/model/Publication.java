@@ -1,0 +1,248 @@
+package dunlin.model;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One application message on its way through the broker: topic name, properties and payload in the form of an MQTT 5
+ * PUBLISH packet, whatever version it came in with.
+ *
+ * <p>Immutable and shared: every tier, thread and session that handles the message holds the same instance.
+ */
+public final class Publication {
+  /*
+   * The body is a heap array, not a pooled buffer: a message of a few hundred bytes is copied once out of the socket's
+   * buffer (about 10 ns), then has no owner, needs no reference count on its way over threads and the log, and cannot leak.
+   * Layout: topic name | properties without their length | payload. Topic alias and subscription identifiers belong to one
+   * connection and are never part of the properties here.
+   */
+  private static final byte FORMAT = 1;
+  private static final int RETAIN = 0x04;
+  private static final int HEADER = 1 + 1 + 8 + 4 + 4 + 2 + 4 + 4 + 2 + 2;
+
+  private final Publisher publisher;
+  private final QoS qos;
+  private final boolean retain;
+  private final long acceptedAtMillis;
+  private final int expirySeconds;
+  private final int expiryOffset;
+  private final int topicLength;
+  private final int propertiesLength;
+  private final byte[] body;
+  private final @Nullable Exchange exchange;
+
+  /**
+   * The QoS 2 exchange that a message of a durable session came in: who recorded the packet identifier must record it in
+   * one step with the message, so that a crash leaves both or neither. Not part of the stored form.
+   *
+   * @param epoch the owner epoch of the publishing session
+   * @param packetId the packet identifier, 1 to 65,535
+   */
+  public record Exchange(long epoch, int packetId) {}
+
+  /** No Message Expiry Interval: the message does not expire. */
+  public static final int NEVER_EXPIRES = -1;
+
+  /**
+   * Takes over an encoded body; the caller gives the array up.
+   *
+   * @param acceptedAtMillis when the broker accepted the message, wall clock
+   * @param expirySeconds Message Expiry Interval as an unsigned 32-bit number, or {@link #NEVER_EXPIRES} with {@code
+   *     expiryOffset} -1
+   * @param expiryOffset where in the body the four bytes of the Message Expiry Interval stand, or -1
+   * @param topicLength bytes of the topic name at the start of the body, 1 to 65,535
+   * @param propertiesLength bytes of the properties behind it
+   * @param exchange the QoS 2 exchange with a durable session, or null
+   */
+  public Publication(
+      Publisher publisher,
+      QoS qos,
+      boolean retain,
+      long acceptedAtMillis,
+      int expirySeconds,
+      int expiryOffset,
+      int topicLength,
+      int propertiesLength,
+      byte[] body,
+      @Nullable Exchange exchange) {
+    if (topicLength < 1 || topicLength > 65_535 || propertiesLength < 0 || topicLength + propertiesLength > body.length) {
+      throw new IllegalArgumentException(
+          "topic " + topicLength + " and properties " + propertiesLength + " in a body of " + body.length + " bytes");
+    }
+    if (expiryOffset >= 0 && (expiryOffset < topicLength || expiryOffset + 4 > topicLength + propertiesLength)) {
+      throw new IllegalArgumentException("expiry at " + expiryOffset + " lies outside the properties");
+    }
+    this.publisher = publisher;
+    this.qos = qos;
+    this.retain = retain;
+    this.acceptedAtMillis = acceptedAtMillis;
+    this.expirySeconds = expirySeconds;
+    this.expiryOffset = expiryOffset;
+    this.topicLength = topicLength;
+    this.propertiesLength = propertiesLength;
+    this.body = body;
+    this.exchange = exchange;
+  }
+
+  /** A message without properties, as the broker itself or an MQTT 3 client sends it. */
+  public static Publication of(
+      Publisher publisher, String topic, QoS qos, boolean retain, long acceptedAtMillis, byte[] payload) {
+    byte[] name = topic.getBytes(StandardCharsets.UTF_8);
+    byte[] body = new byte[name.length + payload.length];
+    System.arraycopy(name, 0, body, 0, name.length);
+    System.arraycopy(payload, 0, body, name.length, payload.length);
+    return new Publication(publisher, qos, retain, acceptedAtMillis, NEVER_EXPIRES, -1, name.length, 0, body, null);
+  }
+
+  /** The QoS 2 exchange with the durable session that published it, or null. */
+  public @Nullable Exchange exchange() {
+    return exchange;
+  }
+
+  public Publisher publisher() {
+    return publisher;
+  }
+
+  public String tenant() {
+    return publisher.tenant();
+  }
+
+  public QoS qos() {
+    return qos;
+  }
+
+  /** Whether the publisher set the RETAIN flag. */
+  public boolean retain() {
+    return retain;
+  }
+
+  /** When the broker accepted the message: milliseconds since 1970, the accepting node's clock. */
+  public long acceptedAtMillis() {
+    return acceptedAtMillis;
+  }
+
+  /** Bytes of the topic name, which stands at the start of {@link #body()}. */
+  public int topicLength() {
+    return topicLength;
+  }
+
+  public int propertiesLength() {
+    return propertiesLength;
+  }
+
+  public int payloadOffset() {
+    return topicLength + propertiesLength;
+  }
+
+  public int payloadLength() {
+    return body.length - topicLength - propertiesLength;
+  }
+
+  /** Topic name, properties, payload. Never to be written to, but for handing it to a socket, a log or a hash. */
+  public byte[] body() {
+    return body;
+  }
+
+  /** Where in {@link #body()} the Message Expiry Interval's four bytes stand, or -1. */
+  public int expiryOffset() {
+    return expiryOffset;
+  }
+
+  public String topic() {
+    return new String(body, 0, topicLength, StandardCharsets.UTF_8);
+  }
+
+  public byte[] payload() {
+    byte[] payload = new byte[payloadLength()];
+    System.arraycopy(body, payloadOffset(), payload, 0, payload.length);
+    return payload;
+  }
+
+  /** Whether its Message Expiry Interval has passed [MQTT-3.3.2-5]. */
+  public boolean expired(long nowMillis) {
+    return expiryOffset >= 0 && nowMillis - acceptedAtMillis >= expiryMillis();
+  }
+
+  /** Seconds of the Message Expiry Interval that are left, 0 to 4,294,967,295 [MQTT-3.3.2-6]; only with an expiry. */
+  public long remainingExpirySeconds(long nowMillis) {
+    long left = expiryMillis() - Math.max(0, nowMillis - acceptedAtMillis);
+    return Math.max(0, (left + 999) / 1000);
+  }
+
+  private long expiryMillis() {
+    return Integer.toUnsignedLong(expirySeconds) * 1000;
+  }
+
+  /** Bytes that {@link #writeTo} writes. */
+  public int encodedLength() {
+    return HEADER + encodedText(publisher.tenant()).length + encodedText(publisher.clientId()).length + body.length;
+  }
+
+  /** Writes the form in which the logs and stores keep a message; {@link #readFrom} reads it. */
+  public void writeTo(ByteBuffer out) {
+    byte[] tenant = encodedText(publisher.tenant());
+    byte[] clientId = encodedText(publisher.clientId());
+    out.put(FORMAT);
+    out.put((byte) (qos.code() | (retain ? RETAIN : 0)));
+    out.putLong(acceptedAtMillis);
+    out.putInt(expirySeconds);
+    out.putInt(expiryOffset);
+    out.putShort((short) topicLength);
+    out.putInt(propertiesLength);
+    out.putInt(body.length);
+    out.putShort((short) tenant.length).put(tenant);
+    out.putShort((short) clientId.length).put(clientId);
+    out.put(body);
+  }
+
+  /**
+   * Reads what {@link #writeTo} wrote and leaves the buffer behind it.
+   *
+   * @throws IllegalStateException when the bytes are not of a known format
+   */
+  public static Publication readFrom(ByteBuffer in) {
+    byte format = in.get();
+    if (format != FORMAT) throw new IllegalStateException("stored message of unknown format " + format);
+    byte flags = in.get();
+    long acceptedAtMillis = in.getLong();
+    int expirySeconds = in.getInt();
+    int expiryOffset = in.getInt();
+    int topicLength = Short.toUnsignedInt(in.getShort());
+    int propertiesLength = in.getInt();
+    int bodyLength = in.getInt();
+    String tenant = readText(in);
+    String clientId = readText(in);
+    if (bodyLength < 0 || bodyLength > in.remaining()) {
+      throw new IllegalStateException("stored message of " + bodyLength + " bytes in " + in.remaining());
+    }
+    byte[] body = new byte[bodyLength];
+    in.get(body);
+    return new Publication(
+        new Publisher(tenant, clientId),
+        QoS.of(flags & 0x03),
+        (flags & RETAIN) != 0,
+        acceptedAtMillis,
+        expirySeconds,
+        expiryOffset,
+        topicLength,
+        propertiesLength,
+        body,
+        null);
+  }
+
+  private static byte[] encodedText(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static String readText(ByteBuffer in) {
+    byte[] bytes = new byte[Short.toUnsignedInt(in.getShort())];
+    in.get(bytes);
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  @Override
+  public String toString() {
+    return "Publication[" + topic() + ", " + qos + (retain ? ", retain" : "") + ", " + payloadLength() + " bytes]";
+  }
+}

@@ -1,0 +1,55 @@
+package dunlin.model;
+
+/**
+ * A place that can deliver: a frontend with its connected sessions, or one hash bucket of durable sessions.
+ *
+ * @param kind which of the two
+ * @param name the frontend's node id, or the number of the bucket
+ */
+public record ShardId(Kind kind, String name) implements Comparable<ShardId> {
+  /** What delivers at a shard. */
+  public enum Kind {
+    FRONTEND(1),
+    INBOX(2);
+
+    private final int code;
+
+    Kind(int code) {
+      this.code = code;
+    }
+
+    /** The byte that stands for it in stored keys. */
+    public int code() {
+      return code;
+    }
+
+    /**
+     * The kind with this stored code.
+     *
+     * @throws IllegalStateException when there is none
+     */
+    public static Kind of(int code) {
+      for (Kind kind : values()) if (kind.code == code) return kind;
+      throw new IllegalStateException("shard kind " + code);
+    }
+  }
+
+  public static ShardId frontend(String nodeId) {
+    return new ShardId(Kind.FRONTEND, nodeId);
+  }
+
+  public static ShardId inbox(int bucket) {
+    return new ShardId(Kind.INBOX, Integer.toString(bucket));
+  }
+
+  @Override
+  public int compareTo(ShardId other) {
+    int byKind = kind.compareTo(other.kind);
+    return byKind != 0 ? byKind : name.compareTo(other.name);
+  }
+
+  @Override
+  public String toString() {
+    return kind.name().toLowerCase(java.util.Locale.ROOT) + ':' + name;
+  }
+}

@@ -1,0 +1,31 @@
+package dunlin.model;
+
+/**
+ * How a client wants the messages of one subscription; MQTT 5, section 3.8.3.1.
+ *
+ * @param maximumQoS the highest QoS at which the server may send
+ * @param noLocal whether the client's own publishes are left out
+ * @param retainAsPublished whether the RETAIN flag is passed on as it was published
+ * @param retainHandling when retained messages are sent: 0 always, 1 for a new subscription only, 2 never
+ * @param subscriptionIdentifier 1 to 268,435,455, or 0 for none
+ */
+public record SubscriptionOptions(
+    QoS maximumQoS, boolean noLocal, boolean retainAsPublished, int retainHandling, int subscriptionIdentifier) {
+
+  /** The largest subscription identifier, that of a four-byte variable byte integer. */
+  public static final int SUBSCRIPTION_IDENTIFIER_MAX = 268_435_455;
+
+  public SubscriptionOptions {
+    if (retainHandling < 0 || retainHandling > 2) {
+      throw new IllegalArgumentException("retain handling " + retainHandling);
+    }
+    if (subscriptionIdentifier < 0 || subscriptionIdentifier > SUBSCRIPTION_IDENTIFIER_MAX) {
+      throw new IllegalArgumentException("subscription identifier " + subscriptionIdentifier);
+    }
+  }
+
+  /** What an MQTT 3 SUBSCRIBE asks for: a QoS and nothing else. */
+  public static SubscriptionOptions of(QoS maximumQoS) {
+    return new SubscriptionOptions(maximumQoS, false, false, 0, 0);
+  }
+}

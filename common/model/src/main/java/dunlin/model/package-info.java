@@ -1,0 +1,5 @@
+/** MQTT's words: topic names and filters, messages, reason codes. Pure values, no I/O. */
+@NullMarked
+package dunlin.model;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,21 @@
+package dunlin.store;
+
+import java.nio.ByteBuffer;
+
+/**
+ * How commands stand in the log. The format must stay readable for as long as a log may hold it, so it begins with a
+ * version or kind byte.
+ */
+public interface CommandCodec<C> {
+  /** Bytes that {@link #encode} writes for this command. */
+  int encodedLength(C command);
+
+  void encode(C command, ByteBuffer out);
+
+  /**
+   * Reads one command, which ends at the buffer's limit.
+   *
+   * @throws IllegalStateException when the bytes are of no known format
+   */
+  C decode(ByteBuffer in);
+}

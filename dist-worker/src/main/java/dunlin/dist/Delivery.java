@@ -1,0 +1,27 @@
+package dunlin.dist;
+
+import dunlin.model.Publication;
+import dunlin.transport.Acknowledgement;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A destination of the fan-out: the shards of one kind on one node. Implemented by the tiers that deliver; the node's
+ * composition attaches them.
+ */
+public interface Delivery {
+  /**
+   * Takes a message for the matched routes. Called on the publisher's lane thread, in the lane's order. Never blocks.
+   *
+   * @param routes what matched; may be empty when the message came with an {@linkplain Publication#exchange() exchange}
+   *     that this destination must record
+   * @param acknowledgement for QoS 1 and 2, already expecting this destination's answer, which must be given exactly once,
+   *     now or later; null for QoS 0
+   */
+  void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement);
+
+  /**
+   * How much the members of a group's route can take at the moment: 0 for nothing, more is better. Read on every message
+   * of the group by any thread; an estimate, which may be stale.
+   */
+  int groupCredit(Route route);
+}

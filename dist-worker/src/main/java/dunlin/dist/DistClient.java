@@ -1,0 +1,27 @@
+package dunlin.dist;
+
+import dunlin.model.ShardId;
+import dunlin.transport.Lane;
+import java.util.concurrent.CompletableFuture;
+
+/** The dist tier as frontends and session owners use it. */
+public interface DistClient {
+  /** Opens a lane for the calling thread, the only one that may append to it. */
+  Lane openLane();
+
+  /**
+   * Sets a route. Completes when every publish accepted from then on sees it; at once when the route was there already with
+   * the same incarnation and handle. Calls of one thread take effect in their order. Fails with a {@code StoreException}.
+   */
+  CompletableFuture<Void> addRoute(Route route);
+
+  /** Removes the route of this shard, whatever its handle, unless a later incarnation has set it. */
+  CompletableFuture<Void> removeRoute(Route route);
+
+  /**
+   * Removes all routes that the shard set in lives before this one, in bounded steps.
+   *
+   * @return how many there were
+   */
+  CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation);
+}

@@ -1,0 +1,35 @@
+package dunlin.dist;
+
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The routes of one destination that a message matched: all plain ones, and of each group the one that was picked.
+ *
+ * <p>Reused: valid only during the call that it is handed to, on that thread.
+ */
+public final class MatchedRoutes {
+  private @Nullable Route[] routes = new Route[8];
+  private int size;
+
+  public int size() {
+    return size;
+  }
+
+  public Route get(int index) {
+    return Objects.requireNonNull(routes[index]);
+  }
+
+  /** For the dist tier, and for tests of those it delivers to. */
+  public void add(Route route) {
+    if (size == routes.length) routes = Arrays.copyOf(routes, size * 2);
+    routes[size++] = route;
+  }
+
+  /** Empties it for the next message. */
+  public void clear() {
+    Arrays.fill(routes, 0, size, null);
+    size = 0;
+  }
+}

@@ -1,0 +1,36 @@
+package dunlin.inbox;
+
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+
+/** The frontends' live connections, as the owner of the sessions reaches them. Called from any thread; never blocks. */
+public interface Connections {
+  /**
+   * Offers a message to the connection of a durable session. With QoS 1 or 2 it is stored already, and a connection that
+   * cannot take it now {@linkplain InboxClient#fetch fetches} it later; pushes come in ascending sequence but may have gaps.
+   * With QoS 0 it is not stored: the connection sends it or drops and counts it.
+   */
+  void push(ConnectionId connection, InboxMessage message);
+
+  /** Another connection has taken the session over: closes this one with 0x8E [MQTT-3.1.4-3]. */
+  void displaced(ConnectionId connection);
+
+  /**
+   * A message of a durable session.
+   *
+   * @param sequence position in the inbox, ascending from 1; 0 with QoS 0
+   * @param qos the QoS to send with: the lower of the message's and the subscription's
+   * @param retain the RETAIN flag to send with
+   * @param released whether the client's PUBREC was recorded, so that only PUBREL is owed [MQTT-4.3.3-6]
+   * @param delivered whether it may have been sent before, so that DUP is due
+   * @param subscriptionIdentifiers of all subscriptions that matched
+   */
+  record InboxMessage(
+      long sequence,
+      QoS qos,
+      boolean retain,
+      boolean released,
+      boolean delivered,
+      int[] subscriptionIdentifiers,
+      Publication message) {}
+}

@@ -1,0 +1,100 @@
+package dunlin.inbox;
+
+import dunlin.model.Publication;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The session tier as frontends use it. No call blocks; a call's effect is durable when its future completes. Calls of one
+ * thread take effect in their order. Futures complete on the store's threads and fail with {@link StaleSessionException}
+ * or a {@code StoreException}.
+ */
+public interface InboxClient {
+  /** Makes a connection the owner of its client identifier's session: one compare-and-set that raises the epoch. */
+  CompletableFuture<Connected> connect(Connect request);
+
+  /**
+   * Adds or replaces subscriptions of a durable session. Completes when every publish accepted from then on sees them.
+   *
+   * @return for each, whether there was one with the same topic filter before
+   */
+  CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions);
+
+  /**
+   * Removes subscriptions of a durable session.
+   *
+   * @return for each, whether there was one
+   */
+  CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters);
+
+  /**
+   * The connection has ended. A session without expiry ends with it; otherwise the expiry starts to run.
+   *
+   * @param publishWill false only after DISCONNECT 0x00, which discards the will [MQTT-3.1.2-10]
+   * @param sessionExpirySeconds the expiry that DISCONNECT asked for, or that of CONNECT; 0xFFFFFFFF for never
+   */
+  CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds);
+
+  /** Appends messages to one durable session: retained messages of QoS 1 and 2 that a new subscription calls for. */
+  CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained);
+
+  /** The client has PUBACKed or PUBCOMPed these sequences. Recorded lazily: a crash may repeat a message, never lose one. */
+  void acknowledge(SessionRef session, long[] sequences);
+
+  /** The client has PUBRECed a sequence; PUBREL may leave when this is done [MQTT-4.3.3-6]. */
+  CompletableFuture<Void> received(SessionRef session, long sequence);
+
+  /** The client has PUBRELed its own packet identifier; PUBCOMP may leave when this is done [MQTT-4.3.3-11]. */
+  CompletableFuture<Void> released(SessionRef session, int packetId);
+
+  /**
+   * Reads stored messages in order, each unacknowledged one from a sequence on.
+   *
+   * @param messagesMax at most so many, at least 1
+   * @param bytesMax ends the page once its messages have more bytes than this; there is always room for one message
+   */
+  CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax);
+
+  /**
+   * @param durable whether the session outlives the connection; its subscriptions are then kept here
+   * @param sessionExpirySeconds 0xFFFFFFFF for never; 0 exactly when not durable
+   */
+  record Connect(
+      String tenant,
+      String clientId,
+      ConnectionId connection,
+      boolean cleanStart,
+      boolean durable,
+      long sessionExpirySeconds,
+      @Nullable Will will) {}
+
+  /**
+   * @param delaySeconds Will Delay Interval
+   */
+  record Will(Publication message, long delaySeconds) {}
+
+  /**
+   * @param sessionPresent whether stored state was resumed [MQTT-3.2.2-2, -3]
+   * @param nextSequence the sequence of the next message that will be stored
+   * @param firstUnacknowledged where to {@link #fetch} from; equal to {@code nextSequence} when nothing waits
+   * @param receivedPacketIds of QoS 2 messages that the client published and has not released
+   */
+  record Connected(
+      SessionRef session,
+      boolean sessionPresent,
+      List<Subscription> subscriptions,
+      long firstUnacknowledged,
+      long nextSequence,
+      int[] receivedPacketIds) {}
+
+  record Subscription(TopicFilter filter, SubscriptionOptions options) {}
+
+  /**
+   * @param nextSequence where the next page begins; what is stored from there on was not looked at
+   * @param end whether nothing was stored from there on when the page was read
+   */
+  record Page(List<Connections.InboxMessage> messages, long nextSequence, boolean end) {}
+}
