@@ -95,6 +95,12 @@ public final class Publication {
     return new Publication(publisher, qos, retain, acceptedAtMillis, NEVER_EXPIRES, -1, name.length, 0, body, null);
   }
 
+  /** The same message accepted at another time: a will's expiry counts from when it is published. */
+  public Publication acceptedAt(long nowMillis) {
+    return new Publication(
+        publisher, qos, retain, nowMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange);
+  }
+
   /** The QoS 2 exchange with the durable session that published it, or null. */
   public @Nullable Exchange exchange() {
     return exchange;
