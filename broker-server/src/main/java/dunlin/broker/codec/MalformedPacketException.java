@@ -1,0 +1,51 @@
+package dunlin.broker.codec;
+
+import dunlin.model.ReasonCode;
+import java.util.Locale;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client's bytes are not a packet that MQTT or this server's limits allow: the connection must be closed; MQTT 5, section
+ * 4.13.
+ *
+ * <p>Carries no stack trace: a client can cause it at will, and the message names what was violated.
+ */
+public final class MalformedPacketException extends RuntimeException {
+  private static final int QUOTED_MAX = 64;
+
+  private final ReasonCode reason;
+  private final @Nullable ProtocolVersion version;
+
+  MalformedPacketException(ReasonCode reason, @Nullable ProtocolVersion version, String message) {
+    super(message, null, false, false);
+    this.reason = reason;
+    this.version = version;
+  }
+
+  /** What CONNACK or DISCONNECT should say. */
+  public ReasonCode reason() {
+    return reason;
+  }
+
+  /**
+   * The version that the answer should be written in. Empty when nothing that begins a CONNECT packet has been seen: then there
+   * is nobody to answer. A client of an unsupported version is answered in the form of MQTT 3.1.1 [3.1.1: MQTT-3.1.2-2].
+   */
+  public Optional<ProtocolVersion> version() {
+    return Optional.ofNullable(version);
+  }
+
+  /** Text of a client, made fit for a log: in quotes, cut, and all but printable ASCII escaped. */
+  static String quoted(String text) {
+    var quoted = new StringBuilder(text.length() + 2).append('"');
+    for (int i = 0; i < text.length(); i++) {
+      if (i == QUOTED_MAX) return quoted.append("...\"").toString();
+      char c = text.charAt(i);
+      if (c == '"' || c == '\\') quoted.append('\\').append(c);
+      else if (c >= 0x20 && c < 0x7F) quoted.append(c);
+      else quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
+    }
+    return quoted.append('"').toString();
+  }
+}

@@ -1,0 +1,235 @@
+package dunlin.broker.codec;
+
+import dunlin.model.ReasonCode;
+import io.netty.buffer.ByteBuf;
+import org.jspecify.annotations.Nullable;
+
+/** Cuts the bytes of one client into packets and reads them; MQTT 3.1, 3.1.1 and 5.0, chapters 2 and 3. */
+public final class PacketDecoder {
+  /*
+   * Owner: the connection's event loop.
+   * Bounds: keeps no bytes. It asks for a packet to be buffered only when its type, flags and length are allowed: at most
+   * connectPacketMax bytes before CONNECT, packetMax afterwards. While bytes are missing a call costs one comparison, so that a
+   * packet in a thousand chunks costs no more than in one.
+   * Failure: a violation throws, and every later call throws the same again: what stands behind a malformed packet is never
+   * taken for a packet. The connection must be closed.
+   */
+  private static final int CONNECT = 1;
+  private static final int PUBLISH = 3;
+  private static final int PUBACK = 4;
+  private static final int PUBREC = 5;
+  private static final int PUBREL = 6;
+  private static final int PUBCOMP = 7;
+  private static final int SUBSCRIBE = 8;
+  private static final int UNSUBSCRIBE = 10;
+  private static final int PINGREQ = 12;
+  private static final int DISCONNECT = 14;
+  private static final int AUTH = 15;
+  private static final int REMAINING_LENGTH_BYTES_MAX = 4;
+
+  private final DecoderLimits limits;
+
+  /** Readable bytes below which nothing new can be said. */
+  private int needed = 1;
+
+  /** Known since CONNECT. */
+  private @Nullable ProtocolVersion version;
+
+  /** Made when the client publishes for the first time; many never do. */
+  private @Nullable InboundPublish publish;
+
+  private @Nullable MalformedPacketException failure;
+
+  public PacketDecoder(DecoderLimits limits) {
+    this.limits = limits;
+  }
+
+  /**
+   * Reads one packet if all of it is there, moves the reader index behind it and hands it over.
+   *
+   * <p>Between calls bytes may be added to the buffer, or it may be moved; none may be taken away.
+   *
+   * @return whether there was one; if not, the reader index is where it was
+   * @throws MalformedPacketException as soon as the bytes there are show that the packet is not allowed
+   */
+  public boolean decode(ByteBuf in, PacketHandler handler) {
+    if (in.readableBytes() < needed) return false;
+    if (failure != null) throw failure;
+    try {
+      return decodeNext(in, handler);
+    } catch (MalformedPacketException e) {
+      failure = e;
+      needed = 0;
+      throw e;
+    }
+  }
+
+  private boolean decodeNext(ByteBuf in, PacketHandler handler) {
+    int readable = in.readableBytes();
+    int start = in.readerIndex();
+    int first = in.getUnsignedByte(start);
+    checkFirstByte(first);
+
+    int remaining = 0;
+    int header = 1;
+    while (true) {
+      if (header > REMAINING_LENGTH_BYTES_MAX) throw malformed("remaining length in more than 4 bytes");
+      if (readable == header) {
+        needed = header + 1;
+        return false;
+      }
+      int b = in.getUnsignedByte(start + header);
+      remaining |= (b & 0x7F) << (7 * (header - 1));
+      header++;
+      if (b < 0x80) {
+        if (b == 0 && header > 2) throw malformed("remaining length in more bytes than it needs");
+        break;
+      }
+    }
+    int size = header + remaining;
+    checkSize(first >> 4, remaining, size);
+    if (readable < size) {
+      needed = size;
+      return false;
+    }
+    needed = 1;
+    handOver(in, first, start + header, start + size, handler);
+    return true;
+  }
+
+  private void checkFirstByte(int first) {
+    int type = first >> 4;
+    int flags = first & 0x0F;
+    if (version == null) {
+      if (type != CONNECT) throw protocolError("the first packet is of type " + type + ", not CONNECT"); // [MQTT-3.1.0-1]
+      if (flags != 0) throw wrongFlags(first);
+      return;
+    }
+    switch (type) {
+      case PUBLISH -> {
+        if ((flags & 0x06) == 0x06) throw malformed("PUBLISH with QoS 3"); // [MQTT-3.3.1-4]
+        if ((flags & 0x0E) == 0x08) throw malformed("PUBLISH with DUP and QoS 0"); // [MQTT-3.3.1-2]
+      }
+      case PUBREL, SUBSCRIBE, UNSUBSCRIBE -> {
+        // MQTT 3.1 sends these at QoS 1, and again with DUP set (its section 3.6 and others); later versions do not.
+        boolean again = flags == 0x0A && version == ProtocolVersion.MQTT_3_1;
+        if (flags != 0x02 && !again) throw wrongFlags(first);
+      }
+      case PUBACK, PUBREC, PUBCOMP, PINGREQ, DISCONNECT -> {
+        if (flags != 0) throw wrongFlags(first);
+      }
+      case AUTH -> {
+        if (!version.hasProperties()) throw malformed("packet of the reserved type 15");
+        if (flags != 0) throw wrongFlags(first);
+      }
+      case CONNECT -> throw protocolError("a second CONNECT"); // [MQTT-3.1.0-2]
+      case 0 -> throw malformed("packet of the reserved type 0");
+      default -> throw protocolError("packet of type " + type + ", which only a server sends");
+    }
+  }
+
+  private MalformedPacketException wrongFlags(int first) {
+    return malformed("flags " + (first & 0x0F) + " in the fixed header of type " + (first >> 4)); // [MQTT-2.1.3-1]
+  }
+
+  private void checkSize(int type, int remaining, int size) {
+    int max = version == null ? limits.connectPacketMax() : limits.packetMax();
+    if (size > max) {
+      throw new MalformedPacketException(
+          ReasonCode.PACKET_TOO_LARGE, version, "packet of " + size + " bytes, limit " + max);
+    }
+    if (version == null) return;
+    boolean fits =
+        switch (type) {
+          case PINGREQ -> remaining == 0;
+          case PUBACK, PUBREC, PUBREL, PUBCOMP -> version.hasProperties() ? remaining >= 2 : remaining == 2;
+          case DISCONNECT -> version.hasProperties() || remaining == 0;
+          default -> true;
+        };
+    if (!fits) throw malformed("packet of type " + type + " with remaining length " + remaining);
+  }
+
+  private void handOver(ByteBuf in, int first, int from, int to, PacketHandler handler) {
+    ProtocolVersion known = version;
+    if (known == null) {
+      Packet.Connect packet = ConnectReader.read(reader(in, from, to));
+      version = packet.version();
+      in.readerIndex(to);
+      handler.onConnect(packet);
+      return;
+    }
+    switch (first >> 4) {
+      case PUBLISH -> publish(in, first, from, to, known, handler);
+      case PUBACK, PUBREC, PUBREL, PUBCOMP -> acknowledge(in, first >> 4, from, to, handler);
+      case SUBSCRIBE -> {
+        Packet.Subscribe packet = ClientPackets.readSubscribe(reader(in, from, to), known);
+        in.readerIndex(to);
+        handler.onSubscribe(packet);
+      }
+      case UNSUBSCRIBE -> {
+        Packet.Unsubscribe packet = ClientPackets.readUnsubscribe(reader(in, from, to), known);
+        in.readerIndex(to);
+        handler.onUnsubscribe(packet);
+      }
+      case PINGREQ -> {
+        in.readerIndex(to);
+        handler.onPingreq();
+      }
+      case DISCONNECT -> {
+        Packet.Disconnect packet = ClientPackets.readDisconnect(reader(in, from, to));
+        in.readerIndex(to);
+        handler.onDisconnect(packet);
+      }
+      case AUTH -> {
+        Packet.Auth packet = ClientPackets.readAuth(reader(in, from, to));
+        in.readerIndex(to);
+        handler.onAuth(packet);
+      }
+      default -> throw new IllegalStateException("checked, but not read: type " + (first >> 4));
+    }
+  }
+
+  private void publish(ByteBuf in, int first, int from, int to, ProtocolVersion known, PacketHandler handler) {
+    InboundPublish packet = publish;
+    if (packet == null) {
+      packet = new InboundPublish(limits);
+      publish = packet;
+    }
+    try {
+      packet.read(in, first, from, to, known);
+      in.readerIndex(to);
+      handler.onPublish(packet);
+    } finally {
+      packet.end();
+    }
+  }
+
+  private void acknowledge(ByteBuf in, int type, int from, int to, PacketHandler handler) {
+    int packetId = in.getUnsignedShort(from);
+    if (packetId == 0) throw protocolError("packet identifier 0");
+    // Almost all end here; what follows in MQTT 5 is a reason code and properties.
+    ReasonCode reason =
+        to - from == 2 ? ReasonCode.SUCCESS : ClientPackets.readReason(reader(in, from + 2, to), type < PUBREL);
+    in.readerIndex(to);
+    switch (type) {
+      case PUBACK -> handler.onPuback(packetId, reason);
+      case PUBREC -> handler.onPubrec(packetId, reason);
+      case PUBREL -> handler.onPubrel(packetId, reason);
+      default -> handler.onPubcomp(packetId, reason);
+    }
+  }
+
+  private PacketReader reader(ByteBuf in, int from, int to) {
+    var reader = new PacketReader(limits);
+    reader.reset(in, from, to, version);
+    return reader;
+  }
+
+  private MalformedPacketException malformed(String message) {
+    return new MalformedPacketException(ReasonCode.MALFORMED_PACKET, version, message);
+  }
+
+  private MalformedPacketException protocolError(String message) {
+    return new MalformedPacketException(ReasonCode.PROTOCOL_ERROR, version, message);
+  }
+}

@@ -1,0 +1,179 @@
+package dunlin.broker.codec;
+
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import io.netty.buffer.ByteBuf;
+
+/**
+ * Writes packets into buffers; MQTT 3.1, 3.1.1 and 5.0, chapter 3. The packets of every publish are written without an
+ * allocation.
+ */
+public final class PacketEncoder {
+  private static final int PUBLISH = 0x30;
+  private static final int PUBACK = 0x40;
+  private static final int PUBREC = 0x50;
+  private static final int PUBREL = 0x62;
+  private static final int PUBCOMP = 0x70;
+  private static final int DUP = 0x08;
+  private static final int RETAIN = 0x01;
+
+  private PacketEncoder() {}
+
+  /**
+   * Writes a PUBLISH packet to a subscriber, with the Message Expiry Interval that is left [MQTT-3.3.2-6].
+   *
+   * @param packetId 1 to 65,535 unless the QoS is 0
+   * @param subscriptionIdentifiers those of the subscriptions that this delivery is for; MQTT 3 has none
+   */
+  public static void publish(
+      ByteBuf out,
+      ProtocolVersion version,
+      Publication message,
+      QoS qos,
+      boolean dup,
+      boolean retain,
+      int packetId,
+      int[] subscriptionIdentifiers,
+      long nowMillis) {
+    assert qos == QoS.AT_MOST_ONCE ? !dup : packetId > 0 && packetId <= 0xFFFF : qos + ", packet " + packetId + ", DUP " + dup;
+    int propertiesLength = propertiesLength(version, message, subscriptionIdentifiers);
+    int remaining = publishRemaining(version, message, qos, propertiesLength);
+    out.ensureWritable(1 + PacketWriter.varintLength(remaining) + remaining);
+    out.writeByte(PUBLISH | (dup ? DUP : 0) | (qos.code() << 1) | (retain ? RETAIN : 0));
+    writeVarint(out, remaining);
+    byte[] body = message.body();
+    int topicLength = message.topicLength();
+    out.writeShort(topicLength);
+    out.writeBytes(body, 0, topicLength);
+    if (qos != QoS.AT_MOST_ONCE) out.writeShort(packetId);
+    if (version.hasProperties()) {
+      writeVarint(out, propertiesLength);
+      int start = out.writerIndex();
+      out.writeBytes(body, topicLength, message.propertiesLength());
+      int expiryOffset = message.expiryOffset();
+      if (expiryOffset >= 0) {
+        out.setInt(start + expiryOffset - topicLength, (int) message.remainingExpirySeconds(nowMillis));
+      }
+      for (int identifier : subscriptionIdentifiers) {
+        out.writeByte(PropertyId.SUBSCRIPTION_IDENTIFIER);
+        writeVarint(out, identifier);
+      }
+    }
+    out.writeBytes(body, message.payloadOffset(), message.payloadLength());
+  }
+
+  /** Exactly the bytes that {@link #publish} writes, to be compared with the client's Maximum Packet Size. */
+  public static int publishLength(
+      ProtocolVersion version, Publication message, QoS qos, int[] subscriptionIdentifiers) {
+    int propertiesLength = propertiesLength(version, message, subscriptionIdentifiers);
+    int remaining = publishRemaining(version, message, qos, propertiesLength);
+    return 1 + PacketWriter.varintLength(remaining) + remaining;
+  }
+
+  private static int publishRemaining(ProtocolVersion version, Publication message, QoS qos, int propertiesLength) {
+    long remaining = 2L + message.topicLength() + message.payloadLength();
+    if (qos != QoS.AT_MOST_ONCE) remaining += 2;
+    if (version.hasProperties()) remaining += PacketWriter.varintLength(propertiesLength) + propertiesLength;
+    return checkRemaining(remaining);
+  }
+
+  private static int propertiesLength(ProtocolVersion version, Publication message, int[] subscriptionIdentifiers) {
+    if (!version.hasProperties()) return 0;
+    int length = message.propertiesLength();
+    for (int identifier : subscriptionIdentifiers) length += 1 + PacketWriter.varintLength(identifier);
+    return length;
+  }
+
+  /** Writes PUBACK; an error reason cannot be said in MQTT 3, where the connection is closed instead. */
+  public static void puback(ByteBuf out, ProtocolVersion version, int packetId, ReasonCode reason) {
+    PacketBodies.refuseErrorInMqtt3("PUBACK", version, reason);
+    acknowledge(out, PUBACK, version, packetId, reason);
+  }
+
+  /** Writes PUBREC; an error reason cannot be said in MQTT 3, where the connection is closed instead. */
+  public static void pubrec(ByteBuf out, ProtocolVersion version, int packetId, ReasonCode reason) {
+    PacketBodies.refuseErrorInMqtt3("PUBREC", version, reason);
+    acknowledge(out, PUBREC, version, packetId, reason);
+  }
+
+  /** Writes PUBREL; in MQTT 3 without the reason. */
+  public static void pubrel(ByteBuf out, ProtocolVersion version, int packetId, ReasonCode reason) {
+    acknowledge(out, PUBREL, version, packetId, reason);
+  }
+
+  /** Writes PUBCOMP; in MQTT 3 without the reason. */
+  public static void pubcomp(ByteBuf out, ProtocolVersion version, int packetId, ReasonCode reason) {
+    acknowledge(out, PUBCOMP, version, packetId, reason);
+  }
+
+  private static void acknowledge(ByteBuf out, int first, ProtocolVersion version, int packetId, ReasonCode reason) {
+    assert packetId > 0 && packetId <= 0xFFFF : "packet identifier " + packetId;
+    if (!version.hasProperties() || reason == ReasonCode.SUCCESS) {
+      out.writeInt((first << 24) | (2 << 16) | packetId);
+    } else {
+      out.writeInt((first << 24) | (3 << 16) | packetId);
+      out.writeByte(reason.code());
+    }
+  }
+
+  /**
+   * Writes any other packet.
+   *
+   * @throws IllegalArgumentException when the version cannot say this: DISCONNECT and AUTH in MQTT 3, a refusal that {@link
+   *     #connackReturnCode} knows no code for; nothing is written then
+   */
+  public static void encode(ByteBuf out, ProtocolVersion version, Packet packet) {
+    write(out, PacketBodies.firstByte(packet), PacketBodies.body(version, packet));
+  }
+
+  /**
+   * Writes a packet to a client that takes no larger ones than {@code maximumPacketSize}: first its user properties, then its
+   * reason string are left out to make it fit [MQTT-3.2.2-19, -20 and the like].
+   *
+   * @param maximumPacketSize as in CONNECT, 0 for no limit
+   * @return false when it does not fit even then; nothing is written then [MQTT-3.1.2-24]
+   */
+  public static boolean encode(ByteBuf out, ProtocolVersion version, Packet packet, long maximumPacketSize) {
+    Packet candidate = packet;
+    for (int attempt = 0; attempt < 3; attempt++) {
+      if (attempt > 0) candidate = packet.withoutProblemInformation(attempt == 1);
+      PacketWriter body = PacketBodies.body(version, candidate);
+      int size = 1 + PacketWriter.varintLength(body.length()) + body.length();
+      if (maximumPacketSize == 0 || size <= maximumPacketSize) {
+        write(out, PacketBodies.firstByte(candidate), body);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /**
+   * The return code that tells a client of MQTT 3 why it is refused, 0 to 5, or -1 when there is none for this reason: then the
+   * connection is closed without CONNACK [3.1.1: MQTT-3.2.2-6].
+   */
+  public static int connackReturnCode(ReasonCode reason) {
+    return PacketBodies.connackReturnCode(reason);
+  }
+
+  private static void write(ByteBuf out, int first, PacketWriter body) {
+    int remaining = checkRemaining(body.length());
+    out.ensureWritable(1 + PacketWriter.varintLength(remaining) + remaining);
+    out.writeByte(first);
+    writeVarint(out, remaining);
+    body.writeTo(out);
+  }
+
+  private static int checkRemaining(long remaining) {
+    if (remaining > PacketWriter.VARINT_MAX) {
+      throw new IllegalArgumentException("packet with remaining length " + remaining);
+    }
+    return (int) remaining;
+  }
+
+  private static void writeVarint(ByteBuf out, int value) {
+    int rest = value;
+    for (; rest >= 0x80; rest >>>= 7) out.writeByte((rest & 0x7F) | 0x80);
+    out.writeByte(rest);
+  }
+}

@@ -1,0 +1,79 @@
+package dunlin.broker.codec;
+
+import dunlin.model.ReasonCode;
+import io.netty.buffer.ByteBuf;
+
+/** What may be published to: topic names, as against topic filters; MQTT 5, section 4.7. */
+final class TopicNames {
+  /*
+   * The bytes are known to be UTF-8, where no byte of a longer sequence looks like an ASCII character, so wildcards and level
+   * separators are looked for bytewise, eight in one step.
+   */
+  private static final long SEVEN = 0x7F7F7F7F7F7F7F7FL;
+  private static final long ONES = 0x0101010101010101L;
+  private static final byte[] SHARE = {'$', 's', 'h', 'a', 'r', 'e'};
+  private static final byte[] ORDERED_SHARE = {'$', 'o', 's', 'h', 'a', 'r', 'e'};
+
+  private TopicNames() {}
+
+  /**
+   * Checks a topic name of at least one byte that ends where the reader stands: no wildcards [MQTT-3.3.2-2], within the limits,
+   * and not in the space of shared subscriptions, where no plain subscription could ever match it.
+   */
+  static void check(PacketReader reader, int length, String what) {
+    int from = reader.index() - length;
+    ByteBuf in = reader.buffer();
+    DecoderLimits limits = reader.limits();
+    if (length > limits.topicLengthMax()) {
+      throw reader.error(
+          ReasonCode.TOPIC_NAME_INVALID, what + " of " + length + " bytes, limit " + limits.topicLengthMax());
+    }
+    int levels = levels(in, from, length);
+    if (levels < 0) {
+      throw reader.error(ReasonCode.TOPIC_NAME_INVALID, what + " with wildcards: " + reader.quoted(from, length));
+    }
+    if (levels > limits.topicLevelsMax()) {
+      throw reader.error(
+          ReasonCode.TOPIC_NAME_INVALID, what + " of " + levels + " levels, limit " + limits.topicLevelsMax());
+    }
+    if (in.getByte(from) == '$' && (startsWith(in, from, length, SHARE) || startsWith(in, from, length, ORDERED_SHARE))) {
+      throw reader.error(
+          ReasonCode.TOPIC_NAME_INVALID, what + " of a shared subscription: " + reader.quoted(from, length));
+    }
+  }
+
+  /** Whether a topic name or filter begins with the first level of a shared subscription's filter. */
+  static boolean isShared(String filter) {
+    return filter.startsWith("$share/") || filter.startsWith("$oshare/");
+  }
+
+  /** How many levels the text has, or -1 when a wildcard is among its characters. */
+  static int levels(ByteBuf in, int from, int length) {
+    int levels = 1;
+    int end = from + length;
+    int i = from;
+    for (; end - i >= 8; i += 8) {
+      long word = in.getLong(i);
+      if ((equal(word, '+') | equal(word, '#')) != 0) return -1;
+      levels += Long.bitCount(equal(word, '/'));
+    }
+    for (; i < end; i++) {
+      byte b = in.getByte(i);
+      if (b == '+' || b == '#') return -1;
+      if (b == '/') levels++;
+    }
+    return levels;
+  }
+
+  /** The top bit of each byte that equals the character. */
+  private static long equal(long word, char character) {
+    long difference = word ^ (character * ONES);
+    return ~(((difference & SEVEN) + SEVEN) | difference | SEVEN);
+  }
+
+  private static boolean startsWith(ByteBuf in, int from, int length, byte[] level) {
+    if (length < level.length || (length > level.length && in.getByte(from + level.length) != '/')) return false;
+    for (int i = 0; i < level.length; i++) if (in.getByte(from + i) != level[i]) return false;
+    return true;
+  }
+}

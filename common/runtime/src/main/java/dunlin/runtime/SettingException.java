@@ -1,0 +1,14 @@
+package dunlin.runtime;
+
+/** Why a node does not start: one sentence that names the key, where it was set and what it may be. */
+public final class SettingException extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  SettingException(String sentence) {
+    super(sentence);
+  }
+
+  SettingException(String sentence, Throwable cause) {
+    super(sentence, cause);
+  }
+}
