@@ -32,12 +32,12 @@ import org.slf4j.LoggerFactory;
 final class Connection extends KeepAliveWheel.Watched implements ChannelInboundHandler, PacketHandler {
   /*
    * Owner: the channel's event loop.
-   * <pre>
+   *
    *   AWAITING_CONNECT -> OPENING   a CONNECT that may be served; reading stops until the session tier has answered
    *   OPENING          -> LIVE      CONNACK 0x00 is written
    *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: what is written goes out, nothing is read
    *   any              -> CLOSED    the channel is gone
-   * </pre>
+   *
    * Bounds: held has at most one packet that is not complete, plus one read. Written bytes: writePublish is only called
    *   while the socket takes more; answers to a client's own packets come one for one read, and reading stops with autoRead.
    * Failure: whatever happens to one connection, others do not notice.
@@ -50,13 +50,17 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** Why a connection is not read from. */
   enum Hold {
     /** Its session is being opened. */
-    OPENING,
+    OPENING(1),
     /** Its lane is out of credit. */
-    CREDIT,
+    CREDIT(2),
     /** It has as many publishes unacknowledged as it may. */
-    PENDING;
+    PENDING(4);
 
-    private final int bit = 1 << ordinal();
+    private final int bit;
+
+    Hold(int bit) {
+      this.bit = bit;
+    }
   }
 
   private enum State {
@@ -498,6 +502,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   @Override
+  @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this interface's
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     if (cause instanceof IOException) {
       log.debug("connection of {} broke: {}", clientId(), cause.toString());

@@ -63,6 +63,7 @@ final class FilterHandle {
   }
 
   /** Whether the route was set for this filter; a number may have been used for another one before. */
+  @SuppressWarnings("ReferenceEquality") // the shortcut; the comparison follows
   boolean isOf(Route route) {
     if (route == known) return true;
     if (!route.filter().equals(filter) || !route.tenant().equals(tenant)) return false;

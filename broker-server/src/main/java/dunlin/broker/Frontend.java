@@ -46,6 +46,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -121,7 +122,7 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
     AtomicInteger threads = new AtomicInteger();
     this.group =
         new MultiThreadIoEventLoopGroup(
-            settings.lanes(), task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()), io);
+            settings.lanes(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()), io);
   }
 
   /** Starts the event loops and opens their lanes. Clients cannot connect yet. */

@@ -218,7 +218,7 @@ final class LiveSession {
   }
 
   private boolean isOwn(Publication message) {
-    return message.publisher() == publisher || message.publisher().equals(publisher);
+    return message.publisher().equals(publisher);
   }
 
   /** The client is done with a message of its inbox. */

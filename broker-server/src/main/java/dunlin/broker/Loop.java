@@ -118,7 +118,8 @@ final class Loop {
 
   /** Looks at the clock; once for each read of a connection is often enough. */
   long readClock() {
-    return nowMillis = frontend.clock().millis();
+    nowMillis = frontend.clock().millis();
+    return nowMillis;
   }
 
   /** Runs something on this loop: at once when called on it, otherwise soon, in the order of each caller's posts. */

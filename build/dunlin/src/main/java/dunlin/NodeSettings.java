@@ -31,7 +31,7 @@ final class NodeSettings {
           .defaultMeans("the beginning of the node's id");
   static final Setting<Set<Role>> ROLES =
       Setting.choices(
-          "dunlin.roles", EnumSet.allOf(Role.class), Role.class, "What this process does; this version runs all roles together.");
+          "dunlin.roles", Role.class, EnumSet.allOf(Role.class), "What this process does; this version runs all roles together.");
   static final Setting<Integer> LANES =
       Setting.integer(
               "dunlin.lanes", CORES, 1, 64, "Lanes, each an event loop with a thread of its own; the same number on all nodes.")

@@ -34,7 +34,8 @@ public final class HopLedger implements AutoCloseable {
 
   private static final int RECEIVED = PADDING;
   private static final int DELIVERED = PADDING + 1;
-  private static final int FIRST_REASON = PADDING + 2;
+  private static final int RETURNED = PADDING + 2;
+  private static final int FIRST_REASON = PADDING + 3;
   private static final int LENGTH = FIRST_REASON + REASONS.length + PADDING;
 
   private final MeterRegistry registry;
@@ -59,6 +60,11 @@ public final class HopLedger implements AutoCloseable {
     meters.add(
         FunctionCounter.builder("dunlin.messages.delivered", this, HopLedger::delivered)
             .description("Messages that a hop handed on.")
+            .tag("hop", hop)
+            .register(registry));
+    meters.add(
+        FunctionCounter.builder("dunlin.messages.returned", this, HopLedger::returned)
+            .description("Messages that a hop gave back to where they came from.")
             .tag("hop", hop)
             .register(registry));
     for (DropReason reason : REASONS) {
@@ -92,6 +98,11 @@ public final class HopLedger implements AutoCloseable {
     return sum(DELIVERED);
   }
 
+  /** Messages that went back to the hop they came from, which has them still. */
+  public long returned() {
+    return sum(RETURNED);
+  }
+
   public long dropped(DropReason reason) {
     return sum(indexOf(reason));
   }
@@ -108,7 +119,7 @@ public final class HopLedger implements AutoCloseable {
 
   /** Whether every message is accounted for. Means something only while nothing moves; tests wait for it. */
   public boolean balanced() {
-    return received() == delivered() + dropped() + inFlight();
+    return received() == delivered() + returned() + dropped() + inFlight();
   }
 
   /** Takes the meters away. The counts can still be read here. */
@@ -150,6 +161,10 @@ public final class HopLedger implements AutoCloseable {
 
     public void delivered(long messages) {
       add(DELIVERED, messages);
+    }
+
+    public void returned() {
+      add(RETURNED, 1);
     }
 
     public void dropped(DropReason reason) {
