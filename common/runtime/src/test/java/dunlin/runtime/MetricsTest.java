@@ -53,7 +53,7 @@ class MetricsTest {
   void aNodeMayHaveAnyName() throws JMException {
     String node = "a,b=\"c\"*?:\\\n ";
     try (Metrics metrics = Metrics.open(node)) {
-      metrics.registry().counter("dunlin.test.packets", "", "x", "strange,key", "").increment();
+      metrics.registry().counter("dunlin.test.packets", "strange,key", "").increment();
       metrics.beans().register(Settings.load(TestSettings.ALL));
 
       assertThat(SERVER.queryNames(new ObjectName("dunlin:*"), null)).hasSize(2);
@@ -96,10 +96,11 @@ class MetricsTest {
   @Test
   void beansOfOneTypeAreToldApartByTheirKeys() throws JMException {
     Settings settings = Settings.load(TestSettings.ALL);
-    SettingsMXBean bean = settings::effective;
+    SettingsMXBean tcp = settings::effective;
+    SettingsMXBean tls = settings::effective;
     try (NodeBeans beans = new NodeBeans("one")) {
-      beans.register("Listener", Map.of("name", "tcp"), bean);
-      beans.register("Listener", Map.of("name", "tls"), bean);
+      beans.register("Listener", Map.of("name", "tcp"), tcp);
+      beans.register("Listener", Map.of("name", "tls"), tls);
 
       assertThat(names("one"))
           .containsExactlyInAnyOrder("dunlin:type=Listener,node=one,name=tcp", "dunlin:type=Listener,node=one,name=tls");
