@@ -34,7 +34,6 @@ import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.util.concurrent.EventExecutor;
-import io.netty.util.concurrent.Future;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
@@ -412,11 +411,10 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
   }
 
   /**
-   * Disconnects all clients (0x8B), leaves their sessions and stops the loops, in at most four seconds. What could not be told
-   * to the session tier by then is made up for at the next start.
+   * Stops listening, disconnects all clients (0x8B) and leaves their sessions, in about two seconds at most. What could not be
+   * told to the session tier by then is made up for at the next start.
    */
-  @Override
-  public void close() {
+  public void disconnectAll() {
     stopListening();
     for (Loop loop : loops) {
       loop.post(
@@ -427,8 +425,13 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
           });
     }
     awaitSessionsLeft();
-    Future<?> stopped = group.shutdownGracefully(0, 1_000, TimeUnit.MILLISECONDS);
-    stopped.awaitUninterruptibly(2_000);
+  }
+
+  /** Stops the event loops. */
+  @Override
+  public void close() {
+    stopListening();
+    group.shutdownGracefully(0, 1_000, TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
     publishes.close();
     copies.close();
   }

@@ -50,7 +50,7 @@ final class GroupDelivery {
     ShareGroup group = groupOf(filter);
     Subscriber member = filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick();
     if (member == null) {
-      nobody(message, acknowledgement);
+      nobody(acknowledgement);
     } else if (member.session.loop() == loop) {
       offer(message, member, acknowledgement);
     } else {
@@ -67,7 +67,7 @@ final class GroupDelivery {
     FilterHandle filter = member.filter;
     if (!filter.filter().ordered() && offerToOthers(message, filter, acknowledgement)) return;
     if (groupOf(filter).size() == 0) {
-      nobody(message, acknowledgement);
+      nobody(acknowledgement);
     } else if (message.qos() == QoS.AT_MOST_ONCE) {
       loop.counts().copies().received();
       loop.counts().copies().dropped(DropReason.NO_MEMBER);
@@ -105,7 +105,7 @@ final class GroupDelivery {
   }
 
   /** The last member has just left: to the publisher this is a message without subscribers. */
-  private void nobody(Publication message, @Nullable Acknowledgement acknowledgement) {
+  private void nobody(@Nullable Acknowledgement acknowledgement) {
     loop.counts().copies().received();
     loop.counts().copies().dropped(DropReason.NO_MEMBER);
     if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
@@ -133,7 +133,7 @@ final class GroupDelivery {
       if (next.filter().filter().ordered()) {
         Subscriber member = group.pickFor(next.message().publisher());
         if (member == null) {
-          nobody(next.message(), next.acknowledgement());
+          nobody(next.acknowledgement());
         } else if (member.session.loop() != loop) {
           passOn(next.message(), member, next.acknowledgement());
         } else if (member.session.offerShared(next.message(), member)) {
