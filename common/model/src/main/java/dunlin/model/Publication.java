@@ -66,11 +66,11 @@ public final class Publication {
       int propertiesLength,
       byte[] body,
       @Nullable Exchange exchange) {
-    if (topicLength < 1 || topicLength > 65_535 || propertiesLength < 0 || topicLength + propertiesLength > body.length) {
+    if (topicLength < 1 || topicLength > 65_535 || propertiesLength < 0 || propertiesLength > body.length - topicLength) {
       throw new IllegalArgumentException(
           "topic " + topicLength + " and properties " + propertiesLength + " in a body of " + body.length + " bytes");
     }
-    if (expiryOffset >= 0 && (expiryOffset < topicLength || expiryOffset + 4 > topicLength + propertiesLength)) {
+    if (expiryOffset >= 0 && (expiryOffset < topicLength || expiryOffset > topicLength + propertiesLength - 4)) {
       throw new IllegalArgumentException("expiry at " + expiryOffset + " lies outside the properties");
     }
     this.publisher = publisher;
