@@ -1,9 +1,13 @@
 package dunlin;
 
 import dunlin.broker.FrontendSettings;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.OverflowPolicy;
+import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
+import dunlin.store.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.EnumSet;
@@ -20,6 +24,9 @@ final class NodeSettings {
     INBOX
   }
 
+  private static final StoreSettings STORE = StoreSettings.defaults();
+  private static final InboxSettings INBOX = InboxSettings.defaults();
+  private static final RetainSettings RETAIN = RetainSettings.defaults();
   private static final long KIB = 1_024;
   private static final long MIB = 1_024 * KIB;
   private static final int CORES = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 64);
@@ -104,7 +111,82 @@ final class NodeSettings {
           "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
           "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
 
+  static final Setting<Boolean> FSYNC =
+      Setting.flag(
+          "dunlin.store.fsync",
+          true,
+          "Whether what is acknowledged was forced to disk; without it a power loss can take acknowledged messages.");
+  static final Setting<Long> STORE_MEMORY =
+      Setting.bytes("dunlin.store.memory", 64 * MIB, 8 * MIB, 1_024 * 1_024 * MIB, "RocksDB's memory over all ranges of the node.");
+  static final Setting<Integer> STORE_SNAPSHOT_ENTRIES =
+      Setting.integer(
+          "dunlin.store.snapshot-entries", STORE.snapshotEntries(), 1, 10_000_000,
+          "Log entries after which a range's rows are flushed and its log is cut.");
+  static final Setting<Duration> STORE_SNAPSHOT_AGE =
+      Setting.duration(
+          "dunlin.store.snapshot-age", STORE.snapshotAge(), Duration.ofSeconds(1), Duration.ofDays(1),
+          "Time after which the same is done.");
+
+  static final Setting<Integer> INBOX_SHARDS =
+      Setting.integer(
+          "dunlin.inbox.shards", INBOX.shards(), 1, 4_096, "Hash buckets of durable sessions; never to be changed for existing data.");
+  static final Setting<Integer> INBOX_MESSAGES_MAX =
+      Setting.integer("dunlin.inbox.messages-max", INBOX.messagesMax(), 1, 100_000_000, "Messages that one durable session may have waiting.");
+  static final Setting<Long> INBOX_BYTES_MAX =
+      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Bytes of the messages that may wait likewise.");
+  static final Setting<OverflowPolicy> INBOX_OVERFLOW =
+      Setting.choice("dunlin.inbox.overflow", INBOX.overflow(), "What happens to a message that finds the inbox full.");
+  static final Setting<Integer> INBOX_GROUP_WINDOW =
+      Setting.integer(
+          "dunlin.inbox.group-window", INBOX.groupWindow(), 1, 65_535,
+          "Unacknowledged messages that a durable member of a shared subscription may have; the rest waits for any member.");
+
+  static final Setting<Long> RETAIN_MESSAGES_MAX =
+      Setting.longInteger(
+          "dunlin.retain.messages-max", RETAIN.messagesMax(), 1, 1_000_000_000, "Topics that may have a retained message.");
+
+  /** Every setting there is, in the order of the reference page. */
+  static final List<Setting<?>> ALL =
+      List.of(
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, TCP_HOST, TCP_PORT, ANONYMOUS,
+          CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
+          TOPIC_ALIAS_MAXIMUM, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
+          QUEUE_BYTES_MAX, SHARED_WAIT, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
+
   private NodeSettings() {}
+
+  static StoreSettings store(Settings settings) {
+    return new StoreSettings(
+        settings.get(FSYNC),
+        settings.get(CLUSTER_PORT),
+        settings.get(STORE_MEMORY),
+        STORE.queuedCommandsMax(),
+        STORE.queuedBytesMax(),
+        STORE.entriesInFlight(),
+        STORE.commandsPerEntry(),
+        STORE.bytesPerEntry(),
+        STORE.entryBytesMax(),
+        settings.get(STORE_SNAPSHOT_ENTRIES),
+        STORE.snapshotLogBytes(),
+        settings.get(STORE_SNAPSHOT_AGE),
+        STORE.readers(),
+        STORE.queuedReadsMax());
+  }
+
+  static InboxSettings inbox(Settings settings) {
+    return new InboxSettings(
+        settings.get(INBOX_SHARDS),
+        settings.get(INBOX_MESSAGES_MAX),
+        settings.get(INBOX_BYTES_MAX),
+        settings.get(INBOX_OVERFLOW),
+        settings.get(SUBSCRIPTIONS_MAX),
+        settings.get(INBOX_GROUP_WINDOW));
+  }
+
+  static RetainSettings retain(Settings settings) {
+    return new RetainSettings(settings.get(RETAIN_MESSAGES_MAX), RETAIN.sweepInterval(), RETAIN.sweepMessages());
+  }
 
   static FrontendSettings frontend(Settings settings) {
     return new FrontendSettings(

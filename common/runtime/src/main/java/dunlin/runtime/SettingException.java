@@ -4,7 +4,8 @@ package dunlin.runtime;
 public final class SettingException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  SettingException(String sentence) {
+  /** One sentence that names the key, where it was set, and what would be right. */
+  public SettingException(String sentence) {
     super(sentence);
   }
 

@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 
@@ -28,9 +29,12 @@ public final class Settings {
   private final Map<String, Setting<?>> known;
   private final Map<String, Object> values;
 
-  private Settings(Map<String, Setting<?>> known, Map<String, Object> values) {
+  private final Set<String> given;
+
+  private Settings(Map<String, Setting<?>> known, Map<String, Object> values, Set<String> given) {
     this.known = Map.copyOf(known);
     this.values = Map.copyOf(values);
+    this.given = Set.copyOf(given);
   }
 
   /**
@@ -57,8 +61,9 @@ public final class Settings {
       }
       readAll(fromFile, byKey, values);
     }
+    Set<String> given = Set.copyOf(values.keySet());
     for (Setting<?> setting : byKey.values()) values.putIfAbsent(setting.key(), setting.defaultValue());
-    return new Settings(byKey, values);
+    return new Settings(byKey, values, given);
   }
 
   /** The usual three: system properties over environment over the configuration file. */
@@ -71,6 +76,11 @@ public final class Settings {
   public <T> T get(Setting<T> setting) {
     if (known.get(setting.key()) != setting) throw new IllegalArgumentException("not declared: " + setting);
     return (T) value(setting.key());
+  }
+
+  /** Whether a source gave the value, rather than the default being in force. */
+  public boolean isSet(Setting<?> setting) {
+    return given.contains(setting.key());
   }
 
   /** Every value in force by its key, as text, secrets masked. */
