@@ -44,6 +44,13 @@ public sealed interface Packet {
     public Connect {
       userProperties = List.copyOf(userProperties);
     }
+
+    /** A CONNECT that says no more than it must. */
+    public static Connect of(ProtocolVersion version, boolean cleanStart, int keepAliveSeconds, String clientId) {
+      return new Connect(
+          version, cleanStart, keepAliveSeconds, clientId, -1, 65_535, 0, 0, false, true, null, null, null, null, List.of(),
+          null);
+    }
   }
 
   /**
