@@ -67,7 +67,7 @@ public final class Settings {
   }
 
   /** The usual three: system properties over environment over the configuration file. */
-  public static Settings load(Collection<Setting<?>> known) {
+  public static Settings ofProcess(Collection<Setting<?>> known) {
     return load(known, SettingSource.systemProperties(), SettingSource.environment());
   }
 
