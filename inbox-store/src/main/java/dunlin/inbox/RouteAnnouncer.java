@@ -77,8 +77,8 @@ final class RouteAnnouncer {
                 waits.waiters.add(waiter);
                 each.add(waiter);
               }
-              CompletableFuture.allOf(each.toArray(CompletableFuture[]::new))
-                  .whenComplete(
+              var _ =
+                  CompletableFuture.allOf(each.toArray(CompletableFuture[]::new)).whenComplete(
                       (_, failure) -> {
                         if (failure == null) all.complete(null);
                         else all.completeExceptionally(unwrapped(failure));
@@ -133,7 +133,7 @@ final class RouteAnnouncer {
     } catch (RuntimeException e) {
       call = CompletableFuture.failedFuture(e);
     }
-    call.whenComplete((_, failure) -> hand(() -> ended(route, waits, wanted, failure)));
+    var _ = call.whenComplete((_, failure) -> hand(() -> ended(route, waits, wanted, failure)));
   }
 
   private void ended(
@@ -144,7 +144,7 @@ final class RouteAnnouncer {
     if (failure != null) {
       LOG.warn("Cannot announce {}, trying again: {}", route, failure.toString());
       waiters.forEach(each -> each.completeExceptionally(failure));
-      timer.schedule(() -> again(route), RETRY.toMillis(), TimeUnit.MILLISECONDS);
+      var _ = timer.schedule(() -> again(route), RETRY.toMillis(), TimeUnit.MILLISECONDS);
     } else if (waits.wanted != announced) {
       waits.waiters = waiters;
       ready.add(route);

@@ -19,13 +19,16 @@ import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** The session tier as a state machine: what each command does to sessions, inboxes, groups and wills. */
 final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
   /*
-   * Owner: the applying thread. Other threads may use state() for lookups, nextWork() and takeRoutes().
+   * Owner: the applying thread. Other threads may use state() for lookups, and nextWork().
    * Bounds: a command does work for the sessions that a message matches, or for one session, or as many steps as it says.
    */
   private static final Outcome DONE = new Outcome.Done();
@@ -42,8 +45,10 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
   /** When there is something for Tick to do, milliseconds since 1970; written by the applying thread alone. */
   private volatile long nextWork = Long.MAX_VALUE;
 
-  /** The routes that the rows called for when they were opened, until the leader takes them. */
-  private volatile List<RouteKey> routesAtOpen = List.of();
+  /**
+   * The routes that the rows need, kept from opening, over what the log still held, until the leader takes them; then null.
+   */
+  private @Nullable Set<RouteKey> untaken;
 
   SessionRange(int shards) {
     state = new RangeState(shards);
@@ -63,15 +68,16 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
     return nextWork;
   }
 
+  /** The routes that are needed now; from here on, results tell what changes. Once, on the applying thread. */
   List<RouteKey> takeRoutes() {
-    var routes = routesAtOpen;
-    routesAtOpen = List.of();
+    var routes = untaken == null ? List.<RouteKey>of() : List.copyOf(untaken);
+    untaken = null;
     return routes;
   }
 
   @Override
   public void open(RangeReader rows) {
-    routesAtOpen = new RangeOpening(state, life, subscriptions, wills).open(rows);
+    untaken = new HashSet<>(new RangeOpening(state, life, subscriptions, wills).open(rows));
     refreshNextWork();
   }
 
@@ -81,9 +87,17 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
     for (SessionCommand command : commands) {
       var effects = new Effects();
       results.add(new SessionResult(apply(command, new Change(out, effects, now(command))), effects));
+      if (untaken != null) keepRoutes(effects, untaken);
     }
     refreshNextWork();
     return results;
+  }
+
+  private static void keepRoutes(Effects effects, Set<RouteKey> routes) {
+    for (Effects.RouteChange change : effects.routes()) {
+      if (change.wanted()) routes.add(change.route());
+      else routes.remove(change.route());
+    }
   }
 
   private static long now(SessionCommand command) {

@@ -64,7 +64,10 @@ final class WillRunner {
 
   private void publish(DueWill will, long retryMillis) {
     try {
-      publisher.publish(will.message()).whenComplete((_, failure) -> hand(() -> ended(will, failure, retryMillis)));
+      var _ =
+          publisher
+              .publish(will.message())
+              .whenComplete((_, failure) -> hand(() -> ended(will, failure, retryMillis)));
     } catch (RuntimeException e) {
       ended(will, e, retryMillis);
     }
@@ -78,11 +81,12 @@ final class WillRunner {
     }
     meters.willFailed();
     LOG.debug("Will of {} was not published, trying again", will.session().clientId(), failure);
-    timer.schedule(() -> publish(will, next), retryMillis, TimeUnit.MILLISECONDS);
+    var _ = timer.schedule(() -> publish(will, next), retryMillis, TimeUnit.MILLISECONDS);
   }
 
   private void logDone(DueWill will) {
-    if (!done.test(will)) timer.schedule(() -> logDone(will), RETRY_MILLIS, TimeUnit.MILLISECONDS);
+    if (done.test(will)) return;
+    var _ = timer.schedule(() -> logDone(will), RETRY_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   private void hand(Runnable work) {
