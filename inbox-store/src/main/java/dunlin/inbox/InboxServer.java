@@ -131,7 +131,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           }
           var _ =
               timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
-          follow(announced, started, null);
+          follow(announced, started, () -> started.complete(null));
         });
   }
 
@@ -227,7 +227,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),
         existed,
         (outcome, _) -> {
-          if (outcome instanceof Outcome.Existed(var value)) follow(announcer.settled(routes), existed, value);
+          if (outcome instanceof Outcome.Existed(var value)) follow(announcer.settled(routes), existed, () -> existed.complete(value));
           else existed.completeExceptionally(unexpected(outcome));
         });
     return existed;
@@ -276,7 +276,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     if (!part.isEmpty()) parts.add(appendPart(session, options, List.copyOf(part)));
     if (parts.size() == 1) return parts.getFirst();
     var all = new CompletableFuture<Void>();
-    follow(CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)), all, null);
+    follow(CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)), all, () -> all.complete(null));
     return all;
   }
 
@@ -391,11 +391,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     if (!queued) answer.completeExceptionally(new StoreException("the queue of the session range is full"));
   }
 
-  private static <T> void follow(CompletableFuture<?> first, CompletableFuture<T> then, T value) {
+  private static void follow(CompletableFuture<?> first, CompletableFuture<?> then, Runnable complete) {
     var _ =
         first.whenComplete(
             (_, failure) -> {
-              if (failure == null) then.complete(value);
+              if (failure == null) complete.run();
               else then.completeExceptionally(failure);
             });
   }
