@@ -12,6 +12,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
+import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -72,6 +73,23 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic);
   }
 
+  /**
+   * Declares the session range in a store that has not started yet.
+   *
+   * @param clock the wall clock of deadlines; they are written into the log
+   */
+  public InboxServer(
+      RangeStore store,
+      InboxSettings settings,
+      Connections connections,
+      InboxRoutes routes,
+      WillPublisher wills,
+      InstantSource clock,
+      MeterRegistry registry) {
+    this((Ranges) store::range, settings, connections, routes, wills, clock, registry);
+  }
+
+  /** Over another range, for tests that want to hold it up. */
   InboxServer(
       Ranges ranges,
       InboxSettings settings,
