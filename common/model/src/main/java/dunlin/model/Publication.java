@@ -66,11 +66,11 @@ public final class Publication {
       int propertiesLength,
       byte[] body,
       @Nullable Exchange exchange) {
-    if (topicLength < 1 || topicLength > 65_535 || propertiesLength < 0 || topicLength + propertiesLength > body.length) {
+    if (topicLength < 1 || topicLength > 65_535 || propertiesLength < 0 || propertiesLength > body.length - topicLength) {
       throw new IllegalArgumentException(
           "topic " + topicLength + " and properties " + propertiesLength + " in a body of " + body.length + " bytes");
     }
-    if (expiryOffset >= 0 && (expiryOffset < topicLength || expiryOffset + 4 > topicLength + propertiesLength)) {
+    if (expiryOffset >= 0 && (expiryOffset < topicLength || expiryOffset > topicLength + propertiesLength - 4)) {
       throw new IllegalArgumentException("expiry at " + expiryOffset + " lies outside the properties");
     }
     this.publisher = publisher;
@@ -93,6 +93,12 @@ public final class Publication {
     System.arraycopy(name, 0, body, 0, name.length);
     System.arraycopy(payload, 0, body, name.length, payload.length);
     return new Publication(publisher, qos, retain, acceptedAtMillis, NEVER_EXPIRES, -1, name.length, 0, body, null);
+  }
+
+  /** The same message accepted at another time: a will's expiry counts from when it is published. */
+  public Publication acceptedAt(long nowMillis) {
+    return new Publication(
+        publisher, qos, retain, nowMillis, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange);
   }
 
   /** The QoS 2 exchange with the durable session that published it, or null. */

@@ -1,0 +1,534 @@
+package dunlin.broker;
+
+import dunlin.broker.codec.InboundPublish;
+import dunlin.broker.codec.MalformedPacketException;
+import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.PacketDecoder;
+import dunlin.broker.codec.PacketEncoder;
+import dunlin.broker.codec.PacketHandler;
+import dunlin.broker.codec.ProtocolVersion;
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.StaleSessionException;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandler;
+import java.io.IOException;
+import java.util.Objects;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One network connection of a client: reads packets, gathers what is written in a round into one buffer, and closes with the
+ * right reason; MQTT 5, sections 3.1 and 4.13. The one handler of its channel's pipeline.
+ */
+final class Connection extends KeepAliveWheel.Watched implements ChannelInboundHandler, PacketHandler {
+  /*
+   * Owner: the channel's event loop.
+   *
+   *   AWAITING_CONNECT -> OPENING   a CONNECT that may be served; reading stops until the session tier has answered
+   *   OPENING          -> LIVE      CONNACK 0x00 is written
+   *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: what is written goes out, nothing is read
+   *   any              -> CLOSED    the channel is gone
+   *
+   * Bounds: held has at most one packet that is not complete, plus one read. Written bytes: writePublish is only called
+   *   while the socket takes more; answers to a client's own packets come one for one read, and reading stops with autoRead.
+   * Failure: whatever happens to one connection, others do not notice.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Connection.class);
+  private static final int CHUNK = 64 * 1_024;
+  private static final int CHUNK_MIN = 256;
+  private static final int CLOSE_WAIT_MILLIS = 5_000;
+
+  /** Why a connection is not read from. */
+  enum Hold {
+    /** Its session is being opened. */
+    OPENING(1),
+    /** Its lane is out of credit. */
+    CREDIT(2),
+    /** It has as many publishes unacknowledged as it may. */
+    PENDING(4);
+
+    private final int bit;
+
+    Hold(int bit) {
+      this.bit = bit;
+    }
+  }
+
+  private enum State {
+    AWAITING_CONNECT,
+    OPENING,
+    LIVE,
+    CLOSING,
+    CLOSED
+  }
+
+  private final Loop loop;
+  private final PacketDecoder decoder;
+
+  private State state = State.AWAITING_CONNECT;
+  private @Nullable ChannelHandlerContext context;
+  private long number;
+  private @Nullable Opening opening;
+  private @Nullable LiveSession session;
+  private ProtocolVersion version = ProtocolVersion.MQTT_3_1_1;
+  private long maximumPacketSize;
+  private boolean problemInformation = true;
+  private boolean publishWill = true;
+  private long sessionExpirySeconds;
+
+  private @Nullable ByteBuf held;
+  private @Nullable ByteBuf out;
+  private int outSizeHint = CHUNK_MIN;
+  private boolean flushDue;
+  private int holds;
+  private boolean decoding;
+
+  Connection(Loop loop) {
+    this.loop = loop;
+    this.decoder = new PacketDecoder(loop.frontend().decoderLimits());
+  }
+
+  Loop loop() {
+    return loop;
+  }
+
+  ConnectionId id() {
+    return new ConnectionId(loop.frontend().nodeId(), loop.frontend().incarnation(), number);
+  }
+
+  private ChannelHandlerContext context() {
+    return Objects.requireNonNull(context, "no channel yet");
+  }
+
+  private Channel channel() {
+    return context().channel();
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext ctx) {
+    context = ctx;
+    number = loop.connections().add(this, loop.index(), loop.frontend().loopCount());
+    loop.frontend().connectionOpened();
+    loop.keepAlive().watch(this, loop.frontend().settings().connectTimeout().toMillis());
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object data) {
+    ByteBuf in = (ByteBuf) data;
+    if (state == State.CLOSING || state == State.CLOSED) {
+      in.release();
+      return;
+    }
+    loop.keepAlive().heard(this);
+    if (held == null) {
+      held = in;
+    } else {
+      held.writeBytes(in);
+      in.release();
+    }
+    decode();
+  }
+
+  /** Decodes what is held, as far as it goes and nothing holds it up. */
+  private void decode() {
+    if (decoding) return;
+    decoding = true;
+    loop.readClock();
+    try {
+      while (held != null && holds == 0 && state != State.CLOSING && state != State.CLOSED) {
+        if (!decoder.decode(held, this)) break;
+      }
+    } catch (MalformedPacketException e) {
+      malformed(e);
+    } catch (RuntimeException | AssertionError e) {
+      loop.frontend().unexpected("a packet could not be handled", e);
+      fail(ReasonCode.UNSPECIFIED_ERROR, "internal error");
+    } finally {
+      decoding = false;
+      keepRest();
+    }
+  }
+
+  /** Keeps the beginning of a packet in a buffer of its own, so that a few bytes do not hold a whole read buffer. */
+  private void keepRest() {
+    ByteBuf rest = held;
+    if (rest == null) return;
+    if (!rest.isReadable() || state == State.CLOSING || state == State.CLOSED) {
+      rest.release();
+      held = null;
+    } else if (rest.readerIndex() > 0 || !rest.isWritable()) {
+      held = context().alloc().buffer(Math.max(rest.readableBytes() * 2, CHUNK_MIN)).writeBytes(rest);
+      rest.release();
+    }
+  }
+
+  private void malformed(MalformedPacketException e) {
+    loop.frontend().protocolError(e.reason());
+    if (state == State.AWAITING_CONNECT) {
+      e.version().ifPresent(answerIn -> version = answerIn);
+      if (e.version().isPresent()) refuse(e.reason(), e.getMessage());
+      else close();
+    } else {
+      fail(e.reason(), e.getMessage());
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------ reading stops and goes on
+
+  void hold(Hold reason) {
+    if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(false);
+    holds |= reason.bit;
+  }
+
+  /** Is not read from until its lane has credit again. */
+  void holdForCredit() {
+    if ((holds & Hold.CREDIT.bit) != 0) return;
+    hold(Hold.CREDIT);
+    loop.window().hold(this);
+  }
+
+  void resume(Hold reason) {
+    if ((holds & reason.bit) == 0) return;
+    holds &= ~reason.bit;
+    if (holds != 0 || state == State.CLOSED) return;
+    if (held == null || decoding) {
+      channel().config().setAutoRead(true);
+    } else {
+      // Not from within whoever gave the credit: a long chain of resumed connections would nest.
+      loop.executor().execute(this::goOn);
+    }
+  }
+
+  private void goOn() {
+    decode();
+    if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(true);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ what goes out
+
+  /** Whether the socket takes more without holding memory beyond its bound. */
+  boolean writable() {
+    return channel().isWritable();
+  }
+
+  boolean takesQoS0() {
+    return channel().isWritable();
+  }
+
+  /** Bytes that wait for the socket. */
+  long waitingBytes() {
+    if (state == State.CLOSED) return 0;
+    var pending = channel().unsafe().outboundBuffer();
+    return (pending == null ? 0 : pending.totalPendingWriteBytes()) + (out == null ? 0 : out.readableBytes());
+  }
+
+  /**
+   * Writes a PUBLISH.
+   *
+   * @return false when it is larger than the client's Maximum Packet Size and was not written [MQTT-3.1.2-24]
+   */
+  boolean writePublish(
+      Publication message, QoS qos, boolean duplicate, boolean retain, int packetId, int[] identifiers) {
+    int length = PacketEncoder.publishLength(version, message, qos, identifiers);
+    if (maximumPacketSize != 0 && length > maximumPacketSize) return false;
+    PacketEncoder.publish(
+        room(length), version, message, qos, duplicate, retain, packetId, identifiers, loop.nowMillis());
+    return true;
+  }
+
+  void writePuback(int packetId, ReasonCode reason) {
+    PacketEncoder.puback(room(8), version, packetId, reason);
+  }
+
+  void writePubrec(int packetId, ReasonCode reason) {
+    PacketEncoder.pubrec(room(8), version, packetId, reason);
+  }
+
+  void writePubrel(int packetId, ReasonCode reason) {
+    PacketEncoder.pubrel(room(8), version, packetId, reason);
+  }
+
+  void writePubcomp(int packetId, ReasonCode reason) {
+    PacketEncoder.pubcomp(room(8), version, packetId, reason);
+  }
+
+  /** Writes any other packet, without its reason string where the client did not ask for one. */
+  void writePacket(Packet packet) {
+    boolean mayExplain = problemInformation || packet instanceof Packet.Connack || packet instanceof Packet.Disconnect;
+    PacketEncoder.encode(room(CHUNK_MIN), version, mayExplain ? packet : packet.withoutProblemInformation(false), maximumPacketSize);
+  }
+
+  /** The buffer of this round, with room for so many bytes at least. */
+  private ByteBuf room(int bytes) {
+    flushSoon();
+    ByteBuf current = out;
+    if (current != null && current.readableBytes() + bytes > CHUNK) {
+      out = null;
+      pass(current);
+      current = null;
+    }
+    if (current == null) out = current = context().alloc().directBuffer(Math.max(bytes, outSizeHint));
+    return current;
+  }
+
+  private void pass(ByteBuf buffer) {
+    context().write(buffer, context().voidPromise());
+  }
+
+  /** Has {@link #flushRound} called at the end of the round. */
+  void flushSoon() {
+    if (flushDue) return;
+    flushDue = true;
+    loop.written(this);
+  }
+
+  void flushRound() {
+    flushDue = false;
+    ByteBuf buffer = out;
+    out = null;
+    if (state == State.CLOSED) {
+      if (buffer != null) buffer.release();
+    } else {
+      if (buffer != null) {
+        outSizeHint = Math.clamp(Integer.highestOneBit(buffer.readableBytes()) * 2L, CHUNK_MIN, CHUNK);
+        pass(buffer);
+      }
+      context().flush();
+    }
+    if (session != null) session.endRound();
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- connecting
+
+  @Override
+  public void onConnect(Packet.Connect packet) {
+    version = packet.version();
+    if (state != State.AWAITING_CONNECT) {
+      fail(ReasonCode.PROTOCOL_ERROR, "a second CONNECT");
+      return;
+    }
+    maximumPacketSize = packet.maximumPacketSize();
+    problemInformation = packet.requestProblemInformation();
+    if (packet.authenticationMethod() != null) {
+      refuse(ReasonCode.BAD_AUTHENTICATION_METHOD, "no enhanced authentication is configured");
+      return;
+    }
+    state = State.OPENING;
+    hold(Hold.OPENING);
+    opening = new Opening(this, packet);
+    opening.start();
+  }
+
+  /** The session tier has made this connection the session's owner. */
+  void opened(Opening opened, LiveSession live) {
+    opening = null;
+    session = live;
+    sessionExpirySeconds = opened.sessionExpirySeconds();
+    if (state != State.OPENING) {
+      leaveSession();
+      return;
+    }
+    state = State.LIVE;
+    loop.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);
+    writePacket(opened.connack());
+    resume(Hold.OPENING);
+    live.drained();
+  }
+
+  void refuse(ReasonCode reason, @Nullable String explanation) {
+    opening = null;
+    if (state == State.CLOSING || state == State.CLOSED) return;
+    log.debug("connection refused with {}: {}", reason, explanation);
+    writePacket(Packet.Connack.refused(reason, explanation));
+    close();
+  }
+
+  boolean open() {
+    return state == State.OPENING || state == State.LIVE;
+  }
+
+  // --------------------------------------------------------------------------------------------------- packets of a live client
+
+  private LiveSession live() {
+    return Objects.requireNonNull(session, "the decoder lets nothing through before CONNECT");
+  }
+
+  @Override
+  public void onPublish(InboundPublish publish) {
+    live().inbound().publish(publish);
+  }
+
+  @Override
+  public void onPuback(int packetId, ReasonCode reason) {
+    live().outbound().puback(packetId);
+  }
+
+  @Override
+  public void onPubrec(int packetId, ReasonCode reason) {
+    live().outbound().pubrec(packetId, reason);
+  }
+
+  @Override
+  public void onPubrel(int packetId, ReasonCode reason) {
+    live().inbound().pubrel(packetId);
+  }
+
+  @Override
+  public void onPubcomp(int packetId, ReasonCode reason) {
+    live().outbound().pubcomp(packetId);
+  }
+
+  @Override
+  public void onSubscribe(Packet.Subscribe packet) {
+    live().subscriptions().subscribe(packet);
+  }
+
+  @Override
+  public void onUnsubscribe(Packet.Unsubscribe packet) {
+    live().subscriptions().unsubscribe(packet);
+  }
+
+  @Override
+  public void onPingreq() {
+    writePacket(new Packet.Pingresp());
+  }
+
+  @Override
+  public void onAuth(Packet.Auth packet) {
+    fail(ReasonCode.PROTOCOL_ERROR, "AUTH without an authentication method [MQTT-4.12.0-6]");
+  }
+
+  @Override
+  public void onDisconnect(Packet.Disconnect packet) {
+    if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0) {
+      fail(ReasonCode.PROTOCOL_ERROR, "DISCONNECT may not give a session an expiry that had none");
+      return;
+    }
+    publishWill = packet.reason() != ReasonCode.SUCCESS;
+    if (packet.sessionExpirySeconds() >= 0) {
+      sessionExpirySeconds = Math.min(packet.sessionExpirySeconds(), loop.frontend().settings().sessionExpiryMax());
+    }
+    close();
+  }
+
+  /** The session tier offers a message to this connection's durable session. */
+  void pushed(InboxMessage message) {
+    if (session != null && !session.ended()) session.inbox().pushed(message);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------ the end
+
+  /** Closes for an error, which a client of MQTT 5 is told in a DISCONNECT [MQTT-4.13.1-1]. */
+  void fail(ReasonCode reason, @Nullable String explanation) {
+    if (state == State.CLOSING || state == State.CLOSED) return;
+    log.debug("connection of {} closed with {}: {}", clientId(), reason, explanation);
+    loop.frontend().disconnected(reason);
+    if (state == State.LIVE && version.hasProperties()) writePacket(Packet.Disconnect.of(reason, explanation));
+    close();
+  }
+
+  /** A store did not do what this client's packet asked for. A session that was taken over is closed by its new owner's side. */
+  void storeFailed(String what, @Nullable Throwable failure) {
+    Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    if (cause instanceof StaleSessionException) {
+      fail(ReasonCode.SESSION_TAKEN_OVER, null);
+      return;
+    }
+    loop.frontend().storeFailures().increment();
+    fail(ReasonCode.SERVER_BUSY, what + " failed");
+  }
+
+  @Override
+  void silent() {
+    switch (state) {
+      case AWAITING_CONNECT -> close();
+      case LIVE -> fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
+      case OPENING -> refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened in time");
+      case CLOSING -> channel().close();
+      case CLOSED -> {}
+    }
+  }
+
+  /** Lets what is written go out, then closes; a peer that does not read is given up after a while. */
+  private void close() {
+    if (state == State.CLOSING || state == State.CLOSED) return;
+    state = State.CLOSING;
+    ByteBuf buffer = out;
+    out = null;
+    if (buffer == null) {
+      channel().close();
+      return;
+    }
+    loop.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
+    context().writeAndFlush(buffer).addListener(ChannelFutureListener.CLOSE);
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext ctx) {
+    state = State.CLOSED;
+    loop.keepAlive().forget(this);
+    loop.connections().remove(number);
+    loop.frontend().connectionClosed();
+    if (held != null && !decoding) {
+      held.release();
+      held = null;
+    }
+    leaveSession();
+  }
+
+  private void leaveSession() {
+    LiveSession left = session;
+    if (left == null || left.ended()) return;
+    left.end();
+    loop.frontend().leave(left, publishWill, sessionExpirySeconds);
+  }
+
+  private String clientId() {
+    return session == null ? "a client" : session.ref().clientId();
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    if (state == State.LIVE && session != null && ctx.channel().isWritable()) session.writableAgain();
+  }
+
+  @Override
+  @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this interface's
+  public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    if (cause instanceof IOException) {
+      log.debug("connection of {} broke: {}", clientId(), cause.toString());
+    } else {
+      loop.frontend().unexpected("a connection failed", cause);
+    }
+    ctx.close();
+  }
+
+  // What else a handler may be told of concerns nobody here.
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void channelRegistered(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void channelUnregistered(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {}
+}

@@ -1,0 +1,471 @@
+package dunlin.broker;
+
+import dunlin.broker.codec.DecoderLimits;
+import dunlin.dist.Delivery;
+import dunlin.dist.DistClient;
+import dunlin.dist.Route;
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.StaleSessionException;
+import dunlin.inbox.WillPublisher;
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.retain.RetainClient;
+import dunlin.runtime.DropEvents;
+import dunlin.runtime.HopLedger;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoop;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.ServerChannel;
+import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollServerSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioServerSocketChannel;
+import io.netty.util.concurrent.EventExecutor;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.ToLongFunction;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The tier that clients connect to: its event loops, its listener, and what the other tiers call it for. It is one shard of the
+ * dist tier, the connections of the session tier, and the publisher of wills.
+ */
+public final class Frontend implements Connections, WillPublisher, AutoCloseable {
+  /*
+   * Owner: the thread that composes the node calls open, listen and close; the rest is for any thread.
+   * Bounds: as many loops as lanes; what a loop holds is bounded there.
+   * Failure: a port that cannot be bound is a ListenerException, and nothing is left running after close.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Frontend.class);
+  private static final long CLOSE_SESSIONS_MILLIS = 2_000;
+  private static final int LEAVE_RETRY_MILLIS = 200;
+  private static final int LEAVE_TRIES = 50;
+
+  private final FrontendSettings settings;
+  private final DecoderLimits decoderLimits;
+  private final String nodeId;
+  private final long incarnation;
+  private final InstantSource clock;
+  private final MeterRegistry meters;
+  private final HopLedger publishes;
+  private final HopLedger copies;
+  private final DropEvents dropEvents;
+  private final Fanout fanout = new Fanout(this);
+  private final MultiThreadIoEventLoopGroup group;
+  private final AtomicInteger connections = new AtomicInteger();
+  private final Counter connectionsOpened;
+  private final AtomicInteger leaving = new AtomicInteger();
+  private final CompletableFuture<Void> allLeft = new CompletableFuture<>();
+  private final Counter storeFailures;
+  private final Counter unexpected;
+
+  private Loop[] loops = {};
+  private @Nullable Tiers tiers;
+  private @Nullable Channel listener;
+
+  /** Set once by close(), when no connection is left that could leave a session. */
+  private volatile boolean closing;
+
+  /** The tiers that a frontend calls. */
+  public record Tiers(DistClient dist, RetainClient retain, InboxClient inbox) {}
+
+  /**
+   * @param nodeId names this frontend as a shard
+   * @param incarnation which life of the node this is; larger than in all lives before
+   */
+  public Frontend(
+      FrontendSettings settings, String nodeId, long incarnation, InstantSource clock, MeterRegistry meters, DropEvents dropEvents) {
+    this.settings = settings;
+    this.decoderLimits =
+        new DecoderLimits(
+            settings.packetMax(), settings.connectPacketMax(), 65_535, 128, 64, settings.topicAliasMaximum(), true, 10_000);
+    this.nodeId = nodeId;
+    this.incarnation = incarnation;
+    this.clock = clock;
+    this.meters = meters;
+    this.dropEvents = dropEvents;
+    this.publishes = new HopLedger(meters, "publish", () -> sum(loop -> loop.counts().publishes().waiting()));
+    this.copies = new HopLedger(meters, "session", () -> sum(loop -> loop.counts().copies().waiting()));
+    this.storeFailures = meters.counter("dunlin.frontend.store-failures");
+    this.connectionsOpened = meters.counter("dunlin.connections.opened");
+    this.unexpected = meters.counter("dunlin.frontend.unexpected");
+    IoHandlerFactory io = Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    AtomicInteger threads = new AtomicInteger();
+    this.group =
+        new MultiThreadIoEventLoopGroup(
+            settings.lanes(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()), io);
+  }
+
+  /** Starts the event loops and opens their lanes. Clients cannot connect yet. */
+  public void open(Tiers clients) {
+    tiers = clients;
+    List<Loop> opened = new ArrayList<>();
+    for (EventExecutor executor : group) {
+      opened.add(new Loop(this, opened.size(), (EventLoop) executor, settings.lanes()));
+    }
+    loops = opened.toArray(new Loop[0]);
+    CountDownLatch started = new CountDownLatch(loops.length);
+    for (Loop loop : loops) {
+      loop.executor().execute(
+          () -> {
+            loop.start();
+            started.countDown();
+          });
+    }
+    await(started);
+    Gauge.builder("dunlin.connections", connections, AtomicInteger::get)
+        .description("Open client connections")
+        .register(meters);
+    Gauge.builder("dunlin.subscriptions.filters", this, f -> f.sum(loop -> loop.routes().size()))
+        .description("Distinct topic filters of connected sessions without expiry")
+        .register(meters);
+    Gauge.builder("dunlin.lane.messages", this, f -> f.sum(loop -> loop.window().messages()))
+        .description("Messages that hold credit of a lane")
+        .register(meters);
+    Gauge.builder("dunlin.lane.held-connections", this, f -> f.sum(loop -> loop.window().heldConnections()))
+        .description("Connections not read from until their lane has credit")
+        .register(meters);
+    Gauge.builder("dunlin.loop.arrivals", this, f -> f.sum(Loop::arrivalsWaiting))
+        .description("Work posted to event loops and not taken yet")
+        .register(meters);
+    Gauge.builder("dunlin.group.waiting", this, f -> f.sum(loop -> loop.groups().waiting()))
+        .description("Messages that wait for a member of a shared subscription")
+        .register(meters);
+  }
+
+  /**
+   * Binds the listener: from now on clients can connect.
+   *
+   * @throws ListenerException when the address cannot be bound or may not be without authentication
+   */
+  public void listen() {
+    String where = settings.host() + ":" + settings.port();
+    InetAddress address;
+    try {
+      address = InetAddress.getByName(settings.host());
+    } catch (UnknownHostException e) {
+      throw new ListenerException("cannot listen on " + where + " (dunlin.listeners.tcp.host): unknown host", e);
+    }
+    if (!address.isLoopbackAddress() && !settings.anonymous()) {
+      throw new ListenerException(
+          "will not listen on " + where + " (dunlin.listeners.tcp.host): it is not a loopback address and everybody could"
+              + " connect; set dunlin.auth.anonymous=true to allow that");
+    }
+    Class<? extends ServerChannel> type =
+        Epoll.isAvailable() ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
+    ServerBootstrap bootstrap =
+        new ServerBootstrap()
+            .group(group)
+            .channel(type)
+            .option(ChannelOption.SO_BACKLOG, 4_096)
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(
+                ChannelOption.WRITE_BUFFER_WATER_MARK,
+                new WriteBufferWaterMark(settings.outboundMax() / 2, settings.outboundMax()))
+            .childHandler(
+                new ChannelInitializer<>() {
+                  @Override
+                  protected void initChannel(Channel channel) {
+                    channel.pipeline().addLast(new Connection(Objects.requireNonNull(LoopThread.current())));
+                  }
+                });
+    try {
+      listener = bootstrap.bind(new InetSocketAddress(address, settings.port())).syncUninterruptibly().channel();
+    } catch (RuntimeException e) {
+      throw cannotListen(where, e);
+    } catch (Exception e) { // bind() rethrows the checked BindException unchecked
+      throw cannotListen(where, e);
+    }
+  }
+
+  private static ListenerException cannotListen(String where, Exception cause) {
+    return new ListenerException(
+        "cannot listen on " + where + " (dunlin.listeners.tcp.port): " + cause.getMessage(), cause);
+  }
+
+  /** The port that clients of TCP connect to, once it listens. */
+  public int tcpPort() {
+    if (listener == null) throw new IllegalStateException("not listening");
+    return ((InetSocketAddress) listener.localAddress()).getPort();
+  }
+
+  /** What the dist tier delivers to. */
+  public Delivery delivery() {
+    return fanout;
+  }
+
+  /** This frontend as a shard. */
+  public ShardId shard() {
+    return ShardId.frontend(nodeId);
+  }
+
+  public int connectionCount() {
+    return connections.get();
+  }
+
+  /** One for each PUBLISH of a client: received = delivered + dropped + in flight. */
+  public HopLedger publishes() {
+    return publishes;
+  }
+
+  /** One for each session that a message is meant for: received = delivered + dropped + in flight. */
+  public HopLedger copies() {
+    return copies;
+  }
+
+  // ---------------------------------------------------------------------------------------------------- for the session tier
+
+  @Override
+  public void push(ConnectionId connection, InboxMessage message) {
+    Loop loop = loopOf(connection);
+    if (loop == null) return;
+    loop.post(
+        () -> {
+          Connection target = loop.connections().get(connection.number());
+          if (target != null) target.pushed(message);
+        });
+  }
+
+  @Override
+  public void displaced(ConnectionId connection) {
+    Loop loop = loopOf(connection);
+    if (loop == null) return;
+    loop.post(
+        () -> {
+          Connection target = loop.connections().get(connection.number());
+          if (target != null) target.fail(ReasonCode.SESSION_TAKEN_OVER, "another connection uses this client identifier");
+        });
+  }
+
+  private @Nullable Loop loopOf(ConnectionId connection) {
+    if (connection.incarnation() != incarnation || !connection.frontend().equals(nodeId)) return null;
+    return loops[(int) (connection.number() % loops.length)];
+  }
+
+  @Override
+  public CompletableFuture<Void> publish(Publication will) {
+    CompletableFuture<Void> published = new CompletableFuture<>();
+    Loop loop = loops[Math.floorMod(will.publisher().clientId().hashCode(), loops.length)];
+    loop.post(() -> PendingWill.publish(loop, will.acceptedAt(clock.millis()), published));
+    return published;
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ for the loops
+
+  FrontendSettings settings() {
+    return settings;
+  }
+
+  DecoderLimits decoderLimits() {
+    return decoderLimits;
+  }
+
+  String nodeId() {
+    return nodeId;
+  }
+
+  long incarnation() {
+    return incarnation;
+  }
+
+  InstantSource clock() {
+    return clock;
+  }
+
+  DistClient dist() {
+    return tiers().dist();
+  }
+
+  RetainClient retain() {
+    return tiers().retain();
+  }
+
+  InboxClient inbox() {
+    return tiers().inbox();
+  }
+
+  private Tiers tiers() {
+    return Objects.requireNonNull(tiers, "not open");
+  }
+
+  Loop loop(int index) {
+    return loops[index];
+  }
+
+  int loopCount() {
+    return settings.lanes();
+  }
+
+  Loop ownerOf(String tenant, TopicFilter filter) {
+    return loops[RouteTable.ownerOf(tenant, filter, loops.length)];
+  }
+
+  /** The filter that a route stands for, or null when the route is not this life's or the filter has gone meanwhile. */
+  @Nullable FilterHandle filterOf(Route route) {
+    if (route.incarnation() != incarnation) return null;
+    FilterHandle handle = loops[route.handle() % loops.length].routes().byNumber(route.handle());
+    return handle != null && handle.isOf(route) ? handle : null;
+  }
+
+  LoopCounts newCounts() {
+    return new LoopCounts(publishes, copies, dropEvents);
+  }
+
+  Counter storeFailures() {
+    return storeFailures;
+  }
+
+  void connectionOpened() {
+    connections.incrementAndGet();
+    connectionsOpened.increment();
+  }
+
+  void connectionClosed() {
+    connections.decrementAndGet();
+  }
+
+  void protocolError(ReasonCode reason) {
+    meters.counter("dunlin.frontend.protocol-errors", "reason", reason.label()).increment();
+  }
+
+  void disconnected(ReasonCode reason) {
+    meters.counter("dunlin.frontend.disconnects", "reason", reason.label()).increment();
+  }
+
+  /** Something that only a fault of ours can cause. */
+  void unexpected(String what, Throwable cause) {
+    unexpected.increment();
+    log.error(what, cause);
+  }
+
+  /** A route that could not be removed does no harm: what it brings finds no filter here. The next life removes it. */
+  void routeRemoved(CompletableFuture<Void> removal, FilterHandle handle) {
+    removal.whenComplete(
+        (_, failure) -> {
+          if (failure == null) return;
+          storeFailures.increment();
+          log.debug("route of {} was not removed: {}", handle.filter().text(), failure.toString());
+        });
+  }
+
+  /** Tells the session tier that a connection has ended; tries again while the tier is overloaded. */
+  void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds) {
+    leaving.incrementAndGet();
+    leave(session, publishWill, sessionExpirySeconds, 1);
+  }
+
+  private void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds, int tries) {
+    inbox()
+        .disconnect(session.ref(), publishWill, sessionExpirySeconds)
+        .whenComplete(
+            (_, failure) -> {
+              Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+              if (cause == null || cause instanceof StaleSessionException || tries == LEAVE_TRIES || group.isShuttingDown()) {
+                if (cause != null && !(cause instanceof StaleSessionException)) storeFailures.increment();
+                if (leaving.decrementAndGet() == 0 && closing) allLeft.complete(null);
+                return;
+              }
+              group.schedule(
+                  () -> leave(session, publishWill, sessionExpirySeconds, tries + 1), LEAVE_RETRY_MILLIS, TimeUnit.MILLISECONDS);
+            });
+  }
+
+  private long sum(ToLongFunction<Loop> number) {
+    long sum = 0;
+    for (Loop loop : loops) sum += number.applyAsLong(loop);
+    return sum;
+  }
+
+  /** Stops listening. Connected clients are served on. */
+  public void stopListening() {
+    if (listener != null) listener.close().awaitUninterruptibly(1_000);
+  }
+
+  /**
+   * Stops listening, disconnects all clients (0x8B) and leaves their sessions, in about two seconds at most. What could not be
+   * told to the session tier by then is made up for at the next start.
+   */
+  public void disconnectAll() {
+    stopListening();
+    for (Loop loop : loops) {
+      loop.post(
+          () -> {
+            for (Connection connection : loop.connections().all()) {
+              connection.fail(ReasonCode.SERVER_SHUTTING_DOWN, "the server is shutting down");
+            }
+          });
+    }
+    awaitSessionsLeft();
+  }
+
+  /** Stops the event loops. */
+  @Override
+  public void close() {
+    stopListening();
+    group.shutdownGracefully(0, 1_000, TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
+    publishes.close();
+    copies.close();
+  }
+
+  private void awaitSessionsLeft() {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CLOSE_SESSIONS_MILLIS);
+    CountDownLatch closed = new CountDownLatch(loops.length);
+    for (Loop loop : loops) awaitClosed(loop, closed, deadline);
+    await(closed);
+    closing = true;
+    if (leaving.get() == 0) allLeft.complete(null);
+    try {
+      allLeft.get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+    } catch (TimeoutException | ExecutionException _) {
+      log.info("some sessions could not be left in time; the next start does it");
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void awaitClosed(Loop loop, CountDownLatch closed, long deadline) {
+    loop.post(
+        () -> {
+          if (loop.connections().size() == 0 || System.nanoTime() > deadline) closed.countDown();
+          else loop.executor().schedule(() -> awaitClosed(loop, closed, deadline), 10, TimeUnit.MILLISECONDS);
+        });
+  }
+
+  private static void await(CountDownLatch latch) {
+    try {
+      if (!latch.await(10, TimeUnit.SECONDS)) throw new IllegalStateException("event loops do not answer");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while waiting for the event loops", e);
+    }
+  }
+}

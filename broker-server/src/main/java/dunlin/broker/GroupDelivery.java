@@ -1,0 +1,156 @@
+package dunlin.broker;
+
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.DropReason;
+import dunlin.transport.Acknowledgement;
+import java.util.ArrayDeque;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the member of a shared subscription's group that takes a message; one for each event loop. MQTT 5, section 4.8.2.
+ *
+ * <p>A member is picked on the loop that the message comes from and asked on its own loop. When it refuses, for it has left,
+ * cannot be written to or has a full queue, the next one is asked there. When none takes it, a message of QoS 0 is dropped and
+ * counted; with QoS 1 or 2 it waits, and with it the publisher's acknowledgement, until one does or the time is up.
+ */
+final class GroupDelivery {
+  /*
+   * Owner: the event loop.
+   * Bounds: a message is passed on between loops at most so often as there are tries; what waits is within its lane's window,
+   *   but for messages of members that have left, which are within their sessions' bounds.
+   */
+  private static final int TRIES = 16;
+  private static final int RETRY_MILLIS = 5;
+
+  private final Loop loop;
+  private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
+  private boolean retryDue;
+
+  private record Waiting(
+      Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement, long deadlineMillis) {}
+
+  GroupDelivery(Loop loop) {
+    this.loop = loop;
+  }
+
+  int waiting() {
+    return waiting.size();
+  }
+
+  /**
+   * Delivers a message to one member.
+   *
+   * @param acknowledgement expecting one answer for this; null with QoS 0 or when nobody waits for it
+   */
+  void dispatch(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
+    ShareGroup group = groupOf(filter);
+    Subscriber member = filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick();
+    if (member == null) {
+      nobody(acknowledgement);
+    } else if (member.session.loop() == loop) {
+      offer(message, member, acknowledgement);
+    } else {
+      passOn(message, member, acknowledgement);
+    }
+  }
+
+  /** Offers a message to a member of this loop, and to others when it refuses. */
+  void offer(Publication message, Subscriber member, @Nullable Acknowledgement acknowledgement) {
+    if (member.session.offerShared(message, member)) {
+      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+      return;
+    }
+    FilterHandle filter = member.filter;
+    if (!filter.filter().ordered() && offerToOthers(message, filter, acknowledgement)) return;
+    if (groupOf(filter).size() == 0) {
+      nobody(acknowledgement);
+    } else if (message.qos() == QoS.AT_MOST_ONCE) {
+      loop.counts().copies().received();
+      loop.counts().copies().dropped(DropReason.NO_MEMBER);
+    } else {
+      long deadline = loop.nowMillis() + loop.frontend().settings().sharedWait().toMillis();
+      waiting.add(new Waiting(message, filter, acknowledgement, deadline));
+      retrySoon();
+    }
+  }
+
+  private boolean offerToOthers(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
+    ShareGroup group = groupOf(filter);
+    int size = group.size();
+    if (size == 0) return false;
+    int start = ThreadLocalRandom.current().nextInt(size);
+    Subscriber elsewhere = null;
+    for (int i = 0; i < Math.min(size, TRIES); i++) {
+      Subscriber member = group.at((start + i) % size);
+      if (member == null) continue;
+      if (member.session.loop() != loop) {
+        if (member.session.load() < LiveSession.REFUSES) elsewhere = member;
+      } else if (member.session.offerShared(message, member)) {
+        if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+        return true;
+      }
+    }
+    if (elsewhere == null) return false;
+    passOn(message, elsewhere, acknowledgement);
+    return true;
+  }
+
+  private void passOn(Publication message, Subscriber member, @Nullable Acknowledgement acknowledgement) {
+    loop.window().take(message.body().length);
+    loop.batchTo(member.session.loop()).add(message, member, acknowledgement);
+  }
+
+  /** The last member has just left: to the publisher this is a message without subscribers. */
+  private void nobody(@Nullable Acknowledgement acknowledgement) {
+    loop.counts().copies().received();
+    loop.counts().copies().dropped(DropReason.NO_MEMBER);
+    if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+  }
+
+  private void retrySoon() {
+    if (retryDue) return;
+    retryDue = true;
+    loop.executor().schedule(this::retryWaiting, RETRY_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Offers what waits once more, each message at most once a call, in its order. */
+  private void retryWaiting() {
+    retryDue = false;
+    long now = loop.readClock();
+    for (int left = waiting.size(); left > 0; left--) {
+      Waiting next = waiting.remove();
+      if (now >= next.deadlineMillis()) {
+        loop.counts().copies().received();
+        loop.counts().copies().dropped(DropReason.NO_MEMBER);
+        if (next.acknowledgement() != null) next.acknowledgement().answer(ReasonCode.QUOTA_EXCEEDED);
+        continue;
+      }
+      ShareGroup group = groupOf(next.filter());
+      if (next.filter().filter().ordered()) {
+        Subscriber member = group.pickFor(next.message().publisher());
+        if (member == null) {
+          nobody(next.acknowledgement());
+        } else if (member.session.loop() != loop) {
+          passOn(next.message(), member, next.acknowledgement());
+        } else if (member.session.offerShared(next.message(), member)) {
+          if (next.acknowledgement() != null) next.acknowledgement().answer(ReasonCode.SUCCESS);
+        } else {
+          waiting.add(next);
+        }
+      } else if (!offerToOthers(next.message(), next.filter(), next.acknowledgement())) {
+        waiting.add(next);
+      }
+    }
+    if (!waiting.isEmpty()) retrySoon();
+  }
+
+  private static ShareGroup groupOf(FilterHandle filter) {
+    ShareGroup group = filter.group();
+    if (group == null) throw new IllegalStateException("not a shared subscription: " + filter.filter().text());
+    return group;
+  }
+}

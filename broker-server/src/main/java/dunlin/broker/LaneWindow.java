@@ -1,0 +1,55 @@
+package dunlin.broker;
+
+import java.util.ArrayDeque;
+
+/** The credit of one lane: how much of what its publishers sent may be on its way at a time, in messages and bytes. */
+final class LaneWindow {
+  /*
+   * Owner: the lane's event loop.
+   * Bounds: a message is always taken in whole, so what is on its way may pass the window by one read's worth of messages
+   *   of one connection. Full: the connection whose message passed the window is not read from, and with it every other
+   *   one that publishes, until half of the window is free again; TCP then holds the publishers back.
+   */
+  private final int messagesMax;
+  private final int bytesMax;
+
+  private final ArrayDeque<Connection> held = new ArrayDeque<>();
+  private int messages;
+  private long bytes;
+
+  LaneWindow(int messagesMax, int bytesMax) {
+    this.messagesMax = messagesMax;
+    this.bytesMax = bytesMax;
+  }
+
+  void take(int size) {
+    messages++;
+    bytes += size;
+  }
+
+  void give(int count, long size) {
+    messages -= count;
+    bytes -= size;
+    assert messages >= 0 && bytes >= 0 : "more credit given back than taken";
+    if (!held.isEmpty() && messages <= messagesMax / 2 && bytes <= bytesMax / 2) {
+      for (int left = held.size(); left > 0; left--) held.remove().resume(Connection.Hold.CREDIT);
+    }
+  }
+
+  boolean exhausted() {
+    return messages >= messagesMax || bytes >= bytesMax;
+  }
+
+  /** Lets a connection wait for credit; it is resumed once. */
+  void hold(Connection connection) {
+    held.add(connection);
+  }
+
+  int messages() {
+    return messages;
+  }
+
+  int heldConnections() {
+    return held.size();
+  }
+}

@@ -1,0 +1,242 @@
+package dunlin.broker;
+
+import dunlin.model.Publication;
+import dunlin.transport.Lane;
+import io.netty.channel.EventLoop;
+import java.util.ArrayList;
+import java.util.Objects;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jctools.queues.MpscUnboundedArrayQueue;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that one event loop owns: its connections and their sessions, its lane, its share of the topic filters, and
+ * what it has gathered in this round for sockets and for other loops.
+ *
+ * <p>A round is what the loop does between two waits: it reads what has arrived on its sockets, runs what others have
+ * posted, and at the end flushes each connection that was written to and sends each other loop one batch.
+ */
+final class Loop {
+  /*
+   * Owner: the thread of its event loop; post and the read-only numbers are for all.
+   * Bounds: arrivals has no bound of its own, but everything in it has: batches within lane windows, answers of the stores
+   *   within the stores' proposal bounds, at most one connect, subscribe or fetch for each connection.
+   */
+  private static final int ARRIVALS_A_ROUND = 4_096;
+
+  private final Frontend frontend;
+  private final int index;
+  private final EventLoop executor;
+  private final LaneWindow window;
+  private final KeepAliveWheel keepAlive = new KeepAliveWheel();
+  private final LoopCounts counts;
+  private final GroupDelivery groups = new GroupDelivery(this);
+  private final ConnectionTable connections = new ConnectionTable();
+  private final RouteTable routes;
+
+  private final MpscUnboundedArrayQueue<Runnable> arrivals = new MpscUnboundedArrayQueue<>(1_024);
+  private final AtomicBoolean arrivalsAnnounced = new AtomicBoolean();
+
+  private final @Nullable LoopBatch[] batches;
+  private ArrayList<Connection> written = new ArrayList<>();
+  private ArrayList<Connection> flushing = new ArrayList<>();
+  private @Nullable Lane lane;
+  private boolean roundEndDue;
+  private long nowMillis = System.currentTimeMillis();
+
+  private final ArrayList<LiveSession> merged = new ArrayList<>();
+
+  Loop(Frontend frontend, int index, EventLoop executor, int loopCount) {
+    this.frontend = frontend;
+    this.index = index;
+    this.executor = executor;
+    FrontendSettings settings = frontend.settings();
+    this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
+    this.counts = frontend.newCounts();
+    this.batches = new @Nullable LoopBatch[loopCount];
+    this.routes = new RouteTable(this, loopCount, frontend.shard(), frontend.incarnation(), frontend.dist());
+  }
+
+  /** First thing on the loop's own thread. */
+  void start() {
+    ((LoopThread) Thread.currentThread()).carry(this);
+    lane = frontend.dist().openLane();
+    executor.scheduleAtFixedRate(
+        this::tick, KeepAliveWheel.TICK_MILLIS, KeepAliveWheel.TICK_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  Frontend frontend() {
+    return frontend;
+  }
+
+  int index() {
+    return index;
+  }
+
+  EventLoop executor() {
+    return executor;
+  }
+
+  LaneWindow window() {
+    return window;
+  }
+
+  RouteTable routes() {
+    return routes;
+  }
+
+  KeepAliveWheel keepAlive() {
+    return keepAlive;
+  }
+
+  LoopCounts counts() {
+    return counts;
+  }
+
+  GroupDelivery groups() {
+    return groups;
+  }
+
+  ConnectionTable connections() {
+    return connections;
+  }
+
+  Lane lane() {
+    return Objects.requireNonNull(lane, "not started");
+  }
+
+  boolean isCurrent() {
+    return executor.inEventLoop();
+  }
+
+  /** The wall clock as of this round's last look at it. */
+  long nowMillis() {
+    return nowMillis;
+  }
+
+  /** Looks at the clock; once for each read of a connection is often enough. */
+  long readClock() {
+    nowMillis = frontend.clock().millis();
+    return nowMillis;
+  }
+
+  /** Runs something on this loop: at once when called on it, otherwise soon, in the order of each caller's posts. */
+  void run(Runnable task) {
+    if (isCurrent()) {
+      task.run();
+    } else {
+      post(task);
+    }
+  }
+
+  /** Runs something on this loop soon. Any thread; the posts of one thread keep their order. */
+  void post(Runnable task) {
+    arrivals.offer(task);
+    if (!arrivalsAnnounced.get() && arrivalsAnnounced.compareAndSet(false, true)) announceArrivals();
+  }
+
+  int arrivalsWaiting() {
+    return arrivals.size();
+  }
+
+  private void announceArrivals() {
+    try {
+      executor.execute(this::takeArrivals);
+    } catch (RejectedExecutionException _) {
+      // The loop has shut down, and with it everybody the arrivals were for.
+      arrivals.clear();
+    }
+  }
+
+  private void takeArrivals() {
+    arrivalsAnnounced.set(false);
+    readClock();
+    for (int i = 0; i < ARRIVALS_A_ROUND; i++) {
+      Runnable task = arrivals.poll();
+      if (task == null) return;
+      runSafely(task);
+    }
+    if (!arrivals.isEmpty() && arrivalsAnnounced.compareAndSet(false, true)) announceArrivals();
+  }
+
+  /** One faulty task must not take the tasks of others with it. */
+  private void runSafely(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | AssertionError e) {
+      frontend.unexpected("a task of an event loop failed", e);
+    }
+  }
+
+  /** The batch of this round for another loop. */
+  LoopBatch batchTo(Loop target) {
+    LoopBatch batch = batches[target.index];
+    if (batch == null) {
+      batches[target.index] = batch = new LoopBatch(this, target);
+      endRoundSoon();
+    }
+    return batch;
+  }
+
+  /** Has the connection flushed at the end of the round. */
+  void written(Connection connection) {
+    written.add(connection);
+    endRoundSoon();
+  }
+
+  private void endRoundSoon() {
+    if (roundEndDue) return;
+    roundEndDue = true;
+    executor.execute(this::endRound);
+  }
+
+  private void endRound() {
+    roundEndDue = false;
+    for (int i = 0; i < batches.length; i++) {
+      LoopBatch batch = batches[i];
+      if (batch == null) continue;
+      batches[i] = null;
+      frontend.loop(i).post(batch);
+    }
+    // Flushing may make a channel writable again and so bring more to write, for the next round's list.
+    ArrayList<Connection> due = written;
+    written = flushing;
+    flushing = due;
+    for (int i = 0; i < due.size(); i++) due.get(i).flushRound();
+    due.clear();
+  }
+
+  private void tick() {
+    readClock();
+    keepAlive.tick();
+  }
+
+  /** Hands a message to all subscribers of one filter on this loop. */
+  void deliverToSubscribers(Publication message, FilterHandle filter) {
+    SubscriberList subscribers = filter.on(index);
+    if (subscribers == null) return;
+    for (int i = 0; i < subscribers.size(); i++) {
+      Subscriber subscriber = subscribers.get(i);
+      subscriber.session.offer(message, subscriber.options(), subscriber.identifiers());
+    }
+  }
+
+  /**
+   * Hands a message that matched several filters to their subscribers on this loop: each session gets one copy, with the
+   * highest QoS and all identifiers [MQTT-3.3.4-2, -3].
+   */
+  void deliverToSubscribers(Publication message, FilterHandle[] filters, int count) {
+    for (int i = 0; i < count; i++) {
+      SubscriberList subscribers = filters[i].on(index);
+      if (subscribers == null) continue;
+      for (int j = 0; j < subscribers.size(); j++) {
+        Subscriber subscriber = subscribers.get(j);
+        if (subscriber.session.merge(subscriber)) merged.add(subscriber.session);
+      }
+    }
+    for (LiveSession session : merged) session.offerMerged(message);
+    merged.clear();
+  }
+}

@@ -1,0 +1,125 @@
+package dunlin.broker;
+
+import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.Will;
+import dunlin.inbox.InboxClient;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** From a CONNECT that may be served to its CONNACK: one command of the session tier; MQTT 5, section 3.1.4. */
+final class Opening {
+  /*
+   * Owner: the connection's event loop.
+   * Bounds: one for each connection; the connection's silence timer ends one that is never answered.
+   * Failure: the client gets CONNACK 0x88 and tries again. A session that is opened after the client has gone is left again at
+   *   once, by whoever gets the answer.
+   */
+  private final Connection connection;
+  private final Frontend frontend;
+  private final Packet.Connect packet;
+  private final Publisher publisher;
+  private final boolean assigned;
+  private final long sessionExpirySeconds;
+  private final int keepAliveSeconds;
+  private boolean sessionPresent;
+
+  Opening(Connection connection, Packet.Connect packet) {
+    this.connection = connection;
+    this.frontend = connection.loop().frontend();
+    this.packet = packet;
+    this.assigned = packet.clientId().isEmpty();
+    String clientId = assigned ? "dunlin-" + UUID.randomUUID() : packet.clientId();
+    this.publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
+    this.sessionExpirySeconds = Math.min(askedExpiry(packet), frontend.settings().sessionExpiryMax());
+    this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
+  }
+
+  /** MQTT 3 has no expiry: without clean session the session lasts. */
+  private static long askedExpiry(Packet.Connect packet) {
+    if (packet.version().hasProperties()) return Math.max(0, packet.sessionExpirySeconds());
+    return packet.cleanStart() ? 0 : FrontendSettings.NEVER;
+  }
+
+  /** A client of MQTT 3 cannot be told of another keep alive, so it keeps what it asked for. */
+  private int grantedKeepAlive(int asked) {
+    long longest = frontend.settings().keepAliveMax().toSeconds();
+    if (longest == 0 || !packet.version().hasProperties()) return asked;
+    return asked == 0 || asked > longest ? (int) longest : asked;
+  }
+
+  long sessionExpirySeconds() {
+    return sessionExpirySeconds;
+  }
+
+  int keepAliveSeconds() {
+    return keepAliveSeconds;
+  }
+
+  void start() {
+    Will will = packet.will();
+    InboxClient.Will kept =
+        will == null
+            ? null
+            : new InboxClient.Will(
+                will.toPublication(publisher, connection.loop().nowMillis()), will.delaySeconds());
+    frontend
+        .inbox()
+        .connect(
+            new InboxClient.Connect(
+                publisher.tenant(),
+                publisher.clientId(),
+                connection.id(),
+                packet.cleanStart(),
+                sessionExpirySeconds > 0,
+                sessionExpirySeconds,
+                kept))
+        .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
+  }
+
+  private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {
+    if (failure != null || connected == null) {
+      frontend.storeFailures().increment();
+      connection.refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened");
+      return;
+    }
+    sessionPresent = connected.sessionPresent();
+    connection.opened(
+        this,
+        new LiveSession(
+            connection,
+            packet.version(),
+            publisher,
+            sessionExpirySeconds > 0,
+            packet.receiveMaximum(),
+            connected));
+  }
+
+  Packet.Connack connack() {
+    FrontendSettings settings = frontend.settings();
+    boolean expiryChanged = packet.version().hasProperties() && askedExpiry(packet) != sessionExpirySeconds;
+    return new Packet.Connack(
+        sessionPresent,
+        ReasonCode.SUCCESS,
+        expiryChanged ? sessionExpirySeconds : -1,
+        settings.receiveMaximum(),
+        QoS.EXACTLY_ONCE,
+        true,
+        settings.packetMax(),
+        assigned ? publisher.clientId() : null,
+        settings.topicAliasMaximum(),
+        null,
+        List.of(),
+        true,
+        true,
+        true,
+        keepAliveSeconds != packet.keepAliveSeconds() ? keepAliveSeconds : -1,
+        null,
+        null,
+        null,
+        null);
+  }
+}

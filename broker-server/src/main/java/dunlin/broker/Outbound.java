@@ -1,0 +1,230 @@
+package dunlin.broker;
+
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.DropReason;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What goes out to one client: QoS 0 straight to the socket, QoS 1 and 2 through a queue and the window of what is in flight.
+ * The sender's half of QoS 1 and 2; MQTT 5, sections 4.3 and 4.9.
+ */
+final class Outbound {
+  /*
+   * Owner: the connection's event loop.
+   * Bounds: QoS 0 up to the bytes that may wait for the socket, beyond which it is dropped and counted. QoS 1 and 2 of a
+   *   session without expiry: a queue bounded in messages and bytes, beyond which the newest is dropped and counted, or, in a
+   *   group, refused. Of a durable session: only what InboxReader takes; the rest waits in the inbox.
+   * Failure: when the connection ends, messages of a durable session are still in its inbox, messages from a group go to
+   *   other members unless their QoS 2 exchange has begun [MQTT-4.8.2-4, -5], the rest ends with the session.
+   */
+  private final LiveSession session;
+  private final Connection connection;
+  private final LoopCounts counts;
+  private final SendWindow window;
+  private final int queueMessagesMax;
+  private final int queueBytesMax;
+
+  private @Nullable ArrayDeque<Outgoing> queue;
+  private long queueBytes;
+
+  /** The next sequence of a session without an inbox. */
+  private long nextSequence = 1;
+
+  Outbound(LiveSession session, Connection connection, int receiveMaximum, FrontendSettings settings) {
+    this.session = session;
+    this.connection = connection;
+    this.counts = session.loop().counts();
+    this.window = new SendWindow(receiveMaximum);
+    this.queueMessagesMax = settings.queueMessagesMax();
+    this.queueBytesMax = settings.queueBytesMax();
+  }
+
+  int inFlight() {
+    return window.size();
+  }
+
+  int queued() {
+    return queue == null ? 0 : queue.size();
+  }
+
+  long queuedBytes() {
+    return queueBytes;
+  }
+
+  /** Whether nothing waits and one more could be sent at once. */
+  boolean idle() {
+    return queued() == 0 && connection.writable() && !session.ended();
+  }
+
+  void sendQoS0(Publication message, boolean retain, int[] identifiers) {
+    counts.copies().received();
+    if (!connection.takesQoS0()) {
+      counts.copies().dropped(DropReason.NOT_WRITABLE);
+    } else {
+      write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);
+    }
+  }
+
+  /** Whether the socket takes a message of QoS 0, or the queue one of QoS 1 or 2. */
+  boolean hasRoom(QoS qos, int size) {
+    if (qos == QoS.AT_MOST_ONCE) return connection.takesQoS0();
+    return queued() < queueMessagesMax && (queueBytes + size <= queueBytesMax || queued() == 0);
+  }
+
+  /** Sends or queues a message of QoS 1 or 2 of a session without an inbox. */
+  void offer(Outgoing message) {
+    counts.copies().received();
+    if (!hasRoom(message.qos, message.size())) {
+      counts.copies().dropped(DropReason.QUEUE_FULL);
+      return;
+    }
+    take(message);
+  }
+
+  /** Sends or queues a message that has a place kept for it. */
+  void take(Outgoing message) {
+    counts.copies().waiting(1);
+    if (queued() == 0 && window.hasRoom(sequenceOf(message)) && connection.writable()) {
+      send(message);
+    } else {
+      if (queue == null) queue = new ArrayDeque<>(8);
+      queue.add(message);
+      queueBytes += message.size();
+    }
+  }
+
+  private long sequenceOf(Outgoing message) {
+    return message.sequence != 0 ? message.sequence : nextSequence;
+  }
+
+  /** Sends of what waits as much as the client's window and the socket take. */
+  void sendQueued() {
+    if (queue == null) return;
+    for (Outgoing head = queue.peek(); head != null; head = queue.peek()) {
+      if (!window.hasRoom(sequenceOf(head)) || !connection.writable()) return;
+      queue.remove();
+      queueBytes -= head.size();
+      send(head);
+    }
+    queue = null;
+  }
+
+  private void send(Outgoing message) {
+    if (message.released) {
+      message.sequence = sequenceOf(message);
+      window.add(message);
+      connection.writePubrel(SendWindow.packetId(message.sequence), ReasonCode.SUCCESS);
+      return;
+    }
+    long sequence = sequenceOf(message);
+    // Expiry does not end an exchange that has begun [MQTT-4.3.3-7].
+    boolean begun = message.duplicate && message.qos == QoS.EXACTLY_ONCE;
+    if (!begun && message.message.expired(session.loop().nowMillis())) {
+      gone(sequence, message, DropReason.EXPIRED);
+      return;
+    }
+    int packetId = SendWindow.packetId(sequence);
+    if (!connection.writePublish(
+        message.message, message.qos, message.duplicate, message.retain, packetId, message.identifiers)) {
+      gone(sequence, message, DropReason.PACKET_TOO_LARGE);
+      return;
+    }
+    message.sequence = sequence;
+    if (sequence == nextSequence) nextSequence++;
+    window.add(message);
+  }
+
+  /** Will never be sent: an inbox may forget it. */
+  private void gone(long sequence, Outgoing message, DropReason reason) {
+    counts.copies().waiting(-1);
+    counts.copies().dropped(reason);
+    if (message.sequence != 0) session.acknowledged(sequence);
+  }
+
+  private void write(
+      Publication message, QoS qos, boolean duplicate, boolean retain, int packetId, int[] identifiers) {
+    if (message.expired(session.loop().nowMillis())) {
+      counts.copies().dropped(DropReason.EXPIRED);
+    } else if (connection.writePublish(message, qos, duplicate, retain, packetId, identifiers)) {
+      counts.copies().delivered();
+    } else {
+      counts.copies().dropped(DropReason.PACKET_TOO_LARGE);
+    }
+  }
+
+  void puback(int packetId) {
+    Outgoing message = window.find(packetId);
+    if (message != null && message.qos == QoS.AT_LEAST_ONCE) finish(message);
+  }
+
+  void pubrec(int packetId, ReasonCode reason) {
+    Outgoing message = window.find(packetId);
+    if (message == null || message.qos != QoS.EXACTLY_ONCE) {
+      connection.writePubrel(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
+    } else if (reason.isError()) {
+      finish(message); // the client wants no more of it [MQTT-4.3.3-4]
+    } else if (message.released || !session.durable()) {
+      message.released = true;
+      connection.writePubrel(packetId, ReasonCode.SUCCESS);
+    } else {
+      recordReceived(message, packetId);
+    }
+  }
+
+  /** PUBREL may leave only when a crash cannot bring the PUBLISH back [MQTT-4.3.3-6]. */
+  private void recordReceived(Outgoing message, int packetId) {
+    session.frontend().inbox().received(session.ref(), message.sequence).whenComplete(
+        (_, failure) ->
+            session.loop().run(
+                () -> {
+                  if (session.ended()) return;
+                  if (failure != null) {
+                    connection.storeFailed("receipt of packet " + packetId, failure);
+                    return;
+                  }
+                  message.released = true;
+                  connection.writePubrel(packetId, ReasonCode.SUCCESS);
+                }));
+  }
+
+  void pubcomp(int packetId) {
+    Outgoing message = window.find(packetId);
+    if (message != null && message.released) finish(message);
+  }
+
+  private void finish(Outgoing message) {
+    window.remove(message);
+    counts.copies().waiting(-1);
+    counts.copies().delivered();
+    if (session.durable()) session.acknowledged(message.sequence);
+    sendQueued();
+    session.drained();
+  }
+
+  /** The connection has ended. */
+  void end() {
+    List<Outgoing> left = new ArrayList<>();
+    window.forEach(left::add);
+    int sent = left.size();
+    if (queue != null) left.addAll(queue);
+    queue = null;
+    for (int i = 0; i < left.size(); i++) {
+      Outgoing message = left.get(i);
+      counts.copies().waiting(-1);
+      boolean begun = i < sent && message.qos == QoS.EXACTLY_ONCE;
+      if (session.durable()) {
+        counts.copies().returned();
+      } else if (message.group != null && !begun) {
+        counts.copies().returned();
+        session.loop().groups().dispatch(message.message, message.group, null);
+      } else {
+        counts.copies().dropped(DropReason.SESSION_ENDED);
+      }
+    }
+  }
+}

@@ -1,0 +1,137 @@
+package dunlin.broker;
+
+import dunlin.dist.DistClient;
+import dunlin.dist.Route;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The topic filters that this frontend's sessions have subscribed, or rather the share of them that hashes to one event
+ * loop. Counts the subscriptions of each and sets or removes its route when the first one comes or the last one goes.
+ */
+final class RouteTable {
+  /*
+   * Owner: one event loop; other loops send their requests here. Every loop may look a number up.
+   * Numbers: loop i of n gives out i, i + n, i + 2n and so on, so that a number tells its table. A number is
+   *   used again, so who looks one up must check FilterHandle.isOf against the route that it came with.
+   * Order: the table's calls to the dist tier come from one thread and take effect in their order, so removing a route and
+   *   setting it again right behind ends with the route set.
+   * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions.
+   */
+  private static final VarHandle SLOT = MethodHandles.arrayElementVarHandle(FilterHandle[].class);
+
+  private final Loop loop;
+  private final int loopCount;
+  private final ShardId shard;
+  private final long incarnation;
+  private final DistClient dist;
+
+  private final Map<Key, Entry> entries = new HashMap<>();
+  private final ArrayDeque<Integer> freeSlots = new ArrayDeque<>();
+  private int slotsUsed = 1; // slot 0 stays empty: number 0 of a route means "none"
+  private volatile @Nullable FilterHandle[] bySlot = new @Nullable FilterHandle[16];
+
+  private record Key(String tenant, TopicFilter filter) {}
+
+  private static final class Entry {
+    final FilterHandle handle;
+    int uses;
+    CompletableFuture<Void> routed;
+
+    Entry(FilterHandle handle, CompletableFuture<Void> routed) {
+      this.handle = handle;
+      this.routed = routed;
+    }
+  }
+
+  /** A filter that is counted as used, and when publishes are sure to find it. */
+  record Use(FilterHandle handle, CompletableFuture<Void> routed) {}
+
+  RouteTable(Loop loop, int loopCount, ShardId shard, long incarnation, DistClient dist) {
+    this.loop = loop;
+    this.loopCount = loopCount;
+    this.shard = shard;
+    this.incarnation = incarnation;
+    this.dist = dist;
+  }
+
+  /** Which of the loops keeps a filter. */
+  static int ownerOf(String tenant, TopicFilter filter, int loopCount) {
+    int hash = filter.hashCode() * 31 + tenant.hashCode();
+    return Math.floorMod(hash ^ (hash >>> 16), loopCount);
+  }
+
+  /** Counts one more subscription of the filter. A filter whose route could not be set is tried again. */
+  Use acquire(String tenant, TopicFilter filter) {
+    assert loop.isCurrent() : "touched off its event loop";
+    Entry entry = entries.get(new Key(tenant, filter));
+    if (entry == null) {
+      FilterHandle handle = new FilterHandle(tenant, filter, takeNumber(), loopCount);
+      publish(handle.number(), handle);
+      entry = new Entry(handle, dist.addRoute(route(handle)));
+      entries.put(new Key(tenant, filter), entry);
+    } else if (entry.routed.isCompletedExceptionally()) {
+      entry.routed = dist.addRoute(route(entry.handle));
+    }
+    entry.uses++;
+    return new Use(entry.handle, entry.routed);
+  }
+
+  /** Counts one subscription less; with the last one the route goes. */
+  void release(FilterHandle handle) {
+    assert loop.isCurrent() : "touched off its event loop";
+    Key key = new Key(handle.tenant(), handle.filter());
+    Entry entry = entries.get(key);
+    if (entry == null || entry.handle != handle) throw new IllegalStateException("released twice: " + handle.filter().text());
+    if (--entry.uses > 0) return;
+    entries.remove(key);
+    publish(handle.number(), null);
+    freeSlots.add(slotOf(handle.number()));
+    loop.frontend().routeRemoved(dist.removeRoute(route(handle)), handle);
+  }
+
+  int size() {
+    return entries.size();
+  }
+
+  /** The filter with this number, or null when it is gone; any thread. */
+  @Nullable FilterHandle byNumber(int number) {
+    int slot = slotOf(number);
+    @Nullable FilterHandle[] slots = bySlot;
+    return slot < slots.length ? (FilterHandle) SLOT.getAcquire(slots, slot) : null;
+  }
+
+  private Route route(FilterHandle handle) {
+    return new Route(handle.tenant(), handle.filter(), shard, incarnation, handle.number());
+  }
+
+  private int slotOf(int number) {
+    return number / loopCount;
+  }
+
+  private int takeNumber() {
+    Integer free = freeSlots.poll();
+    int slot = free != null ? free : slotsUsed++;
+    return Math.addExact(Math.multiplyExact(slot, loopCount), loop.index());
+  }
+
+  private void publish(int number, @Nullable FilterHandle handle) {
+    int slot = slotOf(number);
+    @Nullable FilterHandle[] slots = bySlot;
+    if (slot >= slots.length) {
+      slots = Arrays.copyOf(slots, Math.max(slot + 1, slots.length * 2));
+      SLOT.setRelease(slots, slot, handle);
+      bySlot = slots;
+    } else {
+      SLOT.setRelease(slots, slot, handle);
+    }
+  }
+}

@@ -1,0 +1,42 @@
+package dunlin.broker;
+
+import dunlin.model.SubscriptionOptions;
+
+/** One subscription of one live session: what a filter's list or a group's members hold. */
+final class Subscriber {
+  private static final int[] NONE = {};
+
+  final LiveSession session;
+  final FilterHandle filter;
+
+  private SubscriptionOptions options;
+  private int[] identifiers;
+
+  /** Where it stands in its list or group; kept by that one. */
+  int position = -1;
+
+  Subscriber(LiveSession session, FilterHandle filter, SubscriptionOptions options) {
+    this.session = session;
+    this.filter = filter;
+    this.options = options;
+    this.identifiers = identifiers(options);
+  }
+
+  SubscriptionOptions options() {
+    return options;
+  }
+
+  int[] identifiers() {
+    return identifiers;
+  }
+
+  /** An identical filter subscribed again replaces the options without a gap [MQTT-3.8.4-3]. */
+  void replaceOptions(SubscriptionOptions replacement) {
+    options = replacement;
+    identifiers = identifiers(replacement);
+  }
+
+  private static int[] identifiers(SubscriptionOptions options) {
+    return options.subscriptionIdentifier() == 0 ? NONE : new int[] {options.subscriptionIdentifier()};
+  }
+}

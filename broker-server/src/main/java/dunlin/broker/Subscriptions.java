@@ -1,0 +1,246 @@
+package dunlin.broker;
+
+import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.Subscription;
+import dunlin.inbox.InboxClient;
+import dunlin.model.ReasonCode;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The subscriptions of one live session; MQTT 5, sections 3.8 to 3.11.
+ *
+ * <p>Those of a session without expiry live here and in the filters' lists; those of a durable one live in the session tier,
+ * and only their options are kept here. SUBACK leaves when every publish accepted from then on sees the subscription.
+ */
+final class Subscriptions {
+  /*
+   * Owner: the connection's event loop. A filter's handle is acquired and released on the loop that the filter hashes to,
+   *   which also keeps the members of groups; the entry here says how far that has come.
+   * Bounds: the setting for subscriptions of a session; one more is refused with 0x97.
+   */
+  private final LiveSession session;
+  private final Loop loop;
+  private final RetainedReader retained;
+  private final Map<TopicFilter, Entry> entries = new HashMap<>(4);
+
+  /** One subscription. The subscriber comes with the handle; until then, and for a durable session always, it is null. */
+  private static final class Entry {
+    SubscriptionOptions options;
+    @Nullable Subscriber subscriber;
+    boolean removed;
+
+    Entry(SubscriptionOptions options) {
+      this.options = options;
+    }
+  }
+
+  /** A SUBSCRIBE packet that waits for the routes of its filters. */
+  private static final class Subscribing {
+    final int packetId;
+    final ReasonCode[] reasons;
+    final List<InboxClient.Subscription> retainedDue = new ArrayList<>();
+    int left = 1;
+
+    Subscribing(int packetId, int count) {
+      this.packetId = packetId;
+      this.reasons = new ReasonCode[count];
+    }
+  }
+
+  Subscriptions(LiveSession session, RetainedReader retained, List<InboxClient.Subscription> stored) {
+    this.session = session;
+    this.loop = session.loop();
+    this.retained = retained;
+    for (InboxClient.Subscription subscription : stored) {
+      entries.put(subscription.filter(), new Entry(subscription.options()));
+    }
+  }
+
+  int size() {
+    return entries.size();
+  }
+
+  void subscribe(Packet.Subscribe packet) {
+    List<Subscription> asked = packet.subscriptions();
+    Subscribing subscribing = new Subscribing(packet.packetId(), asked.size());
+    List<InboxClient.Subscription> toStore = new ArrayList<>();
+    List<Integer> storedAt = new ArrayList<>();
+    for (int i = 0; i < asked.size(); i++) {
+      Optional<TopicFilter> parsed = TopicFilter.parse(asked.get(i).filter());
+      SubscriptionOptions options = asked.get(i).options();
+      if (parsed.isEmpty()) {
+        subscribing.reasons[i] = ReasonCode.TOPIC_FILTER_INVALID;
+        continue;
+      }
+      TopicFilter filter = parsed.get();
+      Entry entry = entries.get(filter);
+      if (entry == null && entries.size() >= session.frontend().settings().subscriptionsMax()) {
+        subscribing.reasons[i] = ReasonCode.QUOTA_EXCEEDED;
+        continue;
+      }
+      subscribing.reasons[i] = granted(options);
+      boolean existed = entry != null;
+      if (wantsRetained(filter, options, existed)) {
+        subscribing.retainedDue.add(new InboxClient.Subscription(filter, options));
+      }
+      if (session.durable()) {
+        toStore.add(new InboxClient.Subscription(filter, options));
+        storedAt.add(i);
+        if (entry == null) entries.put(filter, new Entry(options));
+        else entry.options = options;
+      } else if (entry == null) {
+        entry = new Entry(options);
+        entries.put(filter, entry);
+        attach(filter, entry, subscribing, i);
+      } else {
+        entry.options = options;
+        if (entry.subscriber != null) entry.subscriber.replaceOptions(options);
+      }
+    }
+    if (!toStore.isEmpty()) store(toStore, storedAt, subscribing);
+    oneDone(subscribing);
+  }
+
+  private static boolean wantsRetained(TopicFilter filter, SubscriptionOptions options, boolean existed) {
+    if (filter.shared()) return false;
+    return options.retainHandling() == 0 || (options.retainHandling() == 1 && !existed);
+  }
+
+  private static ReasonCode granted(SubscriptionOptions options) {
+    return switch (options.maximumQoS()) {
+      case AT_MOST_ONCE -> ReasonCode.SUCCESS;
+      case AT_LEAST_ONCE -> ReasonCode.GRANTED_QOS_1;
+      case EXACTLY_ONCE -> ReasonCode.GRANTED_QOS_2;
+    };
+  }
+
+  private void store(List<InboxClient.Subscription> toStore, List<Integer> at, Subscribing subscribing) {
+    subscribing.left++;
+    session.frontend().inbox().subscribe(session.ref(), toStore).whenComplete(
+        (_, failure) ->
+            loop.run(
+                () -> {
+                  if (session.ended()) return;
+                  if (failure != null) {
+                    for (int i : at) subscribing.reasons[i] = ReasonCode.UNSPECIFIED_ERROR;
+                    for (InboxClient.Subscription one : toStore) entries.remove(one.filter());
+                    subscribing.retainedDue.removeAll(toStore);
+                    session.frontend().storeFailures().increment();
+                  }
+                  oneDone(subscribing);
+                }));
+  }
+
+  /** Has the filter's loop count the subscription, then puts the subscriber on its list. */
+  private void attach(TopicFilter filter, Entry entry, Subscribing subscribing, int index) {
+    subscribing.left++;
+    SubscriptionOptions options = entry.options;
+    Loop owner = session.frontend().ownerOf(session.publisher().tenant(), filter);
+    owner.run(
+        () -> {
+          RouteTable.Use use = owner.routes().acquire(session.publisher().tenant(), filter);
+          Subscriber subscriber = new Subscriber(session, use.handle(), options);
+          ShareGroup group = use.handle().group();
+          if (group != null) group.add(subscriber);
+          loop.run(() -> attached(entry, subscriber));
+          use.routed().whenComplete((_, failure) -> loop.run(() -> routed(filter, entry, subscribing, index, failure)));
+        });
+  }
+
+  private void attached(Entry entry, Subscriber subscriber) {
+    entry.subscriber = subscriber;
+    if (entry.removed) {
+      releaseAtOwner(subscriber);
+      return;
+    }
+    subscriber.replaceOptions(entry.options);
+    if (!subscriber.filter.filter().shared()) subscriber.filter.add(loop.index(), subscriber);
+  }
+
+  private void routed(
+      TopicFilter filter, Entry entry, Subscribing subscribing, int index, @Nullable Throwable failure) {
+    if (session.ended()) return;
+    if (failure != null) {
+      session.frontend().storeFailures().increment();
+      subscribing.reasons[index] = ReasonCode.UNSPECIFIED_ERROR;
+      subscribing.retainedDue.removeIf(due -> due.filter().equals(filter));
+      if (entries.get(filter) == entry) {
+        entries.remove(filter);
+        detach(entry);
+      }
+    }
+    oneDone(subscribing);
+  }
+
+  private void oneDone(Subscribing subscribing) {
+    if (--subscribing.left > 0 || session.ended()) return;
+    session.connection().writePacket(
+        new Packet.Suback(subscribing.packetId, Arrays.asList(subscribing.reasons), null, List.of()));
+    for (InboxClient.Subscription due : subscribing.retainedDue) {
+      retained.request(due.filter().filter(), due.options());
+    }
+  }
+
+  void unsubscribe(Packet.Unsubscribe packet) {
+    ReasonCode[] reasons = new ReasonCode[packet.filters().size()];
+    List<TopicFilter> stored = new ArrayList<>();
+    for (int i = 0; i < reasons.length; i++) {
+      Optional<TopicFilter> parsed = TopicFilter.parse(packet.filters().get(i));
+      if (parsed.isEmpty()) {
+        reasons[i] = ReasonCode.TOPIC_FILTER_INVALID;
+        continue;
+      }
+      Entry entry = entries.remove(parsed.get());
+      reasons[i] = entry == null ? ReasonCode.NO_SUBSCRIPTION_EXISTED : ReasonCode.SUCCESS;
+      if (entry == null) continue;
+      if (session.durable()) stored.add(parsed.get());
+      else detach(entry);
+    }
+    Packet.Unsuback answer = new Packet.Unsuback(packet.packetId(), Arrays.asList(reasons), null, List.of());
+    if (stored.isEmpty()) {
+      session.connection().writePacket(answer);
+      return;
+    }
+    session.frontend().inbox().unsubscribe(session.ref(), stored).whenComplete(
+        (_, failure) ->
+            loop.run(
+                () -> {
+                  if (session.ended()) return;
+                  if (failure != null) session.connection().storeFailed("unsubscribing", failure);
+                  else session.connection().writePacket(answer);
+                }));
+  }
+
+  private void detach(Entry entry) {
+    entry.removed = true;
+    Subscriber subscriber = entry.subscriber;
+    if (subscriber == null) return; // its handle is still on its way; attached() will give it back
+    if (!subscriber.filter.filter().shared()) subscriber.filter.remove(loop.index(), subscriber);
+    releaseAtOwner(subscriber);
+  }
+
+  private void releaseAtOwner(Subscriber subscriber) {
+    FilterHandle handle = subscriber.filter;
+    Loop owner = session.frontend().ownerOf(handle.tenant(), handle.filter());
+    owner.run(
+        () -> {
+          ShareGroup group = handle.group();
+          if (group != null) group.remove(subscriber);
+          owner.routes().release(handle);
+        });
+  }
+
+  /** The connection has ended; what a durable session has subscribed stays in the session tier. */
+  void end() {
+    for (Entry entry : entries.values()) if (!session.durable()) detach(entry);
+    entries.clear();
+  }
+}

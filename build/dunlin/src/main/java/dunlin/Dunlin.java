@@ -1,0 +1,151 @@
+package dunlin;
+
+import dunlin.runtime.SettingSource;
+import dunlin.runtime.Settings;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A running node, embedded in the application that built it.
+ *
+ * <p>Several nodes may run in one JVM: nothing is static, no shutdown hook is set, logging is left to the application (SLF4J).
+ * Any thread may call it.
+ */
+public final class Dunlin implements AutoCloseable {
+  private final Node node;
+  private final @Nullable TemporaryDirectory temporary;
+
+  private Dunlin(Node node, @Nullable TemporaryDirectory temporary) {
+    this.node = node;
+    this.temporary = temporary;
+  }
+
+  /** Begins a node with all settings at their defaults. */
+  public static Builder builder() {
+    return new Builder();
+  }
+
+  /** The port that MQTT over TCP listens on, also when the setting said 0. */
+  public int tcpPort() {
+    return node.tcpPort();
+  }
+
+  /** The port of /health, /ready and /metrics, or -1 when there is none. */
+  public int adminPort() {
+    return node.adminPort();
+  }
+
+  /** The node's id, which lives in its data directory. */
+  public String nodeId() {
+    return node.id();
+  }
+
+  /** What the node has counted of its messages. */
+  Node node() {
+    return node;
+  }
+
+  /** Stops the node: clients get DISCONNECT 0x8B, stores are closed. Takes at most about five seconds. Idempotent. */
+  @Override
+  public void close() {
+    node.close();
+    if (temporary != null) temporary.delete();
+  }
+
+  /** What a node shall be like. Not for several threads. */
+  public static final class Builder {
+    private final Map<String, String> values = new LinkedHashMap<>();
+    private @Nullable Consumer<RuntimeException> onFailure;
+    private boolean inMemory;
+
+    private Builder() {}
+
+    /** Sets a {@code dunlin.*} setting, spelled as everywhere else; see docs/configuration.md. */
+    public Builder set(String key, String value) {
+      values.put(Objects.requireNonNull(key), Objects.requireNonNull(value));
+      return this;
+    }
+
+    /** Where the node keeps what must survive a restart; {@code dunlin.data-dir}. */
+    public Builder dataDirectory(Path directory) {
+      inMemory = false;
+      return set(NodeSettings.DATA_DIR.key(), directory.toString());
+    }
+
+    /**
+     * Keeps nothing: the node works in a temporary directory, does not wait for the disk, and deletes all when it is closed.
+     */
+    public Builder inMemory() {
+      inMemory = true;
+      return this;
+    }
+
+    /** The port that MQTT over TCP listens on, 0 for any free one; {@code dunlin.listeners.tcp.port}. */
+    public Builder tcpPort(int port) {
+      return set(NodeSettings.TCP_PORT.key(), Integer.toString(port));
+    }
+
+    /**
+     * Told, on any thread, when a store has failed and the node serves nobody any more; the application should close it. By default
+     * this is only logged.
+     */
+    public Builder onFailure(Consumer<RuntimeException> listener) {
+      onFailure = listener;
+      return this;
+    }
+
+    /**
+     * Starts the node and returns when clients can connect.
+     *
+     * @throws RuntimeException when a setting is wrong, a port taken, or the data directory not usable; the message says which in
+     *     one sentence, and nothing is left running
+     */
+    public Dunlin build() {
+      Map<String, String> effective = new LinkedHashMap<>(values);
+      effective.putIfAbsent(NodeSettings.ADMIN_PORT.key(), "-1");
+      TemporaryDirectory temporary = null;
+      if (inMemory) {
+        temporary = TemporaryDirectory.create();
+        effective.put(NodeSettings.DATA_DIR.key(), temporary.path().toString());
+        effective.put(NodeSettings.FSYNC.key(), "false");
+      }
+      try {
+        Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));
+        return new Dunlin(Node.start(settings, onFailure == null ? _ -> {} : onFailure), temporary);
+      } catch (RuntimeException e) {
+        if (temporary != null) temporary.delete();
+        throw e;
+      }
+    }
+  }
+
+  /** A directory that ends with its node. */
+  private record TemporaryDirectory(Path path) {
+    static TemporaryDirectory create() {
+      try {
+        return new TemporaryDirectory(Files.createTempDirectory("dunlin"));
+      } catch (IOException e) {
+        throw new UncheckedIOException("no temporary directory for a node in memory", e);
+      }
+    }
+
+    void delete() {
+      List<Path> all = new ArrayList<>();
+      try (var walk = Files.walk(path)) {
+        walk.forEach(all::addFirst);
+        for (Path one : all) Files.deleteIfExists(one);
+      } catch (IOException e) {
+        throw new UncheckedIOException("cannot delete " + path, e);
+      }
+    }
+  }
+}

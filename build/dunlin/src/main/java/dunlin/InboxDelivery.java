@@ -1,0 +1,38 @@
+package dunlin;
+
+import dunlin.dist.Delivery;
+import dunlin.dist.MatchedRoutes;
+import dunlin.dist.Route;
+import dunlin.inbox.InboxServer;
+import dunlin.model.Publication;
+import dunlin.model.TopicFilter;
+import dunlin.transport.Acknowledgement;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** The session tier as a destination of the dist tier: all inbox shards of this node at once. */
+final class InboxDelivery implements Delivery {
+  private final InboxServer inbox;
+
+  InboxDelivery(InboxServer inbox) {
+    this.inbox = inbox;
+  }
+
+  @Override
+  public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+    List<TopicFilter> groups = List.of();
+    for (int i = 0; i < routes.size(); i++) {
+      TopicFilter filter = routes.get(i).filter();
+      if (!filter.shared()) continue;
+      if (groups.isEmpty()) groups = new ArrayList<>(2);
+      groups.add(filter);
+    }
+    inbox.deliver(message, groups, acknowledgement);
+  }
+
+  @Override
+  public int groupCredit(Route route) {
+    return inbox.groupCredit(route.tenant(), route.filter());
+  }
+}

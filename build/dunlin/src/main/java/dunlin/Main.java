@@ -1,0 +1,53 @@
+package dunlin;
+
+import dunlin.broker.ListenerException;
+import dunlin.runtime.SettingException;
+import dunlin.runtime.Settings;
+import dunlin.store.StoreException;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** The broker as a process: settings from {@code -Ddunlin.*}, the environment and a file; runs until SIGTERM. */
+final class Main {
+  /*
+   * Exit codes: 0 stopped by a signal; 1 could not start, one sentence on standard error says why; 2 a store failed while the
+   * node ran: it must not go on with a dead log.
+   */
+  private static final int CANNOT_START = 1;
+  private static final int STORE_FAILED = 2;
+
+  private Main() {}
+
+  public static void main(String[] args) {
+    PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+    if (args.length > 0) {
+      err.println("dunlin: unknown argument " + args[0] + "; settings are given as -Dkey=value");
+      System.exit(CANNOT_START);
+    }
+    AtomicReference<@Nullable Node> started = new AtomicReference<>();
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(started.get()), "dunlin-stop"));
+    try {
+      Settings settings = Settings.load(NodeSettings.ALL);
+      started.set(Node.start(settings, failure -> storeFailed(failure, err)));
+    } catch (SettingException | StoreException | ListenerException e) {
+      err.println("dunlin: " + e.getMessage());
+      Runtime.getRuntime().halt(CANNOT_START);
+    }
+    long sinceStart = System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();
+    out.println("Started Dunlin in " + sinceStart + " ms");
+  }
+
+  private static void stop(@Nullable Node node) {
+    if (node != null) node.close();
+  }
+
+  /** Not an orderly stop: what is not durable now must not be promised any more. */
+  private static void storeFailed(RuntimeException failure, PrintStream err) {
+    err.println("dunlin: stopping, " + failure.getMessage());
+    Runtime.getRuntime().halt(STORE_FAILED);
+  }
+}

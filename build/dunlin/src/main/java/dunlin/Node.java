@@ -1,0 +1,181 @@
+package dunlin;
+
+import dunlin.broker.Frontend;
+import dunlin.dist.DistWorker;
+import dunlin.inbox.InboxServer;
+import dunlin.retain.RetainServer;
+import dunlin.runtime.AdminServer;
+import dunlin.runtime.DropEvents;
+import dunlin.runtime.Metrics;
+import dunlin.runtime.Settings;
+import dunlin.store.RangeStore;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All tiers in one process, put together. Reading {@link #start} from top to bottom is the map of a node. */
+final class Node implements AutoCloseable {
+  /*
+   * Owner: the thread that starts it; close may be called by any, once is enough.
+   * Failure: what fails while it starts closes all that was opened, in reverse order. A store that fails later fences its
+   *   range; ready() turns false and the listener is told, who should stop the node.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Node.class);
+  private static final Duration STORE_START_MAX = Duration.ofSeconds(60);
+  private static final int NAME_LENGTH = 8;
+
+  private final ArrayDeque<AutoCloseable> opened = new ArrayDeque<>();
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private final Settings settings;
+
+  private @Nullable Frontend frontend;
+  private @Nullable RangeStore store;
+  private @Nullable AdminServer admin;
+  private volatile boolean ready;
+
+  private Node(Settings settings) {
+    this.settings = settings;
+  }
+
+  /** Starts a node; returns when clients can connect. */
+  static Node start(Settings settings, Consumer<RuntimeException> onFailure) {
+    Node node = new Node(settings);
+    try {
+      node.start(onFailure);
+      return node;
+    } catch (RuntimeException | Error e) {
+      node.close();
+      throw e;
+    }
+  }
+
+  private void start(Consumer<RuntimeException> onFailure) {
+    NodeSettings.check(settings);
+    InstantSource clock = InstantSource.system();
+    CompositeMeterRegistry meters = opening(new CompositeMeterRegistry());
+
+    RangeStore ranges = opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), meters));
+    store = ranges;
+    ranges.onFatal(
+        failure -> {
+          ready = false;
+          log.error("a store has failed, this node serves nobody any more", failure);
+          onFailure.accept(failure);
+        });
+    String name = name(ranges.nodeId());
+    Metrics metrics = opening(Metrics.open(name));
+    meters.add(metrics.registry());
+    metrics.beans().register(settings);
+    DropEvents drops = opening(new DropEvents(name));
+    ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(Node::housekeepingThread);
+    opened.push(housekeeping::shutdownNow);
+    housekeeping.scheduleWithFixedDelay(drops::flush, 1, 1, TimeUnit.SECONDS);
+
+    Frontend clients =
+        opening(
+            new Frontend(NodeSettings.frontend(settings), ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
+    frontend = clients;
+    InboxServer inbox =
+        InboxServer.create(ranges, NodeSettings.inbox(settings), clients, clients, clock, meters);
+    DistWorker dist =
+        DistWorker.create(ranges, p -> inbox.shardOf(p.tenant(), p.clientId()), meters);
+    RetainServer retain = RetainServer.create(ranges, NodeSettings.retain(settings), clock, meters);
+    dist.attachFrontend(ranges.nodeId(), clients.delivery());
+    dist.attachInboxShards(new InboxDelivery(inbox));
+
+    ranges.start(STORE_START_MAX);
+    clients.open(new Frontend.Tiers(dist, retain, inbox));
+    opened.push(inbox);
+    opened.push(retain);
+    retain.start();
+    inbox.start(ranges.nodeId(), ranges.incarnation(), new DistRoutes(dist));
+    dist.removeRoutesBefore(clients.shard(), ranges.incarnation())
+        .whenComplete(
+            (removed, failure) -> {
+              if (failure != null) log.warn("routes of this node's earlier life could not be removed", failure);
+              else if (removed > 0) log.info("removed {} routes of this node's earlier life", removed);
+            });
+    clients.listen();
+    opened.push(clients::disconnectAll);
+    openAdmin(metrics);
+    ready = true;
+    log.info("node {} listens on port {}", ranges.nodeId(), clients.tcpPort());
+  }
+
+  /** Notes what close() has to close, in reverse order. */
+  private <T extends AutoCloseable> T opening(T part) {
+    opened.push(part);
+    return part;
+  }
+
+  private static Thread housekeepingThread(Runnable task) {
+    Thread thread = new Thread(task, "dunlin-housekeeping");
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  private String name(String nodeId) {
+    String given = settings.get(NodeSettings.NODE_NAME);
+    return given.isEmpty() ? nodeId.substring(0, Math.min(NAME_LENGTH, nodeId.length())) : given;
+  }
+
+  /** An admin port that nobody asked for by number must not keep a broker from starting. */
+  private void openAdmin(Metrics metrics) {
+    int port = settings.get(NodeSettings.ADMIN_PORT);
+    if (port < 0) return;
+    boolean asked = settings.isSet(NodeSettings.ADMIN_PORT);
+    try {
+      admin = opening(AdminServer.start(loopback(port), () -> ready, metrics::scrape));
+    } catch (IllegalStateException e) {
+      if (asked) throw e;
+      admin = opening(AdminServer.start(loopback(0), () -> ready, metrics::scrape));
+      log.warn("port {} is taken, the admin port is {}", port, admin.port());
+    }
+  }
+
+  private static InetSocketAddress loopback(int port) {
+    return new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+  }
+
+  Frontend frontend() {
+    if (frontend == null) throw new IllegalStateException("not started");
+    return frontend;
+  }
+
+  int tcpPort() {
+    return frontend().tcpPort();
+  }
+
+  int adminPort() {
+    return admin == null ? -1 : admin.port();
+  }
+
+  String id() {
+    if (store == null) throw new IllegalStateException("not started");
+    return store.nodeId();
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true)) return;
+    ready = false;
+    for (AutoCloseable part : opened) {
+      try {
+        part.close();
+      } catch (Exception e) {
+        log.warn("closing {} failed", part.getClass().getSimpleName(), e);
+      }
+    }
+  }
+}

@@ -1,0 +1,222 @@
+package dunlin;
+
+import dunlin.broker.FrontendSettings;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.OverflowPolicy;
+import dunlin.retain.RetainSettings;
+import dunlin.runtime.Setting;
+import dunlin.runtime.SettingException;
+import dunlin.runtime.Settings;
+import dunlin.store.StoreSettings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+
+/** Every setting of a node, declared once, and how the tiers' records are made of them. */
+final class NodeSettings {
+  /** The parts of a node that can run in processes of their own. */
+  enum Role {
+    FRONTEND,
+    DIST,
+    RETAIN,
+    INBOX
+  }
+
+  private static final StoreSettings STORE = StoreSettings.defaults();
+  private static final InboxSettings INBOX = InboxSettings.defaults();
+  private static final RetainSettings RETAIN = RetainSettings.defaults();
+  private static final long KIB = 1_024;
+  private static final long MIB = 1_024 * KIB;
+  private static final int CORES = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 64);
+
+  static final Setting<Path> DATA_DIR =
+      Setting.path("dunlin.data-dir", Path.of("data"), "Where the node keeps everything that must survive a restart.");
+  static final Setting<String> NODE_NAME =
+      Setting.text("dunlin.node.name", "", "Name of the node in JMX and metrics.")
+          .defaultMeans("the beginning of the node's id");
+  static final Setting<Set<Role>> ROLES =
+      Setting.choices(
+          "dunlin.roles", Role.class, EnumSet.allOf(Role.class), "What this process does; this version runs all roles together.");
+  static final Setting<Integer> LANES =
+      Setting.integer(
+              "dunlin.lanes", CORES, 1, 64, "Lanes, each an event loop with a thread of its own; the same number on all nodes.")
+          .defaultMeans("the number of cores");
+
+  static final Setting<String> TCP_HOST =
+      Setting.text("dunlin.listeners.tcp.host", "127.0.0.1", "Address that MQTT over TCP listens on.");
+  static final Setting<Integer> TCP_PORT =
+      Setting.integer("dunlin.listeners.tcp.port", 1_883, 0, 65_535, "Port of MQTT over TCP; 0 takes any free one.");
+  static final Setting<Boolean> ANONYMOUS =
+      Setting.flag(
+          "dunlin.auth.anonymous",
+          false,
+          "Lets everybody connect on addresses that are not loopback; on loopback everybody may.");
+
+  static final Setting<Integer> CLUSTER_PORT =
+      Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft, on loopback; 0 takes any free one.");
+  static final Setting<List<String>> CLUSTER_SEEDS =
+      Setting.textList(
+          "dunlin.cluster.seeds", List.of(), "Other nodes to join; this version runs alone and refuses to start with any.");
+  static final Setting<Integer> ADMIN_PORT =
+      Setting.integer(
+              "dunlin.admin.port", 8_080, -1, 65_535, "Port of /health, /ready and /metrics, on loopback; 0 takes any, -1 opens none.")
+          .defaultMeans("8080, or any free port when that is taken");
+
+  static final Setting<Duration> CONNECT_TIMEOUT =
+      Setting.duration(
+          "dunlin.mqtt.connect-timeout", Duration.ofSeconds(10), Duration.ofMillis(100), Duration.ofMinutes(5),
+          "How long a new connection may take to send CONNECT.");
+  static final Setting<Long> PACKET_MAX =
+      Setting.bytes("dunlin.mqtt.packet-max", MIB, KIB, 2 * MIB, "Largest packet that a client may send.");
+  static final Setting<Long> CONNECT_PACKET_MAX =
+      Setting.bytes(
+          "dunlin.mqtt.connect-packet-max", 128 * KIB, KIB, 2 * MIB, "Largest CONNECT packet, which is held before anybody is known.");
+  static final Setting<Integer> RECEIVE_MAXIMUM =
+      Setting.integer(
+          "dunlin.mqtt.receive-maximum", 1_024, 1, 65_535, "Publishes of QoS 1 and 2 that a client may have unacknowledged.");
+  static final Setting<Integer> TOPIC_ALIAS_MAXIMUM =
+      Setting.integer("dunlin.mqtt.topic-alias-maximum", 64, 0, 65_535, "Topic aliases that a client of MQTT 5 may set.");
+  static final Setting<Duration> KEEP_ALIVE_MAX =
+      Setting.duration(
+          "dunlin.mqtt.keep-alive-max", Duration.ofHours(18), Duration.ZERO, Duration.ofSeconds(65_535),
+          "Longest keep alive granted to clients of MQTT 5; 0 grants any, also none.");
+  static final Setting<Integer> SUBSCRIPTIONS_MAX =
+      Setting.integer(
+          "dunlin.session.subscriptions-max", 10_000, 1, 10_000_000, "Subscriptions that one session may hold.");
+  static final Setting<Long> SESSION_EXPIRY_MAX =
+      Setting.longInteger(
+          "dunlin.session.expiry-max", FrontendSettings.NEVER, 0, FrontendSettings.NEVER,
+          "Longest Session Expiry Interval granted, in seconds; 4294967295 for never.");
+  static final Setting<Long> OUTBOUND_MAX =
+      Setting.bytes(
+          "dunlin.session.outbound-max", MIB, 16 * KIB, 1_024 * MIB,
+          "Bytes that may wait for a client's socket before messages of QoS 0 to it are dropped.");
+  static final Setting<Integer> QUEUE_MESSAGES_MAX =
+      Setting.integer(
+          "dunlin.session.queue-messages-max", 10_000, 1, 10_000_000,
+          "Messages of QoS 1 and 2 that may wait for a connected session without expiry; more are dropped.");
+  static final Setting<Long> QUEUE_BYTES_MAX =
+      Setting.bytes(
+          "dunlin.session.queue-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB, "Bytes of the messages that may wait likewise.");
+  static final Setting<Integer> LANE_MESSAGES_MAX =
+      Setting.integer(
+          "dunlin.lane.messages-max", 16_384, 16, 1_000_000,
+          "Messages of one lane that may be on their way before its publishers are not read from.");
+  static final Setting<Long> LANE_BYTES_MAX =
+      Setting.bytes("dunlin.lane.bytes-max", 32 * MIB, MIB, 1_024 * MIB, "Bytes of the messages that may be on their way likewise.");
+  static final Setting<Duration> SHARED_WAIT =
+      Setting.duration(
+          "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
+          "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
+
+  static final Setting<Boolean> FSYNC =
+      Setting.flag(
+          "dunlin.store.fsync",
+          true,
+          "Whether what is acknowledged was forced to disk; without it a power loss can take acknowledged messages.");
+  static final Setting<Long> STORE_MEMORY =
+      Setting.bytes("dunlin.store.memory", 64 * MIB, 8 * MIB, 1_024 * 1_024 * MIB, "RocksDB's memory over all ranges of the node.");
+  static final Setting<Integer> STORE_SNAPSHOT_ENTRIES =
+      Setting.integer(
+          "dunlin.store.snapshot-entries", STORE.snapshotEntries(), 1, 10_000_000,
+          "Log entries after which a range's rows are flushed and its log is cut.");
+  static final Setting<Duration> STORE_SNAPSHOT_AGE =
+      Setting.duration(
+          "dunlin.store.snapshot-age", STORE.snapshotAge(), Duration.ofSeconds(1), Duration.ofDays(1),
+          "Time after which the same is done.");
+
+  static final Setting<Integer> INBOX_SHARDS =
+      Setting.integer(
+          "dunlin.inbox.shards", INBOX.shards(), 1, 4_096, "Hash buckets of durable sessions; never to be changed for existing data.");
+  static final Setting<Integer> INBOX_MESSAGES_MAX =
+      Setting.integer("dunlin.inbox.messages-max", INBOX.messagesMax(), 1, 100_000_000, "Messages that one durable session may have waiting.");
+  static final Setting<Long> INBOX_BYTES_MAX =
+      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Bytes of the messages that may wait likewise.");
+  static final Setting<OverflowPolicy> INBOX_OVERFLOW =
+      Setting.choice("dunlin.inbox.overflow", INBOX.overflow(), "What happens to a message that finds the inbox full.");
+  static final Setting<Integer> INBOX_GROUP_WINDOW =
+      Setting.integer(
+          "dunlin.inbox.group-window", INBOX.groupWindow(), 1, 65_535,
+          "Unacknowledged messages that a durable member of a shared subscription may have; the rest waits for any member.");
+
+  static final Setting<Long> RETAIN_MESSAGES_MAX =
+      Setting.longInteger(
+          "dunlin.retain.messages-max", RETAIN.messagesMax(), 1, 1_000_000_000, "Topics that may have a retained message.");
+
+  /** Every setting there is, in the order of the reference page. */
+  static final List<Setting<?>> ALL =
+      List.of(
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, TCP_HOST, TCP_PORT, ANONYMOUS,
+          CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
+          TOPIC_ALIAS_MAXIMUM, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
+          QUEUE_BYTES_MAX, SHARED_WAIT, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
+
+  private NodeSettings() {}
+
+  static StoreSettings store(Settings settings) {
+    return new StoreSettings(
+        settings.get(FSYNC),
+        settings.get(CLUSTER_PORT),
+        settings.get(STORE_MEMORY),
+        STORE.queuedCommandsMax(),
+        STORE.queuedBytesMax(),
+        STORE.entriesInFlight(),
+        STORE.commandsPerEntry(),
+        STORE.bytesPerEntry(),
+        STORE.entryBytesMax(),
+        settings.get(STORE_SNAPSHOT_ENTRIES),
+        STORE.snapshotLogBytes(),
+        settings.get(STORE_SNAPSHOT_AGE),
+        STORE.readers(),
+        STORE.queuedReadsMax());
+  }
+
+  static InboxSettings inbox(Settings settings) {
+    return new InboxSettings(
+        settings.get(INBOX_SHARDS),
+        settings.get(INBOX_MESSAGES_MAX),
+        settings.get(INBOX_BYTES_MAX),
+        settings.get(INBOX_OVERFLOW),
+        settings.get(SUBSCRIPTIONS_MAX),
+        settings.get(INBOX_GROUP_WINDOW));
+  }
+
+  static RetainSettings retain(Settings settings) {
+    return new RetainSettings(settings.get(RETAIN_MESSAGES_MAX), RETAIN.sweepInterval(), RETAIN.sweepMessages());
+  }
+
+  static FrontendSettings frontend(Settings settings) {
+    return new FrontendSettings(
+        settings.get(TCP_HOST),
+        settings.get(TCP_PORT),
+        settings.get(ANONYMOUS),
+        settings.get(LANES),
+        settings.get(CONNECT_TIMEOUT),
+        Math.toIntExact(settings.get(PACKET_MAX)),
+        Math.toIntExact(settings.get(CONNECT_PACKET_MAX)),
+        settings.get(RECEIVE_MAXIMUM),
+        settings.get(TOPIC_ALIAS_MAXIMUM),
+        settings.get(KEEP_ALIVE_MAX),
+        settings.get(SESSION_EXPIRY_MAX),
+        settings.get(SUBSCRIPTIONS_MAX),
+        Math.toIntExact(settings.get(OUTBOUND_MAX)),
+        settings.get(QUEUE_MESSAGES_MAX),
+        Math.toIntExact(settings.get(QUEUE_BYTES_MAX)),
+        settings.get(LANE_MESSAGES_MAX),
+        Math.toIntExact(settings.get(LANE_BYTES_MAX)),
+        settings.get(SHARED_WAIT));
+  }
+
+  /** Refuses what the settings allow to say but this version cannot do. */
+  static void check(Settings settings) {
+    if (!settings.get(ROLES).equals(EnumSet.allOf(Role.class))) {
+      throw new SettingException("dunlin.roles: this version runs all roles in one process, leave it at its default");
+    }
+    if (!settings.get(CLUSTER_SEEDS).isEmpty()) {
+      throw new SettingException("dunlin.cluster.seeds: this version runs alone and cannot join other nodes, leave it empty");
+    }
+  }
+}

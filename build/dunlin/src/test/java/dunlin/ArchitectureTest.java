@@ -1,0 +1,109 @@
+package dunlin;
+
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.fields;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
+import com.tngtech.archunit.core.importer.ImportOption;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** Who may depend on whom. Changing a rule here is a design decision, with a note in docs/adr. */
+class ArchitectureTest {
+  private static final JavaClasses CLASSES =
+      new ClassFileImporter().withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS).importPackages("dunlin");
+
+  @Test
+  void allModulesAreLookedAt() {
+    assertThat(CLASSES.stream().map(JavaClass::getPackageName))
+        .contains(
+            "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.transport", "dunlin.store", "dunlin.dist", "dunlin.retain",
+            "dunlin.inbox", "dunlin.broker", "dunlin.broker.codec");
+  }
+
+  @Test
+  void theTiersBehindTheFrontendNeverSeeEachOther() {
+    List<String> tiers = List.of("dunlin.dist..", "dunlin.retain..", "dunlin.inbox..");
+    for (String tier : tiers) {
+      String[] others = tiers.stream().filter(other -> !other.equals(tier)).toArray(String[]::new);
+      noClasses().that().resideInAPackage(tier).should().dependOnClassesThat().resideInAnyPackage(others).check(CLASSES);
+      noClasses().that().resideInAPackage(tier).should().dependOnClassesThat().resideInAPackage("dunlin.broker..").check(CLASSES);
+    }
+  }
+
+  @Test
+  void whatIsSharedKnowsNobodyWhoSharesIt() {
+    noClasses()
+        .that()
+        .resideInAnyPackage("dunlin.model..", "dunlin.runtime..", "dunlin.transport..", "dunlin.store..")
+        .should()
+        .dependOnClassesThat(resideInAnyPackage("dunlin.dist..", "dunlin.retain..", "dunlin.inbox..", "dunlin.broker.."))
+        .check(CLASSES);
+    noClasses()
+        .that()
+        .resideInAPackage("dunlin.model..")
+        .should()
+        .dependOnClassesThat(
+            resideInAPackage("dunlin..").and(not(resideInAPackage("dunlin.model.."))))
+        .check(CLASSES);
+  }
+
+  @Test
+  void nobodyBehindTheProductKnowsIt() {
+    noClasses()
+        .that()
+        .resideOutsideOfPackage("dunlin")
+        .should()
+        .dependOnClassesThat(resideInAPackage("dunlin"))
+        .check(CLASSES);
+  }
+
+  @Test
+  void librariesStayWithTheirOwners() {
+    onlyIn("dunlin.store..", "org.apache.ratis..", "org.rocksdb..");
+    onlyIn("dunlin.broker..", "io.netty..");
+    onlyIn("dunlin.runtime..", "com.typesafe.config..", "com.sun.net.httpserver..");
+  }
+
+  private static void onlyIn(String owner, String... libraries) {
+    noClasses().that().resideOutsideOfPackage(owner).should().dependOnClassesThat().resideInAnyPackage(libraries).check(CLASSES);
+  }
+
+  @Test
+  void packagesFormNoCycles() {
+    slices().matching("dunlin.(**)").should().beFreeOfCycles().check(CLASSES);
+  }
+
+  @Test
+  void nothingReadsObjectsFromAStream() {
+    noClasses().should().dependOnClassesThat().haveFullyQualifiedName("java.io.ObjectInputStream").check(CLASSES);
+  }
+
+  @Test
+  void noStaticFieldCanChange() {
+    fields().that().areStatic().should().beFinal().check(CLASSES);
+  }
+
+  @Test
+  void mostTypesAreHidden() {
+    Map<Boolean, Long> byVisibility =
+        CLASSES.stream()
+            .filter(type -> !type.isAnonymousClass() && !type.getSimpleName().equals("package-info") && !type.isNestedClass())
+            .collect(
+                Collectors.partitioningBy(type -> type.getModifiers().contains(JavaModifier.PUBLIC), Collectors.counting()));
+    long open = byVisibility.getOrDefault(true, 0L);
+    long hidden = byVisibility.getOrDefault(false, 0L);
+
+    assertThat(open).as("public types of %d", open + hidden).isLessThan((open + hidden) / 2);
+  }
+}

@@ -1,0 +1,59 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.runtime.Setting;
+import dunlin.runtime.SettingException;
+import dunlin.runtime.SettingSource;
+import dunlin.runtime.Settings;
+import dunlin.runtime.SettingsReference;
+import java.io.IOException;
+import java.lang.reflect.Modifier;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class SettingsReferenceTest {
+  private static final Path PAGE = Path.of("../../docs/configuration.md");
+
+  /** To write the page anew after a setting has changed: {@code -Ddocs.write=true}. */
+  @Test
+  void theReferencePageIsWhatTheDeclarationsSay() throws IOException {
+    String page = SettingsReference.render(NodeSettings.ALL);
+    if (Boolean.getBoolean("docs.write")) Files.writeString(PAGE, page);
+
+    assertThat(Files.readString(PAGE)).isEqualTo(page);
+  }
+
+  @Test
+  void everyDeclaredSettingIsInTheList() throws IllegalAccessException {
+    List<Object> declared = new ArrayList<>();
+    for (var field : NodeSettings.class.getDeclaredFields()) {
+      if (Modifier.isStatic(field.getModifiers()) && field.getType() == Setting.class) declared.add(field.get(null));
+    }
+
+    assertThat(declared).isNotEmpty().isSubsetOf(NodeSettings.ALL);
+  }
+
+  @Test
+  void rolesOfTheirOwnAreRefusedAsLongAsThereAreNone() {
+    assertThatThrownBy(() -> check("dunlin.roles", "frontend"))
+        .isInstanceOf(SettingException.class)
+        .hasMessageContaining("dunlin.roles");
+  }
+
+  @Test
+  void seedsAreRefusedAsLongAsNodesCannotJoin() {
+    assertThatThrownBy(() -> check("dunlin.cluster.seeds", "a:1"))
+        .isInstanceOf(SettingException.class)
+        .hasMessageContaining("dunlin.cluster.seeds");
+  }
+
+  private static void check(String key, String value) {
+    NodeSettings.check(Settings.load(NodeSettings.ALL, SettingSource.map("test", Map.of(key, value))));
+  }
+}

@@ -1,0 +1,70 @@
+package dunlin;
+
+import static org.awaitility.Awaitility.await;
+
+import dunlin.runtime.HopLedger;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+
+/** An embedded node for one test, on a free port; when it closes it checks that no message was lost without a count. */
+final class TestBroker implements AutoCloseable {
+  static final Duration SOON = Duration.ofSeconds(20);
+
+  private final Dunlin node;
+
+  private TestBroker(Dunlin node) {
+    this.node = node;
+  }
+
+  static TestBroker on(Path dataDirectory, Map<String, String> settings) {
+    var builder = Dunlin.builder().dataDirectory(dataDirectory).tcpPort(0);
+    settings.forEach(builder::set);
+    return new TestBroker(builder.build());
+  }
+
+  static TestBroker on(Path dataDirectory) {
+    return on(dataDirectory, Map.of());
+  }
+
+  static TestBroker inMemory() {
+    return new TestBroker(Dunlin.builder().inMemory().tcpPort(0).build());
+  }
+
+  Dunlin node() {
+    return node;
+  }
+
+  int port() {
+    return node.tcpPort();
+  }
+
+  String uri() {
+    return "tcp://127.0.0.1:" + port();
+  }
+
+  /** received = delivered + returned + dropped + in flight, at both hops of the frontend, once nothing moves any more. */
+  void awaitBalance() {
+    for (HopLedger hop : new HopLedger[] {node.node().frontend().publishes(), node.node().frontend().copies()}) {
+      await("the books of a hop balance")
+          .atMost(SOON)
+          .untilAsserted(
+              () -> {
+                if (!hop.balanced()) {
+                  throw new AssertionError(
+                      "received %d = delivered %d + returned %d + dropped %d + in flight %d"
+                          .formatted(hop.received(), hop.delivered(), hop.returned(), hop.dropped(), hop.inFlight()));
+                }
+              });
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      awaitBalance();
+    } finally {
+      node.close();
+    }
+  }
+}

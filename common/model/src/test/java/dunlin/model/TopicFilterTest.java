@@ -1,0 +1,103 @@
+package dunlin.model;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.Random;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class TopicFilterTest {
+  static LongStream seeds() {
+    return LongStream.range(0, 200);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a", "/", "//", "a/b", "+", "#", "a/+", "+/+", "a/+/#", "$SYS/#", "$sharex/a", "a b", "ä/ö"})
+  void readsPlainFilters(String text) {
+    var filter = TopicFilter.parse(text).orElseThrow();
+
+    assertThat(filter).isEqualTo(TopicFilter.plain(text));
+    assertThat(filter.shared()).isFalse();
+    assertThat(filter.text()).isEqualTo(text);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"$share/g/a/b, g, a/b, false", "$share/g//, g, /, false", "$oshare/g/+/#, g, +/#, true", "$share/$share/x, $share, x, false"})
+  void readsSharedFilters(String text, String group, String filter, boolean ordered) {
+    var parsed = TopicFilter.parse(text).orElseThrow();
+
+    assertThat(parsed).isEqualTo(new TopicFilter(filter, group, ordered));
+    assertThat(parsed.shared()).isTrue();
+    assertThat(parsed.text()).isEqualTo(text);
+  }
+
+  @ParameterizedTest
+  @Tag("MQTT-4.7.1-1")
+  @Tag("MQTT-4.7.1-2")
+  @Tag("MQTT-4.7.3-1")
+  @Tag("MQTT-4.7.3-2")
+  @ValueSource(strings = {"", "sport+", "+sport", "a/#/b", "a#", "#a", "#/", "a/b#", "++", "a/+b", "a\0b"})
+  void refusesWhatIsNoFilter(String text) {
+    assertThat(TopicFilter.parse(text)).isEmpty();
+    assertThatThrownBy(() -> TopicFilter.plain(text)).isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @ParameterizedTest
+  @Tag("MQTT-4.8.2-1")
+  @Tag("MQTT-4.8.2-2")
+  @ValueSource(
+      strings = {"$share", "$share/", "$share/g", "$share/g/", "$share//f", "$share/a+b/f", "$share/#/f", "$oshare", "$oshare/g", "$oshare//f", "$share/g/a#"})
+  void refusesWhatIsNoSharedFilter(String text) {
+    assertThat(TopicFilter.parse(text)).isEmpty();
+  }
+
+  @Test
+  void refusesAnOrderThatHasNoGroup() {
+    assertThatThrownBy(() -> new TopicFilter("a", "", true)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new TopicFilter("a", "g/h", false)).isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @ParameterizedTest
+  @Tag("MQTT-4.7.2-1")
+  @CsvSource({"'#', $SYS/a, false", "+/a, $SYS/a, false", "$SYS/#, $SYS/a, true", "$SYS/+, $SYS/a, true", "a/+, a/$b, true"})
+  void leadingWildcardsDoNotMatchTopicsOfTheServer(String filter, String topic, boolean matches) {
+    assertThat(TopicFilter.plain(filter).matches(topic)).isEqualTo(matches);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "sport/#, sport, true",
+    "sport/#, sport/, true",
+    "sport/#, sports, false",
+    "sport/+, sport, false",
+    "sport/+, sport/, true",
+    "+/+, /finance, true",
+    "/+, /finance, true",
+    "+, /finance, false",
+    "a/+/c, a//c, true",
+    "a/b, a/b/, false",
+    "+/#, a, true",
+    "a/+/#, a, false",
+  })
+  void emptyLevelsAndTheParentLevelCount(String filter, String topic, boolean matches) {
+    assertThat(TopicFilter.plain(filter).matches(topic)).isEqualTo(matches);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void plusStandsForExactlyOneLevelAndHashForTheRest(long seed) {
+    String topic = Topics.topic(new Random(seed), 4);
+
+    assertThat(TopicFilter.plain(topic).matches(topic)).as("seed %d", seed).isTrue();
+    assertThat(TopicFilter.plain("+/" + topic).matches("any/" + topic)).as("seed %d", seed).isTrue();
+    assertThat(TopicFilter.plain("+/" + topic).matches(topic)).as("seed %d", seed).isFalse();
+    assertThat(TopicFilter.plain(topic + "/#").matches(topic + "/x/y")).as("seed %d", seed).isTrue();
+    assertThat(TopicFilter.plain(topic + "/#").matches(topic)).as("seed %d", seed).isTrue();
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.model;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,125 @@
+package dunlin.runtime;
+
+import com.sun.net.httpserver.HttpExchange;
+import com.sun.net.httpserver.HttpServer;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Answers by HTTP what an orchestrator and a monitoring system ask: {@code GET /health} (the process lives), {@code
+ * /ready} (it serves clients; otherwise 503) and {@code /metrics} (Prometheus text). There is no authentication; it
+ * belongs on loopback or on a network of operators.
+ */
+public final class AdminServer implements AutoCloseable {
+  /*
+   * Owner: the JDK server's dispatcher thread and THREADS_MAX handlers, which share nothing with the message's way.
+   * Bounds: THREADS_MAX requests at a time and QUEUE_MAX waiting ones; more connections are closed. A client that sends
+   *   half a request holds a handler until sun.net.httpserver.maxReqTime, which bin/dunlin sets.
+   * Failure: an answer that fails is logged, and the connection is closed.
+   */
+  private static final Logger log = LoggerFactory.getLogger(AdminServer.class);
+  private static final int THREADS_MAX = 2;
+  private static final int QUEUE_MAX = 64;
+  private static final String TEXT = "text/plain; charset=utf-8";
+  private static final String PROMETHEUS_TEXT = "text/plain; version=0.0.4; charset=utf-8";
+
+  private final HttpServer server;
+  private final ThreadPoolExecutor handlers;
+  private final BooleanSupplier ready;
+  private final Supplier<String> metrics;
+
+  private AdminServer(HttpServer server, BooleanSupplier ready, Supplier<String> metrics) {
+    this.server = server;
+    this.ready = ready;
+    this.metrics = metrics;
+    handlers =
+        new ThreadPoolExecutor(
+            THREADS_MAX,
+            THREADS_MAX,
+            30,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(QUEUE_MAX),
+            Thread.ofPlatform().name("dunlin-admin-", 0).daemon().factory());
+    handlers.allowCoreThreadTimeOut(true);
+    server.setExecutor(handlers);
+    server.createContext("/", this::answer);
+  }
+
+  /**
+   * Binds and starts answering.
+   *
+   * @param address where; port 0 takes any free one
+   * @param ready whether all ranges are led and all listeners bound; asked on every request
+   * @param metrics renders the metrics; asked on every request
+   * @throws IllegalStateException naming the address when it cannot be bound
+   */
+  public static AdminServer start(InetSocketAddress address, BooleanSupplier ready, Supplier<String> metrics) {
+    HttpServer server;
+    try {
+      server = HttpServer.create(address, QUEUE_MAX);
+    } catch (IOException failure) {
+      throw new IllegalStateException(
+          "The admin listener cannot bind %s:%d: %s."
+              .formatted(address.getHostString(), address.getPort(), failure.getMessage()),
+          failure);
+    }
+    AdminServer admin = new AdminServer(server, ready, metrics);
+    server.start();
+    return admin;
+  }
+
+  /** The port that it listens on. */
+  public int port() {
+    return server.getAddress().getPort();
+  }
+
+  @Override
+  public void close() {
+    server.stop(0);
+    handlers.shutdownNow();
+  }
+
+  private void answer(HttpExchange exchange) {
+    try (exchange) {
+      String method = exchange.getRequestMethod();
+      if (!method.equals("GET") && !method.equals("HEAD")) {
+        exchange.getResponseHeaders().set("Allow", "GET, HEAD");
+        send(exchange, 405, TEXT, "only GET and HEAD\n");
+        return;
+      }
+      switch (String.valueOf(exchange.getRequestURI().getPath())) {
+        case "/health" -> send(exchange, 200, TEXT, "alive\n");
+        case "/ready" -> {
+          boolean isReady = ready.getAsBoolean();
+          send(exchange, isReady ? 200 : 503, TEXT, isReady ? "ready\n" : "not ready\n");
+        }
+        case "/metrics" -> send(exchange, 200, PROMETHEUS_TEXT, metrics.get());
+        default -> send(exchange, 404, TEXT, "not found\n");
+      }
+    } catch (IOException gone) {
+      log.debug("The admin client {} went away", exchange.getRemoteAddress(), gone);
+    } catch (RuntimeException failure) {
+      log.warn("The admin listener could not answer {}", LogText.escaped(exchange.getRequestURI().toString()), failure);
+    }
+  }
+
+  private static void send(HttpExchange exchange, int status, String type, String text) throws IOException {
+    byte[] body = text.getBytes(StandardCharsets.UTF_8);
+    exchange.getResponseHeaders().set("Content-Type", type);
+    exchange.getResponseHeaders().set("Cache-Control", "no-store");
+    if (exchange.getRequestMethod().equals("HEAD")) {
+      exchange.sendResponseHeaders(status, -1);
+    } else {
+      exchange.sendResponseHeaders(status, body.length);
+      exchange.getResponseBody().write(body);
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package dunlin.runtime;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The books of one hop on a message's way: {@code received = delivered + dropped + in flight}, whenever nothing moves.
+ *
+ * <p>A hop counts what it must deliver: where it makes three copies of one message, it has received three. Threads count
+ * in a {@link Local} of their own; readers add them up.
+ */
+public final class HopLedger implements AutoCloseable {
+  /*
+   * Owner: any thread may read; each Local is written by the one thread that it was made for.
+   * Bounds: one Local a thread that counts, that is one an event loop or lane; they are kept when their thread ends,
+   *   since their counts remain true.
+   * Failure: counts live as long as the process. A reader that races the writers sees sums that are off by what moves
+   *   meanwhile, never a torn value.
+   */
+  private static final VarHandle COUNT = MethodHandles.arrayElementVarHandle(long[].class);
+  private static final DropReason[] REASONS = DropReason.values();
+
+  /** Longs on either side of the counts, so that two threads' counts never share a pair of cache lines. */
+  private static final int PADDING = 16;
+
+  private static final int RECEIVED = PADDING;
+  private static final int DELIVERED = PADDING + 1;
+  private static final int RETURNED = PADDING + 2;
+  private static final int FIRST_REASON = PADDING + 3;
+  private static final int LENGTH = FIRST_REASON + REASONS.length + PADDING;
+
+  private final MeterRegistry registry;
+  private final LongSupplier inFlight;
+  private final List<Meter> meters = new ArrayList<>();
+  private final List<Local> locals = new CopyOnWriteArrayList<>();
+
+  /**
+   * Opens a hop's books and registers its meters.
+   *
+   * @param hop its name: the tag of its meters, such as {@code frontend} or {@code session}; one ledger a name and node
+   * @param inFlight how many messages the hop holds right now; called by readers, on any thread
+   */
+  public HopLedger(MeterRegistry registry, String hop, LongSupplier inFlight) {
+    this.registry = registry;
+    this.inFlight = inFlight;
+    meters.add(
+        FunctionCounter.builder("dunlin.messages.received", this, HopLedger::received)
+            .description("Messages that a hop took over.")
+            .tag("hop", hop)
+            .register(registry));
+    meters.add(
+        FunctionCounter.builder("dunlin.messages.delivered", this, HopLedger::delivered)
+            .description("Messages that a hop handed on.")
+            .tag("hop", hop)
+            .register(registry));
+    meters.add(
+        FunctionCounter.builder("dunlin.messages.returned", this, HopLedger::returned)
+            .description("Messages that a hop gave back to where they came from.")
+            .tag("hop", hop)
+            .register(registry));
+    for (DropReason reason : REASONS) {
+      meters.add(
+          FunctionCounter.builder("dunlin.messages.dropped", this, ledger -> ledger.dropped(reason))
+              .description("Messages that a hop gave up, by reason.")
+              .tag("hop", hop)
+              .tag("reason", reason.tag())
+              .register(registry));
+    }
+    meters.add(
+        Gauge.builder("dunlin.messages.in-flight", this, HopLedger::inFlight)
+            .description("Messages that a hop holds.")
+            .tag("hop", hop)
+            .strongReference(true) // the counters hold us weakly; with this, our books live as long as their meters
+            .register(registry));
+  }
+
+  /** A part of the books for one thread, which alone may write in it. */
+  public Local local() {
+    Local local = new Local();
+    locals.add(local);
+    return local;
+  }
+
+  public long received() {
+    return sum(RECEIVED);
+  }
+
+  public long delivered() {
+    return sum(DELIVERED);
+  }
+
+  /** Messages that went back to the hop they came from, which has them still. */
+  public long returned() {
+    return sum(RETURNED);
+  }
+
+  public long dropped(DropReason reason) {
+    return sum(indexOf(reason));
+  }
+
+  public long dropped() {
+    long dropped = 0;
+    for (DropReason reason : REASONS) dropped += dropped(reason);
+    return dropped;
+  }
+
+  public long inFlight() {
+    return inFlight.getAsLong();
+  }
+
+  /** Whether every message is accounted for. Means something only while nothing moves; tests wait for it. */
+  public boolean balanced() {
+    return received() == delivered() + returned() + dropped() + inFlight();
+  }
+
+  /** Takes the meters away. The counts can still be read here. */
+  @Override
+  public void close() {
+    meters.forEach(registry::remove);
+  }
+
+  private long sum(int index) {
+    long sum = 0;
+    for (Local local : locals) sum += local.read(index);
+    return sum;
+  }
+
+  @SuppressWarnings("EnumOrdinal") // the index lives as long as this process, and is nowhere written
+  private static int indexOf(DropReason reason) {
+    return FIRST_REASON + reason.ordinal();
+  }
+
+  /** What one thread counted. */
+  public static final class Local {
+    private final long[] counts = new long[LENGTH];
+
+    private @Nullable Thread owner; // known after its first count; for the assertion only
+
+    private Local() {}
+
+    public void received() {
+      add(RECEIVED, 1);
+    }
+
+    public void received(long messages) {
+      add(RECEIVED, messages);
+    }
+
+    public void delivered() {
+      add(DELIVERED, 1);
+    }
+
+    public void delivered(long messages) {
+      add(DELIVERED, messages);
+    }
+
+    public void returned() {
+      add(RETURNED, 1);
+    }
+
+    public void dropped(DropReason reason) {
+      add(indexOf(reason), 1);
+    }
+
+    public void dropped(DropReason reason, long messages) {
+      add(indexOf(reason), messages);
+    }
+
+    private void add(int index, long messages) {
+      assert messages >= 0 : "counted back: " + messages;
+      assert ownedByCaller() : "touched off its thread, which is " + owner;
+      // One writer, so a plain read and an opaque write: no fence, no locked instruction, and no torn value for readers.
+      COUNT.setOpaque(counts, index, counts[index] + messages);
+    }
+
+    private long read(int index) {
+      return (long) COUNT.getOpaque(counts, index);
+    }
+
+    /** A thread that has ended hands its part on: executors replace threads, and the last drops come at shutdown. */
+    private boolean ownedByCaller() {
+      Thread caller = Thread.currentThread();
+      if (owner == null || !owner.isAlive()) owner = caller;
+      return caller.equals(owner);
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package dunlin.runtime;
+
+import com.codahale.metrics.MetricRegistry;
+import com.codahale.metrics.jmx.JmxReporter;
+import io.micrometer.core.instrument.Clock;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import io.micrometer.jmx.JmxConfig;
+import io.micrometer.jmx.JmxMeterRegistry;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.lang.management.ManagementFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The meters of one node: visible by JMX in the domain {@code dunlin} and as Prometheus text, each with the tag {@code
+ * node}. Nodes in one JVM share nothing; closing one takes its meters out of JMX and leaves the others'.
+ */
+public final class Metrics implements AutoCloseable {
+  /*
+   * Owner: the node's composition opens and closes it, on one thread; the registry itself is for any thread.
+   * Bounds: as many meters as features register; their tags come from closed sets, never from clients.
+   * Failure: without an MBean server the node runs all the same, with Prometheus only.
+   */
+  private final CompositeMeterRegistry registry = new CompositeMeterRegistry();
+  private final PrometheusMeterRegistry prometheus = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final NodeBeans beans;
+
+  private @Nullable JvmGcMetrics garbageCollection; // listens to the collectors until it is closed
+
+  private Metrics(String node) {
+    beans = new NodeBeans(node);
+    registry.config().commonTags("node", node);
+    registry.add(prometheus);
+    if (beans.available()) registry.add(jmx(node));
+  }
+
+  /**
+   * Begins to make the JVM's MBean server, on a thread of its own. It takes 100 ms and more, most of what {@link #open}
+   * costs, so a launcher calls this first and then reads its settings meanwhile.
+   */
+  public static void warmUp() {
+    Thread.ofPlatform().name("dunlin-jmx").daemon().start(ManagementFactory::getPlatformMBeanServer);
+  }
+
+  /**
+   * Opens the registries.
+   *
+   * @param node tells this node's meters and MXBeans from those of other nodes
+   */
+  public static Metrics open(String node) {
+    return new Metrics(node);
+  }
+
+  private static JmxMeterRegistry jmx(String node) {
+    MetricRegistry meters = new MetricRegistry();
+    JmxNames names = new JmxNames(node);
+    JmxReporter reporter = JmxReporter.forRegistry(meters).inDomain("dunlin").createsObjectNamesWith(names).build();
+    return new JmxMeterRegistry(JmxConfig.DEFAULT, Clock.SYSTEM, names, meters, reporter);
+  }
+
+  /**
+   * Adds what concerns the whole process: memory, garbage collection, threads, processors, uptime. For the launcher: an
+   * embedded node does not own its process. Once at most.
+   */
+  public void bindProcess() {
+    if (garbageCollection != null) throw new IllegalStateException("bound already");
+    garbageCollection = new JvmGcMetrics();
+    garbageCollection.bindTo(registry);
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+  }
+
+  /** Where features register their meters. */
+  public MeterRegistry registry() {
+    return registry;
+  }
+
+  /** Where features register their MXBeans. */
+  public NodeBeans beans() {
+    return beans;
+  }
+
+  /** All meters in the Prometheus text format, version 0.0.4. */
+  public String scrape() {
+    return prometheus.scrape();
+  }
+
+  @Override
+  public void close() {
+    beans.close();
+    if (garbageCollection != null) garbageCollection.close();
+    registry.close(); // closes the two that it is made of
+  }
+}

@@ -1,0 +1,241 @@
+package dunlin.runtime;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/**
+ * One thing that an operator may set: its key, type, default, bounds and a sentence about it, declared once as a
+ * constant. The reference page, the environment variable and the messages come from this declaration.
+ *
+ * @param <T> what the code that uses it receives
+ */
+public final class Setting<T> {
+  private static final Pattern KEY = Pattern.compile("dunlin(\\.[a-z][a-z0-9]*(-[a-z0-9]+)*)+");
+
+  private final String key;
+  private final String type;
+  private final String bounds;
+  private final String sentence;
+  private final T defaultValue;
+  private final String defaultText;
+  private final boolean secret;
+  private final SettingValue<T> value;
+
+  private Setting(String key, String type, String bounds, String sentence, T defaultValue, SettingValue<T> value) {
+    this(key, type, bounds, sentence, defaultValue, value.write(defaultValue), false, value);
+    try {
+      value.check(defaultValue);
+    } catch (IllegalArgumentException outOfBounds) {
+      throw new IllegalArgumentException("the default of " + key + " is out of its own bounds", outOfBounds);
+    }
+  }
+
+  private Setting(
+      String key,
+      String type,
+      String bounds,
+      String sentence,
+      T defaultValue,
+      String defaultText,
+      boolean secret,
+      SettingValue<T> value) {
+    if (!KEY.matcher(key).matches()) throw new IllegalArgumentException("not a key: " + key);
+    this.key = key;
+    this.type = type;
+    this.bounds = bounds;
+    this.sentence = sentence;
+    this.defaultValue = defaultValue;
+    this.defaultText = defaultText;
+    this.secret = secret;
+    this.value = value;
+  }
+
+  /** A whole number between two bounds, both included. */
+  public static Setting<Integer> integer(String key, int defaultValue, int min, int max, String sentence) {
+    return new Setting<>(
+        key,
+        "integer",
+        min + " to " + max,
+        sentence,
+        defaultValue,
+        SettingValue.bounded(Integer::valueOf, String::valueOf, min, max));
+  }
+
+  /** A whole number of 64 bits between two bounds, both included. */
+  public static Setting<Long> longInteger(String key, long defaultValue, long min, long max, String sentence) {
+    return new Setting<>(
+        key,
+        "integer",
+        min + " to " + max,
+        sentence,
+        defaultValue,
+        SettingValue.bounded(Long::valueOf, String::valueOf, min, max));
+  }
+
+  /** {@code true} or {@code false}. */
+  public static Setting<Boolean> flag(String key, boolean defaultValue, String sentence) {
+    return new Setting<>(
+        key, "flag", "true or false", sentence, defaultValue, SettingValue.of(SettingText::readFlag, String::valueOf));
+  }
+
+  /** Any text; an empty default means "not set". */
+  public static Setting<String> text(String key, String defaultValue, String sentence) {
+    return new Setting<>(
+        key, "text", "", sentence, defaultValue, SettingValue.of(Function.identity(), Function.identity()));
+  }
+
+  /** A length of time such as {@code 500ms}, {@code 5s}, {@code 2h} or {@code 7d} between two bounds, both included. */
+  public static Setting<Duration> duration(
+      String key, Duration defaultValue, Duration min, Duration max, String sentence) {
+    return new Setting<>(
+        key,
+        "duration",
+        SettingText.writeDuration(min) + " to " + SettingText.writeDuration(max),
+        sentence,
+        defaultValue,
+        SettingValue.bounded(SettingText::readDuration, SettingText::writeDuration, min, max));
+  }
+
+  /** A number of bytes such as {@code 65536}, {@code 64KiB} or {@code 1MiB} between two bounds, both included. */
+  public static Setting<Long> bytes(String key, long defaultValue, long min, long max, String sentence) {
+    return new Setting<>(
+        key,
+        "bytes",
+        SettingText.writeBytes(min) + " to " + SettingText.writeBytes(max),
+        sentence,
+        defaultValue,
+        SettingValue.bounded(SettingText::readBytes, SettingText::writeBytes, min, max));
+  }
+
+  /** One constant of an enum; {@code DROP_OLDEST} is spelled {@code drop-oldest}. */
+  public static <E extends Enum<E>> Setting<E> choice(String key, E defaultValue, String sentence) {
+    Class<E> type = defaultValue.getDeclaringClass();
+    return new Setting<>(
+        key,
+        "choice",
+        names(type),
+        sentence,
+        defaultValue,
+        SettingValue.of(text -> SettingText.readEnum(type, text), SettingText::writeEnum));
+  }
+
+  /** Any of an enum's constants, at least one, separated by commas. */
+  public static <E extends Enum<E>> Setting<Set<E>> choices(
+      String key, Class<E> type, Set<E> defaultValue, String sentence) {
+    return new Setting<>(
+        key,
+        "choices",
+        "one or more of " + names(type),
+        sentence,
+        Set.copyOf(defaultValue),
+        new SettingValue<>(
+            raw -> {
+              Set<E> chosen = EnumSet.noneOf(type);
+              for (String element : raw.elements()) chosen.add(SettingText.readEnum(type, element.strip()));
+              return Set.copyOf(chosen);
+            },
+            // In the enum's order, so that the reference page does not depend on a hash.
+            set -> set.stream().sorted().map(SettingText::writeEnum).collect(Collectors.joining(",")),
+            set -> {
+              if (set.isEmpty()) throw new IllegalArgumentException("none is chosen");
+            }));
+  }
+
+  /** A file or a directory; a relative one is seen from the directory where the process was started. */
+  public static Setting<Path> path(String key, Path defaultValue, String sentence) {
+    return new Setting<>(
+        key, "path", "", sentence, defaultValue, SettingValue.of(SettingText::readPath, Path::toString));
+  }
+
+  /** Texts separated by commas, or a list where the source has lists. */
+  public static Setting<List<String>> textList(String key, List<String> defaultValue, String sentence) {
+    return new Setting<>(
+        key,
+        "list of texts",
+        "",
+        sentence,
+        List.copyOf(defaultValue),
+        new SettingValue<>(
+            raw -> raw.elements().stream().map(String::strip).toList(),
+            list -> String.join(",", list),
+            list -> {
+              if (list.contains("")) throw new IllegalArgumentException("an element is empty");
+            }));
+  }
+
+  /** The same setting, its value never shown: not in messages, not in JMX. */
+  public Setting<T> secret() {
+    return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, true, value);
+  }
+
+  /** The same setting with a default that the reference page describes, since it depends on the machine. */
+  public Setting<T> defaultMeans(String words) {
+    return new Setting<>(key, type, bounds, sentence, defaultValue, words, secret, value);
+  }
+
+  public String key() {
+    return key;
+  }
+
+  public T defaultValue() {
+    return defaultValue;
+  }
+
+  /** The environment variable that sets it: {@code DUNLIN_LISTENERS__TCP__PORT}. */
+  public String environmentName() {
+    return key.replace(".", "__").replace('-', '_').toUpperCase(Locale.ROOT).replaceFirst("__", "_");
+  }
+
+  String type() {
+    return type;
+  }
+
+  String bounds() {
+    return bounds;
+  }
+
+  String sentence() {
+    return sentence;
+  }
+
+  String defaultText() {
+    return defaultText;
+  }
+
+  /** The value that a source gives. */
+  T read(RawSetting raw) {
+    try {
+      T read = value.read(raw);
+      value.check(read);
+      return read;
+    } catch (IllegalArgumentException wrong) {
+      String shown = secret ? "(secret)" : '"' + LogText.escaped(raw.text()) + '"';
+      String expected = bounds.isEmpty() ? type : type + " (" + bounds + ")";
+      // Not kept as the cause of a secret: it may quote the value.
+      String sentence = "%s is %s by %s, but must be of type %s.".formatted(key, shown, raw.origin(), expected);
+      throw secret ? new SettingException(sentence) : new SettingException(sentence, wrong);
+    }
+  }
+
+  /** The value as operators see it. */
+  String show(T effective) {
+    return secret ? "********" : value.write(effective);
+  }
+
+  @Override
+  public String toString() {
+    return key;
+  }
+
+  private static <E extends Enum<E>> String names(Class<E> type) {
+    return Arrays.stream(type.getEnumConstants()).map(SettingText::writeEnum).collect(Collectors.joining(" | "));
+  }
+}

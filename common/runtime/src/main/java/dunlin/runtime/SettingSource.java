@@ -1,0 +1,78 @@
+package dunlin.runtime;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+
+/** A place where settings are made. It gives every {@code dunlin.*} key that it holds, known or not. */
+public final class SettingSource {
+  private static final String ROOT = "dunlin.";
+  private static final String ENVIRONMENT_ROOT = "DUNLIN_";
+
+  /** What bin/dunlin reads itself, before there is a JVM. */
+  private static final Set<String> LAUNCHER = Set.of("DUNLIN_HOME", "DUNLIN_JAVA_HOME", "DUNLIN_JVM_OPTS");
+
+  private final List<RawSetting> values;
+
+  private SettingSource(List<RawSetting> values) {
+    this.values = List.copyOf(values);
+  }
+
+  /** This JVM's system properties, {@code -Ddunlin.key=value}. */
+  public static SettingSource systemProperties() {
+    return properties(System.getProperties());
+  }
+
+  static SettingSource properties(Properties properties) {
+    List<RawSetting> values = new ArrayList<>();
+    for (String key : properties.stringPropertyNames()) {
+      if (key.startsWith(ROOT)) values.add(RawSetting.ofText(key, properties.getProperty(key), "system property"));
+    }
+    return new SettingSource(values);
+  }
+
+  /** This process's environment: {@code DUNLIN_A__B_C} sets {@code dunlin.a.b-c}. */
+  public static SettingSource environment() {
+    return environment(System.getenv());
+  }
+
+  static SettingSource environment(Map<String, String> environment) {
+    List<RawSetting> values = new ArrayList<>();
+    environment.forEach(
+        (name, text) -> {
+          if (!name.startsWith(ENVIRONMENT_ROOT) || LAUNCHER.contains(name)) return;
+          String path = name.substring(ENVIRONMENT_ROOT.length()).toLowerCase(Locale.ROOT);
+          String key = ROOT + path.replace("__", ".").replace('_', '-');
+          values.add(RawSetting.ofText(key, text, "environment variable " + name));
+        });
+    return new SettingSource(values);
+  }
+
+  /**
+   * What a program sets, as the embedded builder does.
+   *
+   * @param name says in messages who set it
+   */
+  public static SettingSource map(String name, Map<String, String> textByKey) {
+    List<RawSetting> values = new ArrayList<>();
+    textByKey.forEach((key, text) -> values.add(RawSetting.ofText(key, text, name)));
+    return new SettingSource(values);
+  }
+
+  /**
+   * A file in HOCON, or in properties format when its name ends in {@code .properties}.
+   *
+   * @throws SettingException when it is missing, does not parse, or has another root than {@code dunlin}
+   */
+  public static SettingSource file(Path file) {
+    return new SettingSource(SettingFile.read(file));
+  }
+
+  List<RawSetting> values() {
+    return values;
+  }
+}

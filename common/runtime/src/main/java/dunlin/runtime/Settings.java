@@ -1,0 +1,162 @@
+package dunlin.runtime;
+
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/**
+ * What is in force on one node, for every setting it knows: read once, before anything starts, and never changed.
+ */
+public final class Settings {
+  /** Where the configuration file is. It cannot be set in the file itself. */
+  public static final Setting<String> CONFIG =
+      Setting.text(
+          "dunlin.config",
+          "",
+          "The configuration file, in HOCON, or in properties format when its name ends in .properties; bin/dunlin"
+              + " takes conf/dunlin.conf of its installation when this is not set.");
+
+  private final Map<String, Setting<?>> known;
+  private final Map<String, Object> values;
+
+  private final Set<String> given;
+
+  private Settings(Map<String, Setting<?>> known, Map<String, Object> values, Set<String> given) {
+    this.known = Map.copyOf(known);
+    this.values = Map.copyOf(values);
+    this.given = Set.copyOf(given);
+  }
+
+  /**
+   * Merges sources: what an earlier one sets, a later one cannot change. When one of them names a configuration file,
+   * that file follows behind them; what nobody sets has its default.
+   *
+   * @throws SettingException when a source has a key that is not known, or a value that does not parse or is out of
+   *     bounds, also where an earlier source hides it
+   */
+  public static Settings load(Collection<Setting<?>> known, SettingSource... highestFirst) {
+    Map<String, Setting<?>> byKey = byKey(known);
+    List<RawSetting> raws = new ArrayList<>();
+    for (SettingSource source : highestFirst) raws.addAll(source.values());
+    Map<String, Object> values = new HashMap<>();
+    readAll(raws, byKey, values);
+
+    String file = (String) values.getOrDefault(CONFIG.key(), "");
+    if (!file.isEmpty()) {
+      List<RawSetting> fromFile = SettingSource.file(filePath(file)).values();
+      for (RawSetting raw : fromFile) {
+        if (raw.key().equals(CONFIG.key())) {
+          throw new SettingException("%s (%s) cannot be set in the file itself.".formatted(raw.key(), raw.origin()));
+        }
+      }
+      readAll(fromFile, byKey, values);
+    }
+    Set<String> given = Set.copyOf(values.keySet());
+    for (Setting<?> setting : byKey.values()) values.putIfAbsent(setting.key(), setting.defaultValue());
+    return new Settings(byKey, values, given);
+  }
+
+  /** The usual three: system properties over environment over the configuration file. */
+  public static Settings ofProcess(Collection<Setting<?>> known) {
+    return load(known, SettingSource.systemProperties(), SettingSource.environment());
+  }
+
+  /** The value in force. */
+  @SuppressWarnings("unchecked") // the value was read by this very setting, or is its default
+  public <T> T get(Setting<T> setting) {
+    if (known.get(setting.key()) != setting) throw new IllegalArgumentException("not declared: " + setting);
+    return (T) value(setting.key());
+  }
+
+  /** Whether a source gave the value, rather than the default being in force. */
+  public boolean isSet(Setting<?> setting) {
+    return given.contains(setting.key());
+  }
+
+  /** Every value in force by its key, as text, secrets masked. */
+  public SortedMap<String, String> effective() {
+    SortedMap<String, String> shown = new TreeMap<>();
+    for (Setting<?> setting : known.values()) shown.put(setting.key(), show(setting));
+    return Collections.unmodifiableSortedMap(shown);
+  }
+
+  private <T> String show(Setting<T> setting) {
+    return setting.show(get(setting));
+  }
+
+  private Object value(String key) {
+    Object value = values.get(key);
+    if (value == null) throw new IllegalStateException("no value: " + key);
+    return value;
+  }
+
+  private static Map<String, Setting<?>> byKey(Collection<Setting<?>> known) {
+    Map<String, Setting<?>> byKey = new HashMap<>();
+    byKey.put(CONFIG.key(), CONFIG);
+    for (Setting<?> setting : known) {
+      Setting<?> other = byKey.put(setting.key(), setting);
+      if (other != null && other != setting) throw new IllegalArgumentException("declared twice: " + setting);
+    }
+    return byKey;
+  }
+
+  /** Reads everything, also what is hidden: a mistake that waits for a variable to be unset is found now. */
+  private static void readAll(List<RawSetting> raws, Map<String, Setting<?>> known, Map<String, Object> values) {
+    for (RawSetting raw : raws) {
+      Setting<?> setting = known.get(raw.key());
+      if (setting == null) throw unknown(raw, known);
+      values.putIfAbsent(raw.key(), setting.read(raw));
+    }
+  }
+
+  private static Path filePath(String file) {
+    try {
+      return Path.of(file);
+    } catch (InvalidPathException invalid) {
+      throw new SettingException("%s is not a path: %s.".formatted(CONFIG, LogText.escaped(file)), invalid);
+    }
+  }
+
+  private static SettingException unknown(RawSetting raw, Map<String, Setting<?>> known) {
+    Setting<?> nearest = CONFIG;
+    int least = Integer.MAX_VALUE;
+    for (Setting<?> setting : new TreeMap<>(known).values()) {
+      int distance = editDistance(raw.key().toLowerCase(Locale.ROOT), setting.key());
+      if (distance < least) {
+        least = distance;
+        nearest = setting;
+      }
+    }
+    boolean byVariable = raw.origin().startsWith("environment");
+    String name = byVariable ? nearest.key() + " (" + nearest.environmentName() + ")" : nearest.key();
+    return new SettingException(
+        "Unknown key %s, set by %s; the nearest valid name is %s."
+            .formatted(LogText.escaped(raw.key()), raw.origin(), name));
+  }
+
+  /** How many characters must be inserted, deleted or exchanged to make one text the other. */
+  static int editDistance(String a, String b) {
+    int[] above = new int[b.length() + 1];
+    Arrays.setAll(above, i -> i);
+    for (int i = 1; i <= a.length(); i++) {
+      int[] row = new int[b.length() + 1];
+      row[0] = i;
+      for (int j = 1; j <= b.length(); j++) {
+        int exchanged = above[j - 1] + (a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1);
+        row[j] = Math.min(exchanged, 1 + Math.min(row[j - 1], above[j]));
+      }
+      above = row;
+    }
+    return above[b.length()];
+  }
+}

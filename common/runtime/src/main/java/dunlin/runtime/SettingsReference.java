@@ -1,0 +1,76 @@
+package dunlin.runtime;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.SortedMap;
+import java.util.TreeMap;
+
+/** Renders the reference page of settings, docs/configuration.md, from their declarations. */
+public final class SettingsReference {
+  private static final String INTRODUCTION =
+      """
+      # Configuration
+
+      Generated from the declarations in the code; a test keeps the two equal.
+
+      A setting is made, from the strongest place to the weakest, as a Java system property (`-Ddunlin.key=value` behind
+      `bin/dunlin` or `build/run`), as an environment variable, or in the configuration file (HOCON, or properties when
+      its name ends in `.properties`; `conf/dunlin.conf` of the installation unless `dunlin.config` names another). In a
+      variable's name two underscores stand for a dot and one for a dash. A key that is not listed here, or a value out
+      of bounds, stops the start with a message that names it.
+
+      Durations need a unit: `500ms`, `5s`, `10m`, `2h`, `7d`. Sizes may have one: `65536`, `64KiB`, `1MiB`, `2GiB`.
+      Lists are separated by commas. The effective values are shown by JMX in `dunlin:type=Settings,node=<id>`.
+
+      `DUNLIN_JVM_OPTS` (flags for the JVM) and `DUNLIN_JAVA_HOME` (which JDK) are read by `bin/dunlin`; they are not
+      settings.
+      """;
+
+  private SettingsReference() {}
+
+  /** The whole page. The same declarations give the same text, on every machine. */
+  public static String render(Collection<Setting<?>> known) {
+    SortedMap<String, List<Setting<?>>> groups = new TreeMap<>();
+    addTo(groups, Settings.CONFIG);
+    for (Setting<?> setting : known) {
+      if (setting != Settings.CONFIG) addTo(groups, setting);
+    }
+    StringBuilder page = new StringBuilder(INTRODUCTION);
+    groups.forEach((group, settings) -> renderGroup(page, group, settings));
+    return page.toString();
+  }
+
+  private static void addTo(SortedMap<String, List<Setting<?>>> groups, Setting<?> setting) {
+    groups.computeIfAbsent(groupOf(setting), _ -> new ArrayList<>()).add(setting);
+  }
+
+  /** The part that the settings of one feature share; empty, and so first, for a key of one part. */
+  private static String groupOf(Setting<?> setting) {
+    String path = setting.key().substring("dunlin.".length());
+    int dot = path.indexOf('.');
+    return dot < 0 ? "" : path.substring(0, dot);
+  }
+
+  private static void renderGroup(StringBuilder page, String group, List<Setting<?>> settings) {
+    page.append("\n## ").append(group.isEmpty() ? "General" : "dunlin." + group).append("\n\n");
+    page.append("| Key | Type | Default | Bounds | Meaning | Environment |\n");
+    page.append("|---|---|---|---|---|---|\n");
+    settings.sort(Comparator.comparing(Setting::key));
+    for (Setting<?> setting : settings) {
+      page.append("| `%s` | %s | %s | %s | %s | `%s` |\n"
+          .formatted(
+              setting.key(),
+              setting.type(),
+              setting.defaultText().isEmpty() ? "not set" : cell(setting.defaultText()),
+              cell(setting.bounds()),
+              cell(setting.sentence()),
+              setting.environmentName()));
+    }
+  }
+
+  private static String cell(String text) {
+    return text.replace("|", "\\|");
+  }
+}

@@ -1,0 +1,138 @@
+package dunlin.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class AdminServerTest {
+  private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+
+  private final AtomicBoolean ready = new AtomicBoolean();
+  private final Metrics metrics = Metrics.open("admin");
+  private final AdminServer server = AdminServer.start(ANY_PORT, ready::get, metrics::scrape);
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @AfterEach
+  void close() {
+    client.close();
+    server.close();
+    metrics.close();
+  }
+
+  @Test
+  void healthIsAnsweredWhileTheProcessLives() throws Exception {
+    HttpResponse<String> response = send("GET", "/health");
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.body()).isEqualTo("alive\n");
+  }
+
+  @Test
+  void readinessIsAskedEachTime() throws Exception {
+    assertThat(send("GET", "/ready").statusCode()).isEqualTo(503);
+
+    ready.set(true);
+
+    assertThat(send("GET", "/ready").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/ready?verbose=1").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void metricsComeAsPrometheusText() throws Exception {
+    metrics.registry().counter("dunlin.test.packets").increment();
+
+    HttpResponse<String> response = send("GET", "/metrics");
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.headers().firstValue("Content-Type")).hasValue("text/plain; version=0.0.4; charset=utf-8");
+    assertThat(response.body()).contains("dunlin_test_packets_total{node=\"admin\"} 1.0\n");
+  }
+
+  @Test
+  void headHasNoBody() throws Exception {
+    HttpResponse<String> response = send("HEAD", "/metrics");
+
+    assertThat(response.statusCode()).isEqualTo(200);
+    assertThat(response.body()).isEmpty();
+  }
+
+  @Test
+  void everythingElseIsRefused() throws Exception {
+    for (String path : List.of("/", "/healthy", "/health/", "/metrics/x", "/%2e%2e/ready")) {
+      assertThat(send("GET", path).statusCode()).as(path).isEqualTo(404);
+    }
+    for (String method : List.of("POST", "PUT", "DELETE", "OPTIONS")) {
+      HttpResponse<String> response = send(method, "/health");
+      assertThat(response.statusCode()).as(method).isEqualTo(405);
+      assertThat(response.headers().firstValue("Allow")).hasValue("GET, HEAD");
+    }
+  }
+
+  @Test
+  void manyRequestsAtATimeAreAnsweredByTwoThreads() {
+    List<CompletableFuture<HttpResponse<String>>> responses = new ArrayList<>();
+    for (int i = 0; i < 40; i++) responses.add(client.sendAsync(request("GET", "/metrics"), BodyHandlers.ofString()));
+
+    assertThat(responses).allSatisfy(response -> assertThat(response.join().statusCode()).isEqualTo(200));
+    assertThat(Thread.getAllStackTraces().keySet().stream().filter(t -> t.getName().startsWith("dunlin-admin-")))
+        .hasSizeLessThanOrEqualTo(2);
+  }
+
+  @Test
+  void aProbeThatFailsDoesNotEndTheServer() throws Exception {
+    try (AdminServer failing =
+        AdminServer.start(
+            ANY_PORT,
+            () -> {
+              throw new IllegalStateException("expected by the test");
+            },
+            () -> "")) {
+      URI uri = URI.create("http://127.0.0.1:" + failing.port());
+      HttpRequest readiness = HttpRequest.newBuilder(uri.resolve("/ready")).build();
+      assertThatThrownBy(() -> client.send(readiness, BodyHandlers.ofString())).isInstanceOf(IOException.class);
+      HttpRequest health = HttpRequest.newBuilder(uri.resolve("/health")).build();
+      assertThat(client.send(health, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
+    }
+  }
+
+  @Test
+  void aPortThatIsTakenIsNamed() {
+    InetSocketAddress taken = new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port());
+
+    assertThatThrownBy(() -> AdminServer.start(taken, () -> true, () -> ""))
+        .isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining(":" + server.port());
+  }
+
+  @Test
+  void afterCloseNobodyAnswers() {
+    server.close();
+
+    assertThatThrownBy(() -> send("GET", "/health")).isInstanceOf(ConnectException.class);
+  }
+
+  private HttpResponse<String> send(String method, String path) throws IOException, InterruptedException {
+    return client.send(request(method, path), BodyHandlers.ofString());
+  }
+
+  private HttpRequest request(String method, String path) {
+    URI uri = URI.create("http://127.0.0.1:" + server.port() + path);
+    return HttpRequest.newBuilder(uri).method(method, BodyPublishers.noBody()).build();
+  }
+}

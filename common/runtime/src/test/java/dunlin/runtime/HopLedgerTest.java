@@ -1,0 +1,142 @@
+package dunlin.runtime;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class HopLedgerTest {
+  private final MeterRegistry registry = new SimpleMeterRegistry();
+  private final AtomicLong held = new AtomicLong();
+
+  @Test
+  void theBooksBalanceOnlyWhenEveryMessageIsAccountedFor() {
+    HopLedger ledger = new HopLedger(registry, "session", held::get);
+    HopLedger.Local local = ledger.local();
+    assertThat(ledger.balanced()).isTrue();
+
+    local.received(10);
+    assertThat(ledger.balanced()).isFalse();
+    local.delivered(6);
+    local.dropped(DropReason.EXPIRED, 2);
+    local.dropped(DropReason.QUEUE_FULL);
+    held.set(1);
+
+    assertThat(ledger.balanced()).isTrue();
+    assertThat(ledger.received()).isEqualTo(10);
+    assertThat(ledger.delivered()).isEqualTo(6);
+    assertThat(ledger.dropped()).isEqualTo(3);
+    assertThat(ledger.dropped(DropReason.EXPIRED)).isEqualTo(2);
+    assertThat(ledger.dropped(DropReason.SHUTDOWN)).isZero();
+    assertThat(ledger.inFlight()).isEqualTo(1);
+  }
+
+  @Test
+  void everyCountIsAMeter() {
+    HopLedger ledger = new HopLedger(registry, "session", held::get);
+    HopLedger.Local local = ledger.local();
+    local.received(4);
+    local.delivered();
+    local.dropped(DropReason.NOT_WRITABLE);
+    held.set(2);
+
+    assertThat(count("dunlin.messages.received")).isEqualTo(4);
+    assertThat(count("dunlin.messages.delivered")).isEqualTo(1);
+    assertThat(registry.get("dunlin.messages.in-flight").tag("hop", "session").gauge().value()).isEqualTo(2);
+    for (DropReason reason : DropReason.values()) {
+      double expected = reason == DropReason.NOT_WRITABLE ? 1 : 0;
+      assertThat(
+              registry
+                  .get("dunlin.messages.dropped")
+                  .tags("hop", "session", "reason", reason.tag())
+                  .functionCounter()
+                  .count())
+          .as(reason.tag())
+          .isEqualTo(expected);
+    }
+  }
+
+  @Test
+  void hopsHaveBooksOfTheirOwnAndTakeTheirMetersAlong() {
+    HopLedger frontend = new HopLedger(registry, "frontend", held::get);
+    HopLedger session = new HopLedger(registry, "session", held::get);
+    frontend.local().received(3);
+    assertThat(session.received()).isZero();
+
+    session.close();
+
+    assertThat(registry.find("dunlin.messages.received").tag("hop", "session").meter()).isNull();
+    assertThat(registry.find("dunlin.messages.received").tag("hop", "frontend").meter()).isNotNull();
+    frontend.close();
+    assertThat(registry.getMeters()).isEmpty();
+  }
+
+  /** Four loops pass messages to each other and drop some; a reader looks on meanwhile. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void nothingIsLostBetweenThreads(long seed) throws InterruptedException {
+    int threads = 4;
+    int messages = 50_000;
+    BlockingQueue<Integer> queue = new ArrayBlockingQueue<>(threads * messages);
+    HopLedger ledger = new HopLedger(registry, "session", queue::size);
+    List<Thread> loops = new ArrayList<>();
+    for (int i = 0; i < threads; i++) {
+      HopLedger.Local local = ledger.local();
+      SplittableRandom random = new SplittableRandom(seed * 31 + i);
+      loops.add(Thread.ofPlatform().start(() -> passMessages(local, queue, random, messages)));
+    }
+    long before = 0;
+    while (loops.stream().anyMatch(Thread::isAlive)) {
+      long received = ledger.received();
+      assertThat(received).as("seed %d", seed).isBetween(before, (long) threads * messages);
+      before = received;
+    }
+    for (Thread loop : loops) loop.join();
+
+    assertThat(ledger.received()).as("seed %d", seed).isEqualTo((long) threads * messages);
+    assertThat(ledger.balanced()).as("seed %d", seed).isTrue();
+    assertThat(ledger.dropped()).as("seed %d", seed).isPositive();
+  }
+
+  private static void passMessages(
+      HopLedger.Local local, BlockingQueue<Integer> queue, SplittableRandom random, int messages) {
+    DropReason[] reasons = DropReason.values();
+    for (int message = 0; message < messages; message++) {
+      local.received();
+      queue.add(message);
+      // Sometimes nothing is taken, so that messages remain in flight; what is taken may be another thread's.
+      if (random.nextInt(10) == 0 || queue.poll() == null) continue;
+      if (random.nextInt(10) == 0) local.dropped(reasons[random.nextInt(reasons.length)]);
+      else local.delivered();
+    }
+  }
+
+  @Test
+  void onlyItsThreadMayCount() throws InterruptedException {
+    HopLedger.Local local = new HopLedger(registry, "session", held::get).local();
+    Thread owner = Thread.ofPlatform().start(local::received);
+    owner.join();
+
+    local.received(); // the owner has ended, and handed on to us
+
+    List<Throwable> thrown = new ArrayList<>();
+    Thread intruder = Thread.ofPlatform().uncaughtExceptionHandler((_, e) -> thrown.add(e)).start(local::received);
+    intruder.join();
+    assertThat(thrown).singleElement().isInstanceOf(AssertionError.class);
+    assertThatThrownBy(() -> local.received(-1)).isInstanceOf(AssertionError.class);
+  }
+
+  private double count(String name) {
+    return registry.get(name).tag("hop", "session").functionCounter().count();
+  }
+}

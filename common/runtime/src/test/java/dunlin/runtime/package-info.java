@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.runtime;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,192 @@
+package dunlin.dist;
+
+import dunlin.dist.DistWorker.Destination;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Lane;
+import java.util.Arrays;
+import java.util.SplittableRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A lane into the dist worker of the same process: matches a message and hands it to its destinations before the call
+ * returns.
+ */
+final class LocalLane implements Lane {
+  /*
+   * Nothing is allocated for a message: what matched is gathered in one MatchedRoutes for each destination.
+   *
+   * With the destinations of one process, at most two, all of them are served inline. Between processes a message that goes
+   * to many nodes would block the lane; there the loop over destinations in append() is what has to be split over workers,
+   * each destination always on the same worker for this lane, so that its order stays.
+   *
+   * Owner: the thread that opened it.
+   * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more answers so.
+   * Failure: an exception of a destination goes up to the publisher's connection; the scratch is clean afterwards.
+   */
+  private final RouteRange routes;
+  private final DistWorker worker;
+  private final Function<Publisher, ShardId> home;
+  private final SplittableRandom random = new SplittableRandom();
+  private final Consumer<FilterRoutes> gatherer = this::gather;
+
+  // Written by the owner alone, read by metrics.
+  private final AtomicLong published = new AtomicLong();
+  private final AtomicLong matchedMessages = new AtomicLong();
+  private final AtomicLong unattached = new AtomicLong();
+
+  private Destination[] destinations = {};
+  private MatchedRoutes[] matched = {};
+  private Publisher publisher = new Publisher("", "");
+  private boolean appending;
+
+  LocalLane(DistWorker worker, RouteRange routes, Function<Publisher, ShardId> home) {
+    this.worker = worker;
+    this.routes = routes;
+    this.home = home;
+  }
+
+  @Override
+  public void append(Publication message, @Nullable Acknowledgement acknowledgement) {
+    assert !appending : "a message appended while the one before is being delivered";
+    appending = true;
+    attachNew();
+    publisher = message.publisher();
+    try {
+      routes.index().match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
+      hand(message, acknowledgement);
+    } finally {
+      for (MatchedRoutes of : matched) of.clear();
+      appending = false;
+    }
+  }
+
+  private void attachNew() {
+    destinations = worker.destinations();
+    int known = matched.length;
+    if (known == destinations.length) return;
+    matched = Arrays.copyOf(matched, destinations.length);
+    for (int i = known; i < matched.length; i++) matched[i] = new MatchedRoutes();
+  }
+
+  private void hand(Publication message, @Nullable Acknowledgement acknowledgement) {
+    boolean wanted = false;
+    for (MatchedRoutes of : matched) wanted |= of.size() > 0;
+    count(published, 1);
+    if (wanted) count(matchedMessages, 1);
+    if (wanted && acknowledgement != null) acknowledgement.markMatched();
+    int recorder = -1;
+    if (message.exchange() != null) {
+      recorder = destinationOf(home.apply(publisher));
+      if (recorder < 0 && acknowledgement != null) {
+        acknowledgement.expect();
+        acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+      }
+    }
+    for (int i = 0; i < matched.length; i++) {
+      if (matched[i].size() == 0 && i != recorder) continue;
+      if (acknowledgement != null) acknowledgement.expect();
+      destinations[i].delivery().deliver(message, matched[i], acknowledgement);
+    }
+  }
+
+  private void gather(FilterRoutes of) {
+    for (Route route : of.plain()) add(route);
+    for (FilterRoutes.Group group : of.groups()) {
+      Route[] shards = group.routes();
+      add(shards.length == 1 ? shards[0] : group.ordered() ? sticky(shards) : ready(shards));
+    }
+  }
+
+  private void add(Route route) {
+    int destination = destinationOf(route.shard());
+    if (destination >= 0) {
+      matched[destination].add(route);
+    } else {
+      count(unattached, 1);
+    }
+  }
+
+  /**
+   * The better of two shards at random; where neither has credit, any that has. Where none has, one all the same: its
+   * destination decides between waiting and refusing. All shards here are local, so none is preferred for that.
+   */
+  private Route ready(Route[] shards) {
+    int one = random.nextInt(shards.length);
+    int two = random.nextInt(shards.length - 1);
+    if (two >= one) two++;
+    int creditOfOne = credit(shards[one]);
+    int creditOfTwo = credit(shards[two]);
+    int best = creditOfTwo > creditOfOne ? two : one;
+    int most = Math.max(creditOfOne, creditOfTwo);
+    for (int i = 1; most <= 0 && i < shards.length; i++) {
+      int next = (one + i) % shards.length;
+      int credit = credit(shards[next]);
+      if (credit > most) {
+        most = credit;
+        best = next;
+      }
+    }
+    return shards[best];
+  }
+
+  /** Credit of a group's route, -1 when nobody serves its shard. */
+  private int credit(Route route) {
+    int destination = destinationOf(route.shard());
+    return destination < 0 ? -1 : Math.max(0, destinations[destination].delivery().groupCredit(route));
+  }
+
+  /** Rendezvous hashing: a publisher changes its shard only when that one goes or a better one comes. */
+  private Route sticky(Route[] shards) {
+    long publisherHash = mix(31L * publisher.tenant().hashCode() + publisher.clientId().hashCode());
+    Route best = shards[0];
+    long highest = Long.MIN_VALUE;
+    for (Route route : shards) {
+      if (destinationOf(route.shard()) < 0) continue;
+      // Not ShardId.hashCode(), in which the enum's differs from one JVM to the next.
+      long shardHash = 31L * route.shard().name().hashCode() + route.shard().kind().code();
+      long score = mix(publisherHash ^ mix(shardHash));
+      if (score > highest) {
+        highest = score;
+        best = route;
+      }
+    }
+    return best;
+  }
+
+  private static long mix(long value) {
+    long z = (value + 0x9E3779B97F4A7C15L) * 0xBF58476D1CE4E5B9L;
+    z = (z ^ (z >>> 27)) * 0x94D049BB133111EBL;
+    return z ^ (z >>> 31);
+  }
+
+  private int destinationOf(ShardId shard) {
+    for (int i = 0; i < destinations.length; i++) if (destinations[i].serves(shard)) return i;
+    return -1;
+  }
+
+  private static void count(AtomicLong counter, long more) {
+    counter.setOpaque(counter.getPlain() + more);
+  }
+
+  /** Messages appended. Any thread. */
+  long published() {
+    return published.getOpaque();
+  }
+
+  /** Messages that anybody wanted. Any thread. */
+  long matched() {
+    return matchedMessages.getOpaque();
+  }
+
+  /** Routes that matched but whose shard nobody serves. Any thread. */
+  long unattached() {
+    return unattached.getOpaque();
+  }
+}

@@ -1,0 +1,159 @@
+package dunlin.dist;
+
+import dunlin.dist.RouteCommand.Add;
+import dunlin.dist.RouteCommand.PurgeBefore;
+import dunlin.dist.RouteCommand.Remove;
+import dunlin.model.FilterIndex;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.store.RangeLogic;
+import dunlin.store.RangeReader;
+import dunlin.store.RangeWriter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the range of routes means: rows of routes, and the index of their filters that the lanes match with. */
+final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
+  /*
+   * The index holds what the rows hold, so changing a route reads no row. Lanes read the index and never a row.
+   *
+   * Owner: the range's applying thread. Lanes and callers read through index(), which is another object after open().
+   * Bounds: about 64 B of index, 24 B of FilterRoutes, and some 130 B of Route with its filter's text for each route.
+   * Failure: rebuilt from the rows by open(), at about 1 us a route and the scan.
+   */
+  private static final int KNOWN_MAX = 10_000;
+
+  private volatile FilterIndex<FilterRoutes> index = new FilterIndex<>();
+  private volatile long size; // for readers; the applying thread counts in routes
+  private long routes;
+
+  // Of the same few texts millions of routes need not hold copies. Emptied when they turn out to be many.
+  private final Map<String, String> knownTenants = new HashMap<>();
+  private final Map<ShardId, ShardId> knownShards = new HashMap<>();
+
+  /** The filters with their routes. Any thread. */
+  FilterIndex<FilterRoutes> index() {
+    return index;
+  }
+
+  /** How many routes there are. Any thread. */
+  long size() {
+    return size;
+  }
+
+  /** The route of a shard as applied so far, or null. Any thread. */
+  @Nullable Route find(String tenant, TopicFilter filter, ShardId shard) {
+    FilterRoutes of = index.get(tenant, filter.filter());
+    return of == null ? null : of.find(filter, shard);
+  }
+
+  @Override
+  public void open(RangeReader state) {
+    routes = 0;
+    var fresh = new FilterIndex<FilterRoutes>();
+    state.scan(
+        new byte[0],
+        null,
+        (key, value) -> {
+          set(fresh, RouteRows.route(key, value));
+          return true;
+        });
+    index = fresh;
+    size = routes;
+  }
+
+  @Override
+  public List<RouteResult> apply(List<RouteCommand> commands, RangeWriter out) {
+    var results = new ArrayList<RouteResult>(commands.size());
+    for (RouteCommand command : commands) {
+      results.add(
+          switch (command) {
+            case Add(Route route) -> add(route, out);
+            case Remove remove -> remove(remove, out);
+            case PurgeBefore purge -> purge(purge, out);
+          });
+    }
+    size = routes;
+    return results;
+  }
+
+  private RouteResult add(Route route, RangeWriter out) {
+    Route before = find(route.tenant(), route.filter(), route.shard());
+    if (before != null && before.incarnation() > route.incarnation()) {
+      return new RouteResult.Superseded(before.incarnation());
+    }
+    if (!route.equals(before)) {
+      out.put(RouteRows.key(route), RouteRows.value(route));
+      set(index, route);
+    }
+    return new RouteResult.Added();
+  }
+
+  private RouteResult remove(Remove remove, RangeWriter out) {
+    Route there = find(remove.tenant(), remove.filter(), remove.shard());
+    if (there != null && there.incarnation() <= remove.incarnation()) remove(there, out);
+    return new RouteResult.Removed();
+  }
+
+  private RouteResult purge(PurgeBefore purge, RangeWriter out) {
+    var step =
+        new Object() {
+          int seen;
+          byte @Nullable [] next;
+          final List<Route> removed = new ArrayList<>();
+        };
+    out.scan(
+        purge.cursor(),
+        null,
+        (key, value) -> {
+          if (step.seen++ == purge.limit()) {
+            step.next = key;
+            return false;
+          }
+          Route route = RouteRows.route(key, value);
+          if (route.incarnation() < purge.incarnation() && route.shard().equals(purge.shard())) step.removed.add(route);
+          return true;
+        });
+    for (Route route : step.removed) remove(route, out);
+    return new RouteResult.Purged(step.removed.size(), step.next);
+  }
+
+  private void remove(Route route, RangeWriter out) {
+    out.delete(RouteRows.key(route));
+    FilterRoutes of = index.get(route.tenant(), route.filter().filter());
+    if (of == null) throw new IllegalStateException("a route that is not in the index: " + route);
+    of.remove(route.filter(), route.shard());
+    if (of.isEmpty()) index.remove(route.tenant(), route.filter().filter());
+    routes--;
+  }
+
+  private void set(FilterIndex<FilterRoutes> in, Route decoded) {
+    var route =
+        new Route(
+            known(knownTenants, decoded.tenant()),
+            decoded.filter(),
+            known(knownShards, decoded.shard()),
+            decoded.incarnation(),
+            decoded.handle());
+    FilterRoutes of = in.get(route.tenant(), route.filter().filter());
+    if (of == null) {
+      of = new FilterRoutes();
+      of.put(route); // before a lane can see it
+      in.put(route.tenant(), route.filter().filter(), of);
+      routes++;
+    } else if (of.put(route)) {
+      routes++;
+    }
+  }
+
+  private static <T> T known(Map<T, T> all, T value) {
+    T before = all.get(value);
+    if (before != null) return before;
+    if (all.size() == KNOWN_MAX) all.clear();
+    all.put(value, value);
+    return value;
+  }
+}

@@ -1,0 +1,114 @@
+package dunlin.dist;
+
+import dunlin.model.FilterIndex;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Optional;
+
+/** Routes as rows: one for each tenant, filter and shard. */
+final class RouteRows {
+  /*
+   * Key:   tenant | topic filter | mode (1) | group, unless plain | shard kind (1) | shard name, to the end
+   *        texts in UTF-8 behind a length of two bytes; modes: 0 plain, 1 shared, 2 shared and ordered
+   * Value: format (1) | incarnation (8) | handle (4)
+   */
+  private static final byte FORMAT = 1;
+  private static final int VALUE = 1 + 8 + 4;
+  private static final int TEXT_MAX = 65_535;
+  private static final int PLAIN = 0;
+  private static final int SHARED = 1;
+  private static final int ORDERED = 2;
+
+  private RouteRows() {}
+
+  /** Why such a route cannot be kept; empty when it can. */
+  static Optional<String> problem(String tenant, TopicFilter filter, ShardId shard) {
+    for (String text : new String[] {tenant, filter.filter(), filter.group(), shard.name()}) {
+      if (utf8(text).length > TEXT_MAX) return Optional.of("a text of " + text.length() + " characters");
+    }
+    long levels = 1 + filter.filter().chars().filter(c -> c == '/').count();
+    return levels > FilterIndex.LEVELS_MAX ? Optional.of("a filter of " + levels + " levels") : Optional.empty();
+  }
+
+  static byte[] key(Route route) {
+    return key(route.tenant(), route.filter(), route.shard());
+  }
+
+  static byte[] key(String tenant, TopicFilter filter, ShardId shard) {
+    byte[] tenantBytes = utf8(tenant);
+    byte[] filterBytes = utf8(filter.filter());
+    byte[] group = utf8(filter.group());
+    byte[] name = utf8(shard.name());
+    int groupLength = filter.shared() ? 2 + group.length : 0;
+    var key = ByteBuffer.allocate(2 + tenantBytes.length + 2 + filterBytes.length + 1 + groupLength + 1 + name.length);
+    putText(key, tenantBytes);
+    putText(key, filterBytes);
+    key.put((byte) (!filter.shared() ? PLAIN : filter.ordered() ? ORDERED : SHARED));
+    if (filter.shared()) putText(key, group);
+    key.put((byte) shard.kind().code()).put(name);
+    return key.array();
+  }
+
+  static byte[] value(Route route) {
+    return ByteBuffer.allocate(VALUE).put(FORMAT).putLong(route.incarnation()).putInt(route.handle()).array();
+  }
+
+  /**
+   * The route of a row.
+   *
+   * @throws IllegalStateException when the bytes are of no known format
+   */
+  static Route route(byte[] key, byte[] value) {
+    if (value.length != VALUE || value[0] != FORMAT) {
+      throw new IllegalStateException("a route of " + value.length + " bytes, format " + (value.length == 0 ? -1 : value[0]));
+    }
+    var in = ByteBuffer.wrap(value, 1, VALUE - 1);
+    return route(ByteBuffer.wrap(key), in.getLong(), in.getInt());
+  }
+
+  /** The route whose key is the rest of a buffer. */
+  static Route route(ByteBuffer key, long incarnation, int handle) {
+    String tenant = text(key);
+    String filter = text(key);
+    byte mode = get(key);
+    if (mode < PLAIN || mode > ORDERED) throw new IllegalStateException("a route of mode " + mode);
+    String group = mode == PLAIN ? "" : text(key);
+    var kind = ShardId.Kind.of(get(key));
+    byte[] name = new byte[key.remaining()];
+    key.get(name);
+    var shard = new ShardId(kind, new String(name, StandardCharsets.UTF_8));
+    try {
+      if (mode != PLAIN && group.isEmpty()) throw new IllegalStateException("a shared route without a group");
+      var topicFilter = new TopicFilter(filter, group, mode == ORDERED);
+      var problem = problem(tenant, topicFilter, shard);
+      if (problem.isPresent()) throw new IllegalStateException("a route with " + problem.get());
+      return new Route(tenant, topicFilter, shard, incarnation, handle);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalStateException("a route that cannot be: " + e.getMessage(), e);
+    }
+  }
+
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static void putText(ByteBuffer out, byte[] text) {
+    out.putShort((short) text.length).put(text);
+  }
+
+  private static byte get(ByteBuffer in) {
+    if (!in.hasRemaining()) throw new IllegalStateException("a route that ends early");
+    return in.get();
+  }
+
+  private static String text(ByteBuffer in) {
+    if (in.remaining() < 2) throw new IllegalStateException("a route that ends early");
+    int length = Short.toUnsignedInt(in.getShort());
+    if (length > in.remaining()) throw new IllegalStateException("a text of " + length + " bytes in " + in.remaining());
+    byte[] text = new byte[length];
+    in.get(text);
+    return new String(text, StandardCharsets.UTF_8);
+  }
+}

@@ -1,0 +1,114 @@
+package dunlin.dist;
+
+import dunlin.store.CommandCodec;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.RangeLogic;
+import dunlin.store.RangeReader;
+import dunlin.store.RangeWriter;
+import dunlin.store.StoreException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/** A range whose log is a queue that the test applies when it wants to; commands go through their codec. */
+final class InMemoryRange<C, R> implements Range<C, R> {
+  private record Proposed<R>(byte[] command, Completion<R> completion) {}
+
+  private final CommandCodec<C> codec;
+  private final RangeLogic<C, R> logic;
+  private final ArrayDeque<Proposed<R>> queue = new ArrayDeque<>();
+  final Rows rows = new Rows();
+  int queueMax = Integer.MAX_VALUE;
+  int applied;
+
+  InMemoryRange(CommandCodec<C> codec, RangeLogic<C, R> logic) {
+    this.codec = codec;
+    this.logic = logic;
+    logic.open(rows);
+  }
+
+  static final class Rows implements RangeWriter {
+    final TreeMap<byte[], byte[]> map = new TreeMap<>(Arrays::compareUnsigned);
+
+    @Override
+    public byte @Nullable [] get(byte[] key) {
+      return map.get(key);
+    }
+
+    @Override
+    public void scan(byte[] from, byte @Nullable [] to, RangeReader.RowVisitor visitor) {
+      for (Map.Entry<byte[], byte[]> row : map.tailMap(from, true).entrySet()) {
+        if (to != null && Arrays.compareUnsigned(row.getKey(), to) >= 0) return;
+        if (!visitor.row(row.getKey(), row.getValue())) return;
+      }
+    }
+
+    @Override
+    public void put(byte[] key, byte[] value) {
+      map.put(key, value);
+    }
+
+    @Override
+    public void delete(byte[] key) {
+      map.remove(key);
+    }
+  }
+
+  @Override
+  public boolean propose(C command, Completion<R> completion) {
+    if (queue.size() >= queueMax) return false;
+    queue.add(new Proposed<>(bytes(codec, command), completion));
+    return true;
+  }
+
+  static <C> byte[] bytes(CommandCodec<C> codec, C command) {
+    var out = ByteBuffer.allocate(codec.encodedLength(command));
+    codec.encode(command, out);
+    if (out.hasRemaining()) throw new AssertionError(out.remaining() + " bytes fewer than said");
+    return out.array();
+  }
+
+  int queued() {
+    return queue.size();
+  }
+
+  /** Applies what is queued, as one entry, and what its completions propose. */
+  void applyAll() {
+    while (!queue.isEmpty()) {
+      List<Proposed<R>> entry = new ArrayList<>(queue);
+      queue.clear();
+      List<R> results = logic.apply(entry.stream().map(p -> codec.decode(ByteBuffer.wrap(p.command))).toList(), rows);
+      applied += entry.size();
+      for (int i = 0; i < entry.size(); i++) entry.get(i).completion.done(results.get(i));
+    }
+  }
+
+  /** Tells the oldest caller that it failed; the command takes effect only if it is handed back to {@link #applyLate}. */
+  C failNext() {
+    Proposed<R> next = queue.remove();
+    next.completion.failed(new StoreException("leader lost"));
+    return codec.decode(ByteBuffer.wrap(next.command));
+  }
+
+  void applyLate(C command) {
+    List<R> ignored = logic.apply(List.of(command), rows);
+    if (ignored.size() != 1) throw new AssertionError("results: " + ignored);
+  }
+
+  @Override
+  public RangeReader reader() {
+    return rows;
+  }
+
+  @Override
+  public Executor readers() {
+    return Runnable::run;
+  }
+}

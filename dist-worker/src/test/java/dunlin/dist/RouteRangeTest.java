@@ -1,0 +1,182 @@
+package dunlin.dist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.dist.RouteCommand.Add;
+import dunlin.dist.RouteCommand.PurgeBefore;
+import dunlin.dist.RouteCommand.Remove;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class RouteRangeTest {
+  private record Key(String tenant, TopicFilter filter, ShardId shard) {}
+
+  static LongStream seeds() {
+    return LongStream.range(0, 40);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void agreesWithAMapAndFindsItsRowsAgain(long seed) {
+    var random = new Random(seed);
+    var range = new RouteRange();
+    var rows = new InMemoryRange.Rows();
+    var model = new HashMap<Key, Route>();
+    for (int entry = 0; entry < 100; entry++) {
+      var commands = new ArrayList<RouteCommand>();
+      int size = 1 + random.nextInt(10);
+      for (int i = 0; i < size; i++) commands.add(command(random));
+
+      List<RouteResult> results = range.apply(commands, rows);
+
+      for (int i = 0; i < size; i++) check(seed, model, commands.get(i), results.get(i));
+      assertThat(range.size()).as("seed %d", seed).isEqualTo(model.size());
+      assertThat(rows.map).as("seed %d", seed).hasSize(model.size());
+    }
+
+    assertHolds(seed, range, model);
+    var reopened = new RouteRange();
+    reopened.open(rows);
+    assertHolds(seed, reopened, model);
+    range.open(rows);
+    assertHolds(seed, range, model);
+  }
+
+  private static void check(long seed, Map<Key, Route> model, RouteCommand command, RouteResult result) {
+    RouteResult expected =
+        switch (command) {
+          case Add(Route route) -> {
+            var key = new Key(route.tenant(), route.filter(), route.shard());
+            Route before = model.get(key);
+            if (before != null && before.incarnation() > route.incarnation()) {
+              yield new RouteResult.Superseded(before.incarnation());
+            }
+            model.put(key, route);
+            yield new RouteResult.Added();
+          }
+          case Remove remove -> {
+            var key = new Key(remove.tenant(), remove.filter(), remove.shard());
+            Route before = model.get(key);
+            if (before != null && before.incarnation() <= remove.incarnation()) model.remove(key);
+            yield new RouteResult.Removed();
+          }
+          case PurgeBefore purge -> {
+            int before = model.size();
+            model
+                .values()
+                .removeIf(route -> route.shard().equals(purge.shard()) && route.incarnation() < purge.incarnation());
+            yield new RouteResult.Purged(before - model.size(), null);
+          }
+        };
+    assertThat(result).as("%s, seed %d", command, seed).isEqualTo(expected);
+  }
+
+  private static void assertHolds(long seed, RouteRange range, Map<Key, Route> model) {
+    assertThat(range.size()).as("seed %d", seed).isEqualTo(model.size());
+    assertThat(range.index().size())
+        .as("seed %d", seed)
+        .isEqualTo(model.keySet().stream().map(key -> key.tenant + ' ' + key.filter.filter()).distinct().count());
+    model.forEach(
+        (key, route) -> assertThat(range.find(key.tenant, key.filter, key.shard)).as("seed %d", seed).isEqualTo(route));
+    for (String tenant : List.of("one", "two")) {
+      for (String topic : List.of("a", "b", "a/a", "a/b", "b/a", "$a/a", "/a")) {
+        var matched = new ArrayList<Route>();
+        byte[] bytes = topic.getBytes(StandardCharsets.UTF_8);
+        range
+            .index()
+            .match(
+                tenant,
+                bytes,
+                0,
+                bytes.length,
+                of -> {
+                  matched.addAll(List.of(of.plain()));
+                  for (var group : of.groups()) matched.addAll(List.of(group.routes()));
+                });
+        assertThat(matched)
+            .as("topic %s of %s, seed %d", topic, tenant, seed)
+            .containsExactlyInAnyOrderElementsOf(
+                model.values().stream()
+                    .filter(route -> route.tenant().equals(tenant) && route.filter().matches(topic))
+                    .toList());
+      }
+    }
+  }
+
+  private static RouteCommand command(Random random) {
+    String tenant = random.nextBoolean() ? "one" : "two";
+    String[] filters = {"a", "b", "+", "#", "a/#", "a/+", "+/a", "$a/#", "/a"};
+    String filter = filters[random.nextInt(filters.length)];
+    var topicFilter =
+        switch (random.nextInt(4)) {
+          case 0 -> new TopicFilter(filter, "g" + random.nextInt(2), false);
+          case 1 -> new TopicFilter(filter, "g" + random.nextInt(2), true);
+          default -> TopicFilter.plain(filter);
+        };
+    var shard = random.nextBoolean() ? ShardId.inbox(random.nextInt(3)) : ShardId.frontend("n" + random.nextInt(2));
+    long incarnation = random.nextInt(4);
+    return switch (random.nextInt(20)) {
+      case 0 -> new PurgeBefore(shard, incarnation, new byte[0], PurgeBefore.LIMIT_MAX);
+      case 1, 2, 3, 4, 5, 6, 7 -> new Remove(tenant, topicFilter, shard, incarnation);
+      default -> new Add(new Route(tenant, topicFilter, shard, incarnation, random.nextInt(3)));
+    };
+  }
+
+  @Test
+  void purgesAtMostItsLimitOfRowsInAStep() {
+    var range = new RouteRange();
+    var rows = new InMemoryRange.Rows();
+    var old = ShardId.frontend("old");
+    var add = new ArrayList<RouteCommand>();
+    for (int i = 0; i < 10; i++) {
+      add.add(new Add(new Route("t", TopicFilter.plain("f" + i), i % 2 == 0 ? old : ShardId.inbox(0), 1, 0)));
+    }
+    range.apply(add, rows);
+
+    byte[] cursor = new byte[0];
+    var removed = new ArrayList<Long>();
+    while (cursor != null) {
+      var result = range.apply(List.of(new PurgeBefore(old, 2, cursor, 3)), rows).getFirst();
+      assertThat(result).isInstanceOf(RouteResult.Purged.class);
+      if (!(result instanceof RouteResult.Purged(long count, byte[] next))) return;
+      removed.add(count);
+      cursor = next;
+    }
+
+    assertThat(removed).containsExactly(2L, 1L, 2L, 0L);
+    assertThat(range.size()).isEqualTo(5);
+  }
+
+  @Test
+  void writesNothingForARouteThatIsThere() {
+    var range = new RouteRange();
+    var rows = new InMemoryRange.Rows();
+    var route = new Route("t", TopicFilter.plain("a"), ShardId.inbox(0), 1, 7);
+    range.apply(List.of(new Add(route)), rows);
+    byte[] key = RouteRows.key(route);
+    byte[] row = rows.get(key);
+
+    range.apply(List.of(new Add(route)), rows);
+
+    assertThat(rows.get(key)).isSameAs(row);
+  }
+
+  @Test
+  void refusesToOpenWithRowsThatItDoesNotKnow() {
+    var rows = new InMemoryRange.Rows();
+    rows.put(new byte[] {1, 2, 3}, new byte[] {9});
+
+    assertThatThrownBy(() -> new RouteRange().open(rows)).isInstanceOf(IllegalStateException.class);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.dist;
+
+import org.jspecify.annotations.NullMarked;

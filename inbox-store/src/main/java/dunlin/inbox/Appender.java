@@ -1,0 +1,169 @@
+package dunlin.inbox;
+
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.GroupState.GroupMember;
+import dunlin.inbox.SessionCommand.Append;
+import dunlin.inbox.SessionCommand.AppendTo;
+import dunlin.inbox.SessionResult.Outcome;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.TopicFilter;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** Appends messages to the inboxes that want them. */
+final class Appender {
+  /*
+   * Owner: the applying thread.
+   * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
+   * that is told 0x97 and publishes again doubles it for nobody here.
+   */
+  private final RangeState state;
+  private final Inboxes inboxes;
+  private final Groups groups;
+
+  Appender(RangeState state, Inboxes inboxes, Groups groups) {
+    this.state = state;
+    this.inboxes = inboxes;
+    this.groups = groups;
+  }
+
+  /** An inbox that a message goes to: of a session, through a group when there is a member, or a group's own. */
+  private record Target(
+      Backlog inbox,
+      @Nullable GroupState group,
+      @Nullable GroupMember member,
+      QoS qos,
+      boolean retain,
+      int[] identifiers) {}
+
+  Outcome append(Change change, Append command) {
+    var message = command.message();
+    var exchange = command.exchange();
+    SessionState publisher = null;
+    if (exchange != null) {
+      publisher = state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
+      if (publisher == null || publisher.epoch != exchange.epoch()) return new Outcome.Stale();
+      if (publisher.hasReceived(exchange.packetId())) return new Outcome.Done();
+    }
+    byte[] encoded = StoredMessage.bytes(message);
+    var stored = new ArrayList<Target>();
+    var passing = new ArrayList<Target>();
+    for (Matcher.Match match : Matcher.match(state.index, message)) {
+      var list = match.qos() == QoS.AT_MOST_ONCE ? passing : stored;
+      list.add(
+          new Target(match.session().backlog, null, null, match.qos(), match.retain(), match.identifiers()));
+    }
+    for (TopicFilter filter : command.groups()) {
+      var group = state.groups.get(new GroupKey(message.tenant(), filter));
+      if (group == null) continue;
+      var target = target(group, message, encoded.length);
+      (target.qos() == QoS.AT_MOST_ONCE ? passing : stored).add(target);
+    }
+    if (state.limits.overflow() == OverflowPolicy.REJECT && rejects(change, stored, encoded.length)) {
+      return new Outcome.Full();
+    }
+    for (Target target : passing) pass(change, target, message);
+    store(change, stored, message, encoded);
+    if (exchange != null && publisher != null) {
+      publisher.addReceived(exchange.packetId());
+      change.out().put(SessionKeys.exchange(publisher.key, exchange.packetId()), new byte[] {1});
+    }
+    return new Outcome.Done();
+  }
+
+  private Target target(GroupState group, Publication message, int size) {
+    // What came first goes first: while anything waits in the group's inbox, a new message waits behind it.
+    var member = group.backlog.count > 0 ? null : groups.pick(group, message.publisher().clientId(), size);
+    if (member == null) return new Target(group.backlog, group, null, message.qos(), false, new int[0]);
+    var options = member.subscriber.options;
+    return new Target(
+        member.session().backlog,
+        group,
+        member,
+        message.qos().min(options.maximumQoS()),
+        message.retain() && options.retainAsPublished(),
+        Matcher.identifiers(options));
+  }
+
+  private boolean rejects(Change change, List<Target> targets, int size) {
+    boolean rejects = false;
+    for (Target target : targets) {
+      if (inboxes.makeRoom(change, target.inbox(), size)) continue;
+      change.effects().append();
+      change.effects().drop(DropReason.REJECTED);
+      rejects = true;
+    }
+    return rejects;
+  }
+
+  /** A subscription with QoS 0: sent if there is a connection. */
+  private static void pass(Change change, Target target, Publication message) {
+    var session = target.inbox().session;
+    if (session == null) return;
+    var owner = session.owner;
+    if (owner == null) {
+      change.effects().drop(DropReason.OFFLINE);
+      return;
+    }
+    change
+        .effects()
+        .push(
+            session,
+            owner,
+            new InboxMessage(0, target.qos(), target.retain(), false, false, target.identifiers(), message));
+  }
+
+  private void store(Change change, List<Target> targets, Publication message, byte[] encoded) {
+    targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length));
+    long bodyId = StoredMessage.INLINE;
+    byte[] inline = encoded;
+    if (targets.size() > 1) {
+      bodyId = inboxes.writeBody(change, message.tenant(), encoded, targets.size());
+      inline = new byte[0];
+    }
+    for (Target target : targets) write(change, target, message, encoded.length, bodyId, inline);
+  }
+
+  private void write(Change change, Target target, Publication message, int size, long bodyId, byte[] inline) {
+    var group = target.group();
+    var member = target.member();
+    var filter = group != null && member != null ? group.key.filter() : null;
+    var stored =
+        new StoredMessage(
+            target.qos(),
+            target.retain(),
+            false,
+            size,
+            StoredMessage.expiresAt(message),
+            target.identifiers(),
+            filter,
+            bodyId);
+    long sequence = inboxes.write(change, target.inbox(), stored, inline);
+    if (group != null && member != null) groups.assigned(change, group, member, sequence);
+    if (group != null) groups.askForDrain(change, group);
+    var session = target.inbox().session;
+    var owner = session == null ? null : session.owner;
+    if (session == null || owner == null) return;
+    change
+        .effects()
+        .push(
+            session,
+            owner,
+            new InboxMessage(
+                sequence, target.qos(), target.retain(), false, false, target.identifiers(), message));
+  }
+
+  /** Retained messages that a new subscription calls for: always with RETAIN set [MQTT-3.3.1-8]. */
+  Outcome appendTo(Change change, SessionState session, AppendTo command) {
+    var options = command.options();
+    for (Publication message : command.retained()) {
+      var qos = message.qos().min(options.maximumQoS());
+      var target = new Target(session.backlog, null, null, qos, true, Matcher.identifiers(options));
+      if (qos == QoS.AT_MOST_ONCE) pass(change, target, message);
+      else store(change, new ArrayList<>(List.of(target)), message, StoredMessage.bytes(message));
+    }
+    return new Outcome.Done();
+  }
+}

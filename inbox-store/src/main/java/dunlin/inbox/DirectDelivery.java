@@ -1,0 +1,65 @@
+package dunlin.inbox;
+
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.GroupState.GroupMember;
+import dunlin.model.Publication;
+import dunlin.model.TopicFilter;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+
+/** QoS 0 messages for durable sessions: straight to their connections, past the log. */
+final class DirectDelivery {
+  /*
+   * Owner: any thread, without a lock; sessions are seen as the applying thread last left them.
+   * Bounds: keeps nothing. Without a connection the message is dropped and counted.
+   */
+  private final RangeState state;
+  private final Connections connections;
+  private final InboxMeters meters;
+
+  DirectDelivery(RangeState state, Connections connections, InboxMeters meters) {
+    this.state = state;
+    this.connections = connections;
+    this.meters = meters;
+  }
+
+  void deliver(Publication message, List<TopicFilter> groups) {
+    for (Matcher.Match match : Matcher.match(state.index, message)) {
+      push(match.session(), match.retain(), match.identifiers(), message);
+    }
+    for (TopicFilter filter : groups) {
+      var group = state.groups.get(new GroupKey(message.tenant(), filter));
+      if (group != null) deliver(group, message);
+    }
+  }
+
+  private void deliver(GroupState group, Publication message) {
+    var member = pick(group, message);
+    if (member == null) {
+      meters.offline();
+      return;
+    }
+    var options = member.subscriber.options;
+    boolean retain = message.retain() && options.retainAsPublished();
+    push(member.session(), retain, Matcher.identifiers(options), message);
+  }
+
+  private static @Nullable GroupMember pick(GroupState group, Publication message) {
+    var members = group.members();
+    if (members.length == 0) return null;
+    if (group.key.filter().ordered()) return GroupState.ordered(members, message.publisher().clientId());
+    int start = ThreadLocalRandom.current().nextInt(members.length);
+    for (int i = 0; i < members.length; i++) {
+      var member = members[(start + i) % members.length];
+      if (member.online()) return member;
+    }
+    return null;
+  }
+
+  private void push(SessionState session, boolean retain, int[] identifiers, Publication message) {
+    var owner = session.owner;
+    if (owner == null) meters.offline();
+    else connections.push(owner, new InboxMessage(0, message.qos(), retain, false, false, identifiers, message));
+  }
+}

@@ -1,0 +1,117 @@
+package dunlin.inbox;
+
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.model.Publication;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the leader has to do, and to count, because a command was applied. */
+final class Effects {
+  /*
+   * Owner: the applying thread, which fills it in and then runs the command's completion.
+   * Bounds: by the command: matched sessions, its steps, one session's subscriptions.
+   */
+  private List<Push> pushes = List.of();
+  private List<RouteChange> routes = List.of();
+  private List<GroupKey> drains = List.of();
+  private List<DueWill> wills = List.of();
+  private Map<DropReason, Integer> dropped = Map.of();
+  private @Nullable ConnectionId displaced;
+  private boolean moreWork;
+  private int appended;
+  private int acknowledged;
+
+  /** A message for a connection that is there. */
+  record Push(SessionState session, ConnectionId connection, InboxMessage message) {}
+
+  /** A bucket has got its first, or lost its last, subscription of a topic filter. */
+  record RouteChange(RouteKey route, boolean wanted) {}
+
+  /** A will to be published now. */
+  record DueWill(SessionKey session, long epoch, Publication message) {}
+
+  void push(SessionState session, ConnectionId connection, InboxMessage message) {
+    if (pushes.isEmpty()) pushes = new ArrayList<>();
+    pushes.add(new Push(session, connection, message));
+  }
+
+  void route(RouteKey route, boolean wanted) {
+    if (routes.isEmpty()) routes = new ArrayList<>();
+    routes.add(new RouteChange(route, wanted));
+  }
+
+  /** The group has messages in its inbox, and members with room. */
+  void drain(GroupKey group) {
+    if (drains.contains(group)) return;
+    if (drains.isEmpty()) drains = new ArrayList<>();
+    drains.add(group);
+  }
+
+  void will(DueWill will) {
+    if (wills.isEmpty()) wills = new ArrayList<>();
+    wills.add(will);
+  }
+
+  void drop(DropReason reason) {
+    if (dropped.isEmpty()) dropped = new EnumMap<>(DropReason.class);
+    dropped.merge(reason, 1, Integer::sum);
+  }
+
+  void displace(ConnectionId connection) {
+    displaced = connection;
+  }
+
+  void moreWork() {
+    moreWork = true;
+  }
+
+  void append() {
+    appended++;
+  }
+
+  void acknowledge() {
+    acknowledged++;
+  }
+
+  List<Push> pushes() {
+    return pushes;
+  }
+
+  List<RouteChange> routes() {
+    return routes;
+  }
+
+  List<GroupKey> drains() {
+    return drains;
+  }
+
+  List<DueWill> wills() {
+    return wills;
+  }
+
+  /** The connection that has lost its session to another, or null. */
+  @Nullable ConnectionId displaced() {
+    return displaced;
+  }
+
+  /** Whether the step left something that can be done at once. */
+  boolean hasMoreWork() {
+    return moreWork;
+  }
+
+  /** Messages offered to inboxes: stored, or dropped because of a bound. */
+  int appended() {
+    return appended;
+  }
+
+  int acknowledged() {
+    return acknowledged;
+  }
+
+  Map<DropReason, Integer> dropped() {
+    return dropped;
+  }
+}

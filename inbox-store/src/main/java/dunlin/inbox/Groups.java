@@ -1,0 +1,244 @@
+package dunlin.inbox;
+
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.GroupState.GroupMember;
+import dunlin.inbox.RangeState.Leftover;
+import dunlin.model.QoS;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** Shared subscriptions with durable members: who gets a message, what waits for whom; MQTT 5, section 4.8.2. */
+final class Groups {
+  /*
+   * Owner: the applying thread.
+   * Bounds: a member has at most a window of a group's unacknowledged messages; the rest waits in the group's inbox. A step
+   * of drain() moves as many as its command says.
+   */
+  private static final int FORMAT = 1;
+
+  private final RangeState state;
+  private final Inboxes inboxes;
+
+  Groups(RangeState state, Inboxes inboxes) {
+    this.state = state;
+    this.inboxes = inboxes;
+  }
+
+  /** The member that takes a message now, or null when it has to wait. */
+  @Nullable GroupMember pick(GroupState group, String publisher, int size) {
+    var members = group.members();
+    if (group.key.filter().ordered()) {
+      var member = GroupState.ordered(members, publisher);
+      return member != null && canTake(member, size) ? member : null;
+    }
+    if (!group.hasRoom()) return null;
+    GroupMember best = null;
+    int start = (int) (group.assigned % members.length);
+    for (int i = 0; i < members.length; i++) {
+      var member = members[(start + i) % members.length];
+      if (!canTake(member, size)) continue;
+      if (member.outstanding.isEmpty()) return member;
+      if (best == null || member.outstanding.size() < best.outstanding.size()) best = member;
+    }
+    return best;
+  }
+
+  private boolean canTake(GroupMember member, int size) {
+    return member.online()
+        && member.outstanding.size() < state.limits.groupWindow()
+        && inboxes.fits(member.session().backlog, size);
+  }
+
+  /** A message of the group was stored in a member's inbox. */
+  void assigned(Change change, GroupState group, GroupMember member, long sequence) {
+    group.assigned(member, sequence);
+    writeRecord(change, group);
+  }
+
+  /** Adds a session to a group, which begins with its first member. */
+  void join(Change change, Subscriber subscriber) {
+    var key = new GroupKey(subscriber.session.key.tenant(), subscriber.filter);
+    var group = state.groups.get(key);
+    if (group == null) {
+      group = new GroupState(key, state.nextEpoch(change.out()));
+      writeRecord(change, group);
+      state.groups.put(key, group);
+    }
+    var alone = group.members().length == 1 ? group.members()[0] : null;
+    if (group.join(subscriber)) change.effects().route(route(subscriber), true);
+    // A lone member that is away kept its messages, since nobody else could have taken them.
+    if (alone != null && !alone.online()) giveBack(change, group, alone);
+    group.recount(state.limits.groupWindow());
+    askForDrain(change, group);
+  }
+
+  /** A member is gone, but its session stays: what it was sent, it keeps. */
+  void leave(Change change, Subscriber subscriber) {
+    var group = group(subscriber);
+    var member = member(group, subscriber.session);
+    for (long sequence : member.outstanding) {
+      byte[] value = inboxes.get(change, subscriber.session.backlog, sequence);
+      if (value == null) continue;
+      var row = StoredMessage.read(value);
+      byte[] stripped = row.stored().withoutGroup().toBytes(row.inline());
+      change.out().put(subscriber.session.backlog.key(sequence), stripped);
+    }
+    member.outstanding.clear();
+    remove(change, group, member);
+  }
+
+  /** A member's session has ended: what was not begun goes to others. */
+  void end(Change change, Subscriber subscriber) {
+    var group = group(subscriber);
+    var member = member(group, subscriber.session);
+    if (group.members().length > 1) giveBack(change, group, member);
+    remove(change, group, member);
+  }
+
+  private void remove(Change change, GroupState group, GroupMember member) {
+    if (group.leave(member)) change.effects().route(route(member.subscriber), false);
+    group.recount(state.limits.groupWindow());
+    if (group.members().length > 0) {
+      askForDrain(change, group);
+      return;
+    }
+    state.groups.remove(group.key);
+    change.out().delete(SessionKeys.group(group.key));
+    if (group.backlog.count > 0) {
+      state.leftovers.put(group.birth, new Leftover(group.backlog, DropReason.GROUP_ENDED));
+    }
+  }
+
+  /** A member's connection has come. */
+  void online(Change change, Subscriber subscriber) {
+    var group = group(subscriber);
+    group.recount(state.limits.groupWindow());
+    askForDrain(change, group);
+  }
+
+  /** A member's connection has ended: what was not begun goes to others, if there are any. */
+  void offline(Change change, Subscriber subscriber) {
+    var group = group(subscriber);
+    if (group.members().length > 1) giveBack(change, group, member(group, subscriber.session));
+    group.recount(state.limits.groupWindow());
+    askForDrain(change, group);
+  }
+
+  /**
+   * Puts what a member has not acknowledged in front of the group's inbox, the oldest first. QoS 2 messages that may have
+   * been sent stay with the member [MQTT-4.8.2-4, -5].
+   */
+  private void giveBack(Change change, GroupState group, GroupMember member) {
+    var session = member.session();
+    var newestFirst = new ArrayList<>(member.outstanding).reversed();
+    for (long sequence : newestFirst) {
+      byte[] value = inboxes.get(change, session.backlog, sequence);
+      if (value == null) throw new IllegalStateException("message " + sequence + " of a member is missing");
+      var row = StoredMessage.read(value);
+      var stored = row.stored();
+      if (stored.qos() == QoS.EXACTLY_ONCE && (stored.released() || sequence < session.sentBelow)) continue;
+      inboxes.retainBody(stored.bodyId());
+      inboxes.remove(change, session.backlog, sequence, stored);
+      inboxes.reserve(group.backlog, stored.size());
+      inboxes.writeFirst(change, group.backlog, waiting(stored), row.inline());
+    }
+  }
+
+  /** The row of a message in a group's inbox; how it is sent is decided for each member. */
+  static StoredMessage waiting(StoredMessage stored) {
+    return new StoredMessage(
+        stored.qos(), false, false, stored.size(), stored.expiresAt(), new int[0], null, stored.bodyId());
+  }
+
+  /** Hands messages of the group's inbox to members with room, in order. */
+  void drain(Change change, GroupKey key, int max) {
+    var group = state.groups.get(key);
+    if (group == null || group.backlog.count == 0) return;
+    List<Inboxes.Row> rows = Inboxes.first(change, group.backlog, max);
+    for (Inboxes.Row waiting : rows) if (!handOver(change, group, waiting)) return;
+    askForDrain(change, group);
+  }
+
+  private boolean handOver(Change change, GroupState group, Inboxes.Row waiting) {
+    var row = StoredMessage.read(waiting.value());
+    var stored = row.stored();
+    if (stored.expired(change.now())) {
+      inboxes.remove(change, group.backlog, waiting.sequence(), stored);
+      change.effects().drop(DropReason.EXPIRED);
+      return true;
+    }
+    var message = StoredMessage.message(Inboxes.messageBytes(change, group.key.tenant(), row));
+    var member = pick(group, message.publisher().clientId(), stored.size());
+    if (member == null) return false;
+    var session = member.session();
+    var owner = Objects.requireNonNull(session.owner);
+    var options = member.subscriber.options;
+    var qos = message.qos().min(options.maximumQoS());
+    boolean retain = message.retain() && options.retainAsPublished();
+    int[] identifiers = Matcher.identifiers(options);
+    if (qos == QoS.AT_MOST_ONCE) {
+      inboxes.remove(change, group.backlog, waiting.sequence(), stored);
+      change.effects().acknowledge();
+      change.effects().push(session, owner, new InboxMessage(0, qos, retain, false, false, identifiers, message));
+      return true;
+    }
+    var given =
+        new StoredMessage(
+            qos, retain, false, stored.size(), stored.expiresAt(), identifiers, group.key.filter(), stored.bodyId());
+    inboxes.retainBody(stored.bodyId());
+    inboxes.remove(change, group.backlog, waiting.sequence(), stored);
+    inboxes.reserve(session.backlog, stored.size());
+    long sequence = inboxes.write(change, session.backlog, given, row.inline());
+    assigned(change, group, member, sequence);
+    change
+        .effects()
+        .push(session, owner, new InboxMessage(sequence, qos, retain, false, false, identifiers, message));
+    return true;
+  }
+
+  void askForDrain(Change change, GroupState group) {
+    if (group.backlog.count > 0 && group.hasRoom()) change.effects().drain(group.key);
+  }
+
+  RouteKey route(Subscriber subscriber) {
+    return new RouteKey(subscriber.session.bucket, subscriber.session.key.tenant(), subscriber.filter);
+  }
+
+  private GroupState group(Subscriber subscriber) {
+    var group = state.groups.get(new GroupKey(subscriber.session.key.tenant(), subscriber.filter));
+    if (group == null) throw new IllegalStateException("a member of no group: " + subscriber.filter);
+    return group;
+  }
+
+  private static GroupMember member(GroupState group, SessionState session) {
+    var member = group.member(session);
+    if (member == null) throw new IllegalStateException("not a member of " + group.key.filter());
+    return member;
+  }
+
+  private static void writeRecord(Change change, GroupState group) {
+    change
+        .out()
+        .put(
+            SessionKeys.group(group.key),
+            FieldWriter.bytesOf(
+                fields -> {
+                  fields.octet(FORMAT);
+                  fields.number(group.birth);
+                  fields.number(group.assigned);
+                }));
+  }
+
+  static GroupState readRecord(GroupKey key, byte[] value) {
+    return FieldReader.read(
+        value,
+        in -> {
+          RangeState.expectFormat(in.octet());
+          var group = new GroupState(key, in.number());
+          group.assigned = in.number();
+          return group;
+        });
+  }
+}

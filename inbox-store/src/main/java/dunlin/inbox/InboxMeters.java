@@ -1,0 +1,107 @@
+package dunlin.inbox;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.IntSupplier;
+
+/**
+ * The meters of the session tier. At rest, {@code appended = acknowledged + queued} + all of {@code dropped} but {@code
+ * offline}, counted from an empty store.
+ */
+final class InboxMeters {
+  private final MeterRegistry registry;
+  private final Counter appended;
+  private final Counter acknowledged;
+  private final Map<DropReason, Counter> dropped = new EnumMap<>(DropReason.class);
+  private final Map<Refusal, Counter> refused = new EnumMap<>(Refusal.class);
+  private final Counter wills;
+
+  /** Why a publish was answered with an error before it was stored. */
+  enum Refusal {
+    /** The range's queue was full. */
+    BUSY,
+    /** The range did not say whether it was stored. */
+    FAILED,
+    /** Its publisher's session has another owner by now. */
+    STALE
+  }
+
+  InboxMeters(MeterRegistry registry, RangeState state) {
+    this.registry = registry;
+    Gauge.builder("dunlin.inbox.sessions", state.sessions, Map::size)
+        .description("Sessions, with and without a connection")
+        .strongReference(true)
+        .register(registry);
+    Gauge.builder("dunlin.inbox.online", state.onlineCount::get)
+        .description("Sessions that have a connection")
+        .strongReference(true)
+        .register(registry);
+    Gauge.builder("dunlin.inbox.queued", state.queued::get)
+        .description("Messages in all inboxes")
+        .strongReference(true)
+        .register(registry);
+    appended =
+        Counter.builder("dunlin.inbox.appended")
+            .description("Messages offered to inboxes: stored, or dropped because of a bound")
+            .register(registry);
+    acknowledged =
+        Counter.builder("dunlin.inbox.acknowledged")
+            .description("Messages that left an inbox because their client has them")
+            .register(registry);
+    for (DropReason reason : DropReason.values()) {
+      dropped.put(
+          reason,
+          Counter.builder("dunlin.inbox.dropped")
+              .description("Messages that were not delivered")
+              .tag("reason", reason.label())
+              .register(registry));
+    }
+    for (Refusal refusal : Refusal.values()) {
+      refused.put(
+          refusal,
+          Counter.builder("dunlin.inbox.refused")
+              .description("Publishes answered with an error instead of being stored")
+              .tag("reason", refusal.name().toLowerCase(Locale.ROOT))
+              .register(registry));
+    }
+    wills =
+        Counter.builder("dunlin.inbox.will-failures")
+            .description("Attempts to publish a will that failed and are made again")
+            .register(registry);
+  }
+
+  /** Watches the length of something that waits. */
+  void waiting(String name, String description, IntSupplier length) {
+    Gauge.builder(name, length::getAsInt).description(description).strongReference(true).register(registry);
+  }
+
+  void count(Effects effects) {
+    if (effects.appended() > 0) appended.increment(effects.appended());
+    if (effects.acknowledged() > 0) acknowledged.increment(effects.acknowledged());
+    effects.dropped().forEach((reason, count) -> dropped(reason).increment(count));
+  }
+
+  void offline() {
+    dropped(DropReason.OFFLINE).increment();
+  }
+
+  private Counter dropped(DropReason reason) {
+    var counter = dropped.get(reason);
+    assert counter != null : reason;
+    return counter;
+  }
+
+  void refused(Refusal refusal) {
+    var counter = refused.get(refusal);
+    assert counter != null : refusal;
+    counter.increment();
+  }
+
+  void willFailed() {
+    wills.increment();
+  }
+}

@@ -1,0 +1,523 @@
+package dunlin.inbox;
+
+import dunlin.inbox.InboxMeters.Refusal;
+import dunlin.inbox.SessionResult.Outcome;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import dunlin.store.CommandCodec;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.RangeLogic;
+import dunlin.store.StoreException;
+import dunlin.transport.Acknowledgement;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The session tier of a node that leads the session range: sessions and inboxes for frontends, a destination for the dist
+ * tier.
+ */
+public final class InboxServer implements InboxClient, AutoCloseable {
+  /*
+   * Owner: any thread calls it, none blocks. What a command leaves to do runs in its completion, on the range's applying
+   * thread and so in log order: pushes, displaced connections. Routes, wills and time run on one timer thread.
+   * Bounds: the range's queue for what waits to be logged; AckCollector, RouteAnnouncer and WillRunner say theirs.
+   * Failure: a full queue refuses and is counted; what is lost with the process is in the log, and start() makes it good.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
+  private static final String RANGE = "sessions";
+  private static final long TICK_MILLIS = 200;
+  private static final long ACK_LINGER_MILLIS = 5;
+  private static final int STEPS_MAX = 1_000;
+  private static final int APPEND_BYTES_MAX = 128 * 1024;
+  private static final int APPEND_MESSAGES_MAX = 256;
+
+  private final InboxSettings settings;
+  private final Connections connections;
+  private final InstantSource clock;
+  private final SessionRange logic;
+  private final Range<SessionCommand, SessionResult> range;
+  private final ScheduledExecutorService timer;
+  private final InboxMeters meters;
+  private final DirectDelivery direct;
+  private final InboxReader reader;
+  private final AckCollector acks;
+  private final RouteAnnouncer announcer;
+  private final WillRunner willRunner;
+  private final GroupDrains drains;
+  private final List<ShardId> shards;
+  private final AtomicBoolean flushing = new AtomicBoolean();
+  private final AtomicBoolean ticking = new AtomicBoolean();
+
+  /** Where the range comes from. */
+  @FunctionalInterface
+  interface Ranges {
+    Range<SessionCommand, SessionResult> range(
+        String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic);
+  }
+
+  InboxServer(
+      Ranges ranges,
+      InboxSettings settings,
+      Connections connections,
+      InboxRoutes routes,
+      WillPublisher wills,
+      InstantSource clock,
+      MeterRegistry registry) {
+    this.settings = settings;
+    this.connections = connections;
+    this.clock = clock;
+    logic = new SessionRange(settings.shards());
+    range = ranges.range(RANGE, new SessionCommandCodec(), logic);
+    timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-inbox-timer").factory());
+    meters = new InboxMeters(registry, logic.state());
+    direct = new DirectDelivery(logic.state(), connections, meters);
+    acks = new AckCollector(command -> range.propose(command, effectsOnly()));
+    reader = new InboxReader(this::expired);
+    announcer = new RouteAnnouncer(routes, timer);
+    willRunner = new WillRunner(wills, timer, meters, this::logPublished);
+    drains = new GroupDrains(this::drain);
+    var all = new ArrayList<ShardId>(settings.shards());
+    for (int bucket = 0; bucket < settings.shards(); bucket++) all.add(ShardId.inbox(bucket));
+    shards = List.copyOf(all);
+    meters.waiting("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet", acks::waiting);
+    meters.waiting("dunlin.inbox.routes-waiting", "Routes not announced yet", announcer::waiting);
+    meters.waiting("dunlin.inbox.wills-running", "Wills being published", willRunner::running);
+  }
+
+  /**
+   * Takes up the work once the store has started: treats connections of earlier lives of the frontend as lost, and announces
+   * the topic filters of all sessions. Completes when both is done; connections may be accepted then.
+   */
+  public CompletableFuture<Void> start(String frontend, long incarnation) {
+    var started = new CompletableFuture<Void>();
+    call(
+        new SessionCommand.Configure(settings.limits()),
+        started,
+        (_, _) -> {
+          var routes = logic.takeRoutes();
+          announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
+          var announced = announcer.settled(routes);
+          forgetConnections(frontend, incarnation, announced, started);
+        });
+    return started;
+  }
+
+  private void forgetConnections(
+      String frontend, long incarnation, CompletableFuture<Void> announced, CompletableFuture<Void> started) {
+    call(
+        new SessionCommand.FrontendGone(clock.millis(), frontend, incarnation, STEPS_MAX),
+        started,
+        (_, effects) -> {
+          if (effects.hasMoreWork()) {
+            forgetConnections(frontend, incarnation, announced, started);
+            return;
+          }
+          var _ =
+              timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+          follow(announced, started, null);
+        });
+  }
+
+  /** The places that deliver, for the dist tier. */
+  public List<ShardId> shards() {
+    return shards;
+  }
+
+  /** The place that delivers to a client's durable session. */
+  public ShardId shardOf(String tenant, String clientId) {
+    return shards.get(new SessionKey(tenant, clientId).bucket(settings.shards()));
+  }
+
+  /**
+   * Takes a message for every durable session here that subscribes to it. Any thread; what one thread hands over keeps its
+   * order.
+   *
+   * @param groups the shared subscriptions for which a shard of this server was picked
+   * @param acknowledgement expects one answer, which is given when the message is stored where it has to be; null for none
+   */
+  public void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
+    if (message.qos() == QoS.AT_MOST_ONCE) {
+      direct.deliver(message, groups);
+      answer(acknowledgement, ReasonCode.SUCCESS);
+      return;
+    }
+    var append = new SessionCommand.Append(clock.millis(), message, message.exchange(), List.copyOf(groups));
+    boolean queued =
+        range.propose(
+            append,
+            new Completion<>() {
+              @Override
+              public void done(SessionResult result) {
+                perform(result.effects());
+                if (result.outcome() instanceof Outcome.Stale) meters.refused(Refusal.STALE);
+                answer(acknowledgement, reason(result.outcome()));
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                meters.refused(Refusal.FAILED);
+                answer(acknowledgement, ReasonCode.UNSPECIFIED_ERROR);
+              }
+            });
+    if (queued) return;
+    meters.refused(Refusal.BUSY);
+    answer(acknowledgement, ReasonCode.SERVER_BUSY);
+  }
+
+  private static ReasonCode reason(Outcome outcome) {
+    return switch (outcome) {
+      case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> ReasonCode.SUCCESS;
+      case Outcome.Full _ -> ReasonCode.QUOTA_EXCEEDED;
+      case Outcome.Stale _ -> ReasonCode.UNSPECIFIED_ERROR;
+    };
+  }
+
+  private static void answer(@Nullable Acknowledgement acknowledgement, ReasonCode reason) {
+    if (acknowledgement != null) acknowledgement.answer(reason);
+  }
+
+  /**
+   * How many messages a group's members here can take at once: 0 without members, at least 1 with any, since its inbox takes
+   * what they cannot. Any thread; an estimate.
+   */
+  public int groupCredit(String tenant, TopicFilter filter) {
+    var group = logic.state().groups.get(new GroupKey(tenant, filter));
+    return group == null ? 0 : group.credit();
+  }
+
+  @Override
+  public CompletableFuture<Connected> connect(Connect request) {
+    acks.flush(request.clientId());
+    var connected = new CompletableFuture<Connected>();
+    call(
+        new SessionCommand.Connect(clock.millis(), request),
+        connected,
+        (outcome, _) -> {
+          if (outcome instanceof Outcome.Connected(var value)) connected.complete(value);
+          else connected.completeExceptionally(unexpected(outcome));
+        });
+    return connected;
+  }
+
+  @Override
+  public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
+    var existed = new CompletableFuture<List<Boolean>>();
+    int bucket = SessionKey.of(session).bucket(settings.shards());
+    var routes =
+        subscriptions.stream().map(each -> new RouteKey(bucket, session.tenant(), each.filter())).distinct().toList();
+    call(
+        session,
+        new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),
+        existed,
+        (outcome, _) -> {
+          if (outcome instanceof Outcome.Existed(var value)) follow(announcer.settled(routes), existed, value);
+          else existed.completeExceptionally(unexpected(outcome));
+        });
+    return existed;
+  }
+
+  @Override
+  public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
+    var existed = new CompletableFuture<List<Boolean>>();
+    call(
+        session,
+        new SessionCommand.Unsubscribe(session, List.copyOf(filters)),
+        existed,
+        (outcome, _) -> {
+          if (outcome instanceof Outcome.Existed(var value)) existed.complete(value);
+          else existed.completeExceptionally(unexpected(outcome));
+        });
+    return existed;
+  }
+
+  @Override
+  public CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
+    acks.flush(session.clientId());
+    var present = logic.state().sessions.get(SessionKey.of(session));
+    long handed = present == null || present.epoch != session.epoch() ? 0 : present.handed();
+    return run(
+        session,
+        new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed));
+  }
+
+  @Override
+  public CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained) {
+    var parts = new ArrayList<CompletableFuture<Void>>();
+    var part = new ArrayList<Publication>();
+    long bytes = 0;
+    for (Publication message : retained) {
+      int length = message.body().length;
+      boolean full = bytes + length > APPEND_BYTES_MAX || part.size() == APPEND_MESSAGES_MAX;
+      if (full && !part.isEmpty()) {
+        parts.add(appendPart(session, options, List.copyOf(part)));
+        part.clear();
+        bytes = 0;
+      }
+      part.add(message);
+      bytes += length;
+    }
+    if (!part.isEmpty()) parts.add(appendPart(session, options, List.copyOf(part)));
+    if (parts.size() == 1) return parts.getFirst();
+    var all = new CompletableFuture<Void>();
+    follow(CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)), all, null);
+    return all;
+  }
+
+  private CompletableFuture<Void> appendPart(SessionRef session, SubscriptionOptions options, List<Publication> part) {
+    return run(session, new SessionCommand.AppendTo(clock.millis(), session, options, part));
+  }
+
+  @Override
+  public void acknowledge(SessionRef session, long[] sequences) {
+    acks.add(session, sequences, false);
+    flushSoon();
+  }
+
+  private void expired(SessionRef session, long[] sequences) {
+    acks.add(session, sequences, true);
+    flushSoon();
+  }
+
+  private void flushSoon() {
+    if (!flushing.compareAndSet(false, true)) return;
+    try {
+      var _ = timer.schedule(this::flush, ACK_LINGER_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("Closed before acknowledgements were proposed; their messages are sent again");
+    }
+  }
+
+  private void flush() {
+    flushing.set(false);
+    acks.flushAll();
+    if (acks.waiting() > 0) flushSoon();
+  }
+
+  @Override
+  public CompletableFuture<Void> received(SessionRef session, long sequence) {
+    return run(session, new SessionCommand.Received(session, sequence));
+  }
+
+  @Override
+  public CompletableFuture<Void> released(SessionRef session, int packetId) {
+    return run(session, new SessionCommand.Released(session, packetId));
+  }
+
+  @Override
+  public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
+    var page = new CompletableFuture<Page>();
+    var present = logic.state().sessions.get(SessionKey.of(session));
+    if (present == null || present.epoch != session.epoch()) {
+      page.completeExceptionally(new StaleSessionException(session));
+      return page;
+    }
+    try {
+      range
+          .readers()
+          .execute(
+              () -> {
+                try {
+                  page.complete(
+                      reader.read(
+                          range.reader(), present, session, fromSequence, messagesMax, bytesMax, clock.millis()));
+                } catch (RuntimeException e) {
+                  page.completeExceptionally(e);
+                }
+              });
+    } catch (RejectedExecutionException full) {
+      page.completeExceptionally(new StoreException("the session range reads for too many at once", full));
+    }
+    return page;
+  }
+
+  /** Proposes what has no answer but that it was done. */
+  private CompletableFuture<Void> run(SessionRef session, SessionCommand command) {
+    var done = new CompletableFuture<Void>();
+    call(session, command, done, (_, _) -> done.complete(null));
+    return done;
+  }
+
+  /** Proposes what needs the session, and passes on that it has another owner. */
+  private void call(
+      SessionRef session,
+      SessionCommand command,
+      CompletableFuture<?> answer,
+      BiConsumer<Outcome, Effects> done) {
+    call(
+        command,
+        answer,
+        (outcome, effects) -> {
+          switch (outcome) {
+            case Outcome.Stale _ -> answer.completeExceptionally(new StaleSessionException(session));
+            case Outcome.Full _ -> answer.completeExceptionally(new QuotaExceededException(session));
+            case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> done.accept(outcome, effects);
+          }
+        });
+  }
+
+  private void call(SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
+    boolean queued =
+        range.propose(
+            command,
+            new Completion<>() {
+              @Override
+              public void done(SessionResult result) {
+                perform(result.effects());
+                done.accept(result.outcome(), result.effects());
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                answer.completeExceptionally(failure);
+              }
+            });
+    if (!queued) answer.completeExceptionally(new StoreException("the queue of the session range is full"));
+  }
+
+  private static <T> void follow(CompletableFuture<?> first, CompletableFuture<T> then, T value) {
+    var _ =
+        first.whenComplete(
+            (_, failure) -> {
+              if (failure == null) then.complete(value);
+              else then.completeExceptionally(failure);
+            });
+  }
+
+  private static IllegalStateException unexpected(Outcome outcome) {
+    return new IllegalStateException("the session range answered " + outcome);
+  }
+
+  /** A proposal whose effects are all that matters. */
+  private Completion<SessionResult> effectsOnly() {
+    return new Completion<>() {
+      @Override
+      public void done(SessionResult result) {
+        perform(result.effects());
+      }
+
+      @Override
+      public void failed(StoreException failure) {
+        LOG.debug("A session command was not applied: {}", failure.getMessage());
+      }
+    };
+  }
+
+  /** Does what a command left to do. On the applying thread, in log order. */
+  private void perform(Effects effects) {
+    meters.count(effects);
+    try {
+      for (Effects.Push push : effects.pushes()) push(push);
+      var displaced = effects.displaced();
+      if (displaced != null) connections.displaced(displaced);
+    } catch (RuntimeException e) {
+      LOG.error("A connection could not be told of its messages; it fetches them later", e);
+    }
+    if (!effects.routes().isEmpty()) announcer.change(effects.routes());
+    if (!effects.wills().isEmpty()) willRunner.start(effects.wills());
+    drains.ask(effects.drains());
+  }
+
+  private void push(Effects.Push push) {
+    var message = push.message();
+    if (message.sequence() > 0) {
+      if (message.message().expired(clock.millis())) {
+        var key = push.session().key;
+        expired(
+            new SessionRef(key.tenant(), key.clientId(), push.session().epoch), new long[] {message.sequence()});
+        return;
+      }
+      push.session().handed(message.sequence());
+    }
+    connections.push(push.connection(), message);
+  }
+
+  private void tick() {
+    try {
+      drains.again();
+      long now = clock.millis();
+      if (logic.nextWork() > now || !ticking.compareAndSet(false, true)) return;
+      proposeTick(now);
+    } catch (RuntimeException e) {
+      LOG.error("The session tier's timer failed and goes on", e);
+    }
+  }
+
+  private void proposeTick(long now) {
+    boolean queued =
+        range.propose(
+            new SessionCommand.Tick(now, STEPS_MAX, willRunner.room()),
+            new Completion<>() {
+              @Override
+              public void done(SessionResult result) {
+                perform(result.effects());
+                if (result.effects().hasMoreWork()) proposeTick(now);
+                else ticking.set(false);
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                ticking.set(false);
+              }
+            });
+    if (!queued) ticking.set(false);
+  }
+
+  private boolean logPublished(Effects.DueWill will) {
+    var session = will.session();
+    return range.propose(
+        new SessionCommand.WillPublished(session.tenant(), session.clientId(), will.epoch()),
+        new Completion<>() {
+          @Override
+          public void done(SessionResult result) {
+            willRunner.settled(will.epoch());
+            perform(result.effects());
+          }
+
+          @Override
+          public void failed(StoreException failure) {
+            willRunner.settled(will.epoch());
+          }
+        });
+  }
+
+  private boolean drain(GroupKey group) {
+    return range.propose(
+        new SessionCommand.DrainGroup(clock.millis(), group, settings.groupWindow()),
+        new Completion<>() {
+          @Override
+          public void done(SessionResult result) {
+            drains.ended(group);
+            perform(result.effects());
+          }
+
+          @Override
+          public void failed(StoreException failure) {
+            drains.ended(group);
+          }
+        });
+  }
+
+  /** Proposes what was gathered and stops; before the store is closed. */
+  @Override
+  public void close() {
+    acks.flushAll();
+    timer.shutdownNow();
+  }
+}

@@ -1,0 +1,31 @@
+package dunlin.inbox;
+
+/**
+ * Bounds of the session tier.
+ *
+ * @param shards hash buckets of client identifiers, each one destination of the dist tier; never changed in a cluster's life
+ * @param messagesMax messages that one inbox holds
+ * @param bytesMax bytes that one inbox holds
+ * @param overflow what happens to a message that finds an inbox full
+ * @param subscriptionsMax subscriptions that one session holds
+ * @param groupWindow unacknowledged messages that a member of a shared subscription holds; the rest waits in the group's inbox
+ */
+public record InboxSettings(
+    int shards, int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow) {
+
+  public InboxSettings {
+    if (shards < 1 || shards > 4_096) throw new IllegalArgumentException("shards " + shards);
+    if (messagesMax < 1) throw new IllegalArgumentException("messagesMax " + messagesMax);
+    if (bytesMax < 1) throw new IllegalArgumentException("bytesMax " + bytesMax);
+    if (subscriptionsMax < 1) throw new IllegalArgumentException("subscriptionsMax " + subscriptionsMax);
+    if (groupWindow < 1 || groupWindow > 65_535) throw new IllegalArgumentException("groupWindow " + groupWindow);
+  }
+
+  public static InboxSettings defaults() {
+    return new InboxSettings(16, 100_000, 256L << 20, OverflowPolicy.DROP_OLDEST, 10_000, 256);
+  }
+
+  InboxLimits limits() {
+    return new InboxLimits(messagesMax, bytesMax, overflow, subscriptionsMax, groupWindow);
+  }
+}

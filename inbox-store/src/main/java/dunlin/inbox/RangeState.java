@@ -1,0 +1,163 @@
+package dunlin.inbox;
+
+import dunlin.model.FilterIndex;
+import dunlin.store.RangeWriter;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.NavigableMap;
+import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What a session range keeps in memory: sessions, groups, the index of their filters, and queues of what is due. */
+final class RangeState {
+  /*
+   * Owner: the applying thread. Other threads read sessions, groups, index and the two counts without a lock.
+   * Bounds: by the rows that it is built from; nothing is kept for a stored message but a share of its body's count.
+   */
+  private static final int FORMAT = 1;
+
+  final int shards;
+  final ConcurrentHashMap<SessionKey, SessionState> sessions = new ConcurrentHashMap<>();
+  final ConcurrentHashMap<GroupKey, GroupState> groups = new ConcurrentHashMap<>();
+
+  /** Messages in all inboxes, also those that ended sessions have left. */
+  final AtomicLong queued = new AtomicLong();
+
+  /** Sessions that have a connection. */
+  final AtomicInteger onlineCount = new AtomicInteger();
+
+  /** Subscribers of plain subscriptions; replaced when the range is opened again. */
+  volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
+
+  /** How many message rows refer to a body row. */
+  final Map<Long, Integer> bodyReferences = new HashMap<>();
+
+  /** Sessions with a connection, for each frontend by its incarnation and the session's epoch. */
+  final Map<String, NavigableMap<DueKey, SessionState>> online = new HashMap<>();
+
+  /** Sessions without a connection that expire, by deadline and birth. */
+  final NavigableMap<DueKey, SessionState> expiring = new TreeMap<>();
+
+  /** Wills that are to be published, by time and epoch. */
+  final NavigableMap<DueKey, PendingWill> dueWills = new TreeMap<>();
+
+  /** The same wills by epoch. */
+  final Map<Long, PendingWill> willsByEpoch = new HashMap<>();
+
+  /** What ended sessions and groups have left, by birth. */
+  final NavigableMap<Long, Leftover> leftovers = new TreeMap<>();
+
+  InboxLimits limits = InboxSettings.defaults().limits();
+  long epochs;
+  long bodies;
+
+  /** Messages to be deleted step by step. */
+  record Leftover(Backlog backlog, DropReason reason) {}
+
+  RangeState(int shards) {
+    this.shards = shards;
+  }
+
+  void clear() {
+    sessions.clear();
+    groups.clear();
+    queued.set(0);
+    onlineCount.set(0);
+    index = new FilterIndex<>();
+    bodyReferences.clear();
+    online.clear();
+    expiring.clear();
+    dueWills.clear();
+    willsByEpoch.clear();
+    leftovers.clear();
+    limits = InboxSettings.defaults().limits();
+    epochs = 0;
+    bodies = 0;
+  }
+
+  /** A number that no connection, session or group of this range ever had: what ends here never counts as present again. */
+  long nextEpoch(RangeWriter out) {
+    epochs++;
+    writeCounters(out);
+    return epochs;
+  }
+
+  long nextBody(RangeWriter out) {
+    bodies++;
+    writeCounters(out);
+    return bodies;
+  }
+
+  private void writeCounters(RangeWriter out) {
+    out.put(
+        SessionKeys.COUNTERS,
+        FieldWriter.bytesOf(
+            fields -> {
+              fields.octet(FORMAT);
+              fields.number(epochs);
+              fields.number(bodies);
+            }));
+  }
+
+  void readCounters(byte[] value) {
+    FieldReader.read(
+        value,
+        in -> {
+          expectFormat(in.octet());
+          epochs = in.number();
+          bodies = in.number();
+          return this;
+        });
+  }
+
+  void writeLimits(RangeWriter out) {
+    out.put(
+        SessionKeys.LIMITS,
+        FieldWriter.bytesOf(
+            fields -> {
+              fields.octet(FORMAT);
+              limits.writeTo(fields);
+            }));
+  }
+
+  void readLimits(byte[] value) {
+    limits =
+        FieldReader.read(
+            value,
+            in -> {
+              expectFormat(in.octet());
+              return InboxLimits.readFrom(in);
+            });
+  }
+
+  static void expectFormat(int format) {
+    if (format != FORMAT) throw new IllegalStateException("row of unknown format " + format);
+  }
+
+  void attach(SessionState session, ConnectionId owner) {
+    session.owner = owner;
+    onlineCount.incrementAndGet();
+    online
+        .computeIfAbsent(owner.frontend(), _ -> new TreeMap<>())
+        .put(new DueKey(owner.incarnation(), session.epoch), session);
+  }
+
+  void detach(SessionState session) {
+    var owner = session.owner;
+    if (owner == null) return;
+    session.owner = null;
+    onlineCount.decrementAndGet();
+    var ofFrontend = online.get(owner.frontend());
+    if (ofFrontend == null) throw new IllegalStateException("no sessions of " + owner.frontend());
+    ofFrontend.remove(new DueKey(owner.incarnation(), session.epoch));
+    if (ofFrontend.isEmpty()) online.remove(owner.frontend());
+  }
+
+  void expireAt(SessionState session, long deadline) {
+    if (session.deadline != SessionState.NEVER) expiring.remove(new DueKey(session.deadline, session.birth));
+    session.deadline = deadline;
+    if (deadline != SessionState.NEVER) expiring.put(new DueKey(deadline, session.birth), session);
+  }
+}

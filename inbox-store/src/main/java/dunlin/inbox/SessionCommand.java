@@ -1,0 +1,61 @@
+package dunlin.inbox;
+
+import dunlin.model.Publication;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What the log of a session range holds. {@code now} is the leader's wall clock in milliseconds since 1970. */
+sealed interface SessionCommand {
+  /** The bounds that hold from here on. */
+  record Configure(InboxLimits limits) implements SessionCommand {}
+
+  record Connect(long now, InboxClient.Connect request) implements SessionCommand {}
+
+  record Subscribe(SessionRef session, List<InboxClient.Subscription> subscriptions) implements SessionCommand {}
+
+  record Unsubscribe(SessionRef session, List<TopicFilter> filters) implements SessionCommand {}
+
+  /**
+   * @param handed the highest sequence that the connection was handed; what is above was certainly not sent
+   */
+  record Disconnect(long now, SessionRef session, boolean publishWill, long expirySeconds, long handed)
+      implements SessionCommand {}
+
+  /**
+   * One message to all durable subscriptions that match it.
+   *
+   * @param exchange the QoS 2 exchange that is recorded in the same step, or null
+   * @param groups the shared subscriptions that this range was picked for
+   */
+  record Append(long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups)
+      implements SessionCommand {}
+
+  /** Retained messages to one session. */
+  record AppendTo(long now, SessionRef session, SubscriptionOptions options, List<Publication> retained)
+      implements SessionCommand {}
+
+  /**
+   * @param expired whether these are done because their Message Expiry Interval has passed, not because the client has them
+   */
+  record Acknowledge(SessionRef session, long[] sequences, boolean expired) implements SessionCommand {}
+
+  record Received(SessionRef session, long sequence) implements SessionCommand {}
+
+  record Released(SessionRef session, int packetId) implements SessionCommand {}
+
+  /**
+   * @param epoch of the connection that left the will
+   */
+  record WillPublished(String tenant, String clientId, long epoch) implements SessionCommand {}
+
+  /** Ends sessions whose time has come, reports wills that are due, deletes what ended sessions left. */
+  record Tick(long now, int stepsMax, int willsMax) implements SessionCommand {}
+
+  /** All connections of lives of a frontend before this one are gone. */
+  record FrontendGone(long now, String frontend, long incarnation, int sessionsMax) implements SessionCommand {}
+
+  /** Hands messages of a group's inbox to its members. */
+  record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
+}

@@ -1,0 +1,211 @@
+package dunlin.inbox;
+
+import dunlin.inbox.SessionCommand.Acknowledge;
+import dunlin.inbox.SessionCommand.Append;
+import dunlin.inbox.SessionCommand.AppendTo;
+import dunlin.inbox.SessionCommand.Configure;
+import dunlin.inbox.SessionCommand.Connect;
+import dunlin.inbox.SessionCommand.Disconnect;
+import dunlin.inbox.SessionCommand.DrainGroup;
+import dunlin.inbox.SessionCommand.FrontendGone;
+import dunlin.inbox.SessionCommand.Received;
+import dunlin.inbox.SessionCommand.Released;
+import dunlin.inbox.SessionCommand.Subscribe;
+import dunlin.inbox.SessionCommand.Tick;
+import dunlin.inbox.SessionCommand.Unsubscribe;
+import dunlin.inbox.SessionCommand.WillPublished;
+import dunlin.model.Publication;
+import dunlin.store.CommandCodec;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/** The log's form of session commands: a kind byte, then the fields in the order in which the records declare them. */
+final class SessionCommandCodec implements CommandCodec<SessionCommand> {
+  private static final int CONFIGURE = 1;
+  private static final int CONNECT = 2;
+  private static final int SUBSCRIBE = 3;
+  private static final int UNSUBSCRIBE = 4;
+  private static final int DISCONNECT = 5;
+  private static final int APPEND = 6;
+  private static final int APPEND_TO = 7;
+  private static final int ACKNOWLEDGE = 8;
+  private static final int RECEIVED = 9;
+  private static final int RELEASED = 10;
+  private static final int WILL_PUBLISHED = 11;
+  private static final int TICK = 12;
+  private static final int FRONTEND_GONE = 13;
+  private static final int DRAIN_GROUP = 14;
+
+  @Override
+  public int encodedLength(SessionCommand command) {
+    return FieldWriter.lengthOf(out -> write(command, out));
+  }
+
+  @Override
+  public void encode(SessionCommand command, ByteBuffer out) {
+    write(command, new FieldWriter(out));
+  }
+
+  @Override
+  public SessionCommand decode(ByteBuffer in) {
+    return FieldReader.read(in, SessionCommandCodec::readCommand);
+  }
+
+  private static void write(SessionCommand command, FieldWriter out) {
+    switch (command) {
+      case Configure(var limits) -> {
+        out.octet(CONFIGURE);
+        limits.writeTo(out);
+      }
+      case Connect(var now, var request) -> {
+        out.octet(CONNECT);
+        out.number(now);
+        writeRequest(request, out);
+      }
+      case Subscribe(var session, var subscriptions) -> {
+        out.octet(SUBSCRIBE);
+        out.session(session);
+        out.number(subscriptions.size());
+        for (var subscription : subscriptions) {
+          out.filter(subscription.filter());
+          out.options(subscription.options());
+        }
+      }
+      case Unsubscribe(var session, var filters) -> {
+        out.octet(UNSUBSCRIBE);
+        out.session(session);
+        out.number(filters.size());
+        filters.forEach(out::filter);
+      }
+      case Disconnect(var now, var session, var publishWill, var expirySeconds, var handed) -> {
+        out.octet(DISCONNECT);
+        out.number(now);
+        out.session(session);
+        out.flag(publishWill);
+        out.number(expirySeconds);
+        out.number(handed);
+      }
+      case Append(var now, var message, var exchange, var groups) -> {
+        out.octet(APPEND);
+        out.number(now);
+        out.publication(message);
+        out.flag(exchange != null);
+        if (exchange != null) {
+          out.number(exchange.epoch());
+          out.number(exchange.packetId());
+        }
+        out.number(groups.size());
+        groups.forEach(out::filter);
+      }
+      case AppendTo(var now, var session, var options, var retained) -> {
+        out.octet(APPEND_TO);
+        out.number(now);
+        out.session(session);
+        out.options(options);
+        out.number(retained.size());
+        retained.forEach(out::publication);
+      }
+      case Acknowledge(var session, var sequences, var expired) -> {
+        out.octet(ACKNOWLEDGE);
+        out.session(session);
+        out.numbers(sequences);
+        out.flag(expired);
+      }
+      case Received(var session, var sequence) -> {
+        out.octet(RECEIVED);
+        out.session(session);
+        out.number(sequence);
+      }
+      case Released(var session, var packetId) -> {
+        out.octet(RELEASED);
+        out.session(session);
+        out.number(packetId);
+      }
+      case WillPublished(var tenant, var clientId, var epoch) -> {
+        out.octet(WILL_PUBLISHED);
+        out.text(tenant);
+        out.text(clientId);
+        out.number(epoch);
+      }
+      case Tick(var now, var stepsMax, var willsMax) -> {
+        out.octet(TICK);
+        out.number(now);
+        out.number(stepsMax);
+        out.number(willsMax);
+      }
+      case FrontendGone(var now, var frontend, var incarnation, var sessionsMax) -> {
+        out.octet(FRONTEND_GONE);
+        out.number(now);
+        out.text(frontend);
+        out.number(incarnation);
+        out.number(sessionsMax);
+      }
+      case DrainGroup(var now, var group, var messagesMax) -> {
+        out.octet(DRAIN_GROUP);
+        out.number(now);
+        out.text(group.tenant());
+        out.filter(group.filter());
+        out.number(messagesMax);
+      }
+    }
+  }
+
+  private static void writeRequest(InboxClient.Connect request, FieldWriter out) {
+    out.text(request.tenant());
+    out.text(request.clientId());
+    out.connection(request.connection());
+    out.flag(request.cleanStart());
+    out.flag(request.durable());
+    out.number(request.sessionExpirySeconds());
+    var will = request.will();
+    out.flag(will != null);
+    if (will != null) {
+      out.publication(will.message());
+      out.number(will.delaySeconds());
+    }
+  }
+
+  private static SessionCommand readCommand(FieldReader in) {
+    int kind = in.octet();
+    return switch (kind) {
+      case CONFIGURE -> new Configure(InboxLimits.readFrom(in));
+      case CONNECT -> new Connect(in.number(), readRequest(in));
+      case SUBSCRIBE ->
+          new Subscribe(in.session(), in.list(each -> new InboxClient.Subscription(each.filter(), each.options())));
+      case UNSUBSCRIBE -> new Unsubscribe(in.session(), in.list(FieldReader::filter));
+      case DISCONNECT -> new Disconnect(in.number(), in.session(), in.flag(), in.number(), in.number());
+      case APPEND -> new Append(in.number(), in.publication(), readExchange(in), in.list(FieldReader::filter));
+      case APPEND_TO ->
+          new AppendTo(in.number(), in.session(), in.options(), in.list(FieldReader::publication));
+      case ACKNOWLEDGE -> new Acknowledge(in.session(), in.numbers(), in.flag());
+      case RECEIVED -> new Received(in.session(), in.number());
+      case RELEASED -> new Released(in.session(), readPacketId(in));
+      case WILL_PUBLISHED -> new WillPublished(in.text(), in.text(), in.number());
+      case TICK -> new Tick(in.number(), in.count(), in.count());
+      case FRONTEND_GONE -> new FrontendGone(in.number(), in.text(), in.number(), in.count());
+      case DRAIN_GROUP -> new DrainGroup(in.number(), new GroupKey(in.text(), in.filter()), in.count());
+      default -> throw new IllegalStateException("session command of unknown kind " + kind);
+    };
+  }
+
+  private static Publication.@Nullable Exchange readExchange(FieldReader in) {
+    return in.flag() ? new Publication.Exchange(in.number(), readPacketId(in)) : null;
+  }
+
+  private static int readPacketId(FieldReader in) {
+    int packetId = in.count();
+    if (packetId < 1 || packetId > 65_535) throw new IllegalStateException("packet identifier " + packetId);
+    return packetId;
+  }
+
+  private static InboxClient.Connect readRequest(FieldReader in) {
+    return new InboxClient.Connect(
+        in.text(),
+        in.text(),
+        in.connection(),
+        in.flag(),
+        in.flag(),
+        in.number(),
+        in.flag() ? new InboxClient.Will(in.publication(), in.number()) : null);
+  }
+}

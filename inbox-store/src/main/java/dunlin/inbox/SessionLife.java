@@ -1,0 +1,234 @@
+package dunlin.inbox;
+
+import dunlin.inbox.RangeState.Leftover;
+import dunlin.inbox.SessionResult.Outcome;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.List;
+
+/** How a session begins, changes hands, waits and ends; MQTT 5, sections 3.1.2.4, 3.1.2.11.2 and 4.1. */
+final class SessionLife {
+  /*
+   * Owner: the applying thread.
+   * Bounds: ending a session deletes its subscriptions at once; its messages are left to steps of sweep().
+   */
+  private static final int FORMAT = 1;
+
+  private final RangeState state;
+  private final Inboxes inboxes;
+  private final Subscriptions subscriptions;
+  private final Wills wills;
+
+  SessionLife(RangeState state, Inboxes inboxes, Subscriptions subscriptions, Wills wills) {
+    this.state = state;
+    this.inboxes = inboxes;
+    this.subscriptions = subscriptions;
+    this.wills = wills;
+  }
+
+  Outcome connect(Change change, InboxClient.Connect request) {
+    var key = new SessionKey(request.tenant(), request.clientId());
+    var before = state.sessions.get(key);
+    boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
+    if (before != null) {
+      if (before.owner != null) {
+        change.effects().displace(before.owner);
+        // It has not said what it was sent: everything may have been.
+        before.sentBelow = before.backlog.next;
+      }
+      settleOldWill(change, before, resumes);
+      if (!resumes) end(change, before);
+    }
+    long epoch = state.nextEpoch(change.out());
+    SessionState session;
+    if (before != null && resumes) {
+      session = before;
+      state.detach(session);
+      state.expireAt(session, SessionState.NEVER);
+    } else {
+      session = new SessionState(key, epoch, state.shards);
+      state.sessions.put(key, session);
+    }
+    session.epoch = epoch;
+    session.expirySeconds = request.durable() ? request.sessionExpirySeconds() : 0;
+    session.resetHanded(session.sentBelow - 1);
+    state.attach(session, request.connection());
+    writeRecord(change, session);
+    if (request.will() != null) wills.keep(change, session, request.will());
+    if (resumes) subscriptions.online(change, session);
+    return new Outcome.Connected(connected(change, session, resumes));
+  }
+
+  private static boolean isResumable(SessionState session, long now) {
+    return session.owner != null ? session.expirySeconds > 0 : session.deadline > now;
+  }
+
+  /** What becomes of the will of the connection before, now that another one has come. */
+  private void settleOldWill(Change change, SessionState session, boolean resumes) {
+    var will = session.will;
+    if (will == null) return;
+    session.will = null;
+    boolean waits = will.dueAt != PendingWill.NOT_DUE;
+    if (waits && will.dueAt <= change.now()) return;
+    boolean publish = !resumes || (!waits && will.delaySeconds == 0);
+    if (publish) wills.due(change, will, change.now());
+    else wills.discard(change, will);
+  }
+
+  private static InboxClient.Connected connected(Change change, SessionState session, boolean resumed) {
+    var list = new ArrayList<InboxClient.Subscription>();
+    for (Subscriber each : session.subscriptions.values()) {
+      list.add(new InboxClient.Subscription(each.filter, each.options));
+    }
+    var inbox = session.backlog;
+    long first = inbox.next;
+    if (inbox.count > 0) {
+      first = Inboxes.first(change, inbox, 1).getFirst().sequence();
+      inbox.first = first;
+    }
+    var received = session.receivedPacketIds;
+    return new InboxClient.Connected(
+        new SessionRef(session.key.tenant(), session.key.clientId(), session.epoch),
+        resumed,
+        List.copyOf(list),
+        first,
+        inbox.next,
+        received == null ? new int[0] : received.stream().toArray());
+  }
+
+  Outcome disconnect(Change change, SessionState session, boolean publishWill, long expirySeconds, long handed) {
+    if (session.owner == null) return new Outcome.Done();
+    session.expirySeconds = expirySeconds;
+    session.sentBelow = Math.clamp(handed + 1, session.sentBelow, session.backlog.next);
+    state.detach(session);
+    var will = session.will;
+    if (will != null) {
+      long delay = Math.min(will.delaySeconds, expirySeconds);
+      if (publishWill) {
+        wills.due(change, will, change.now() + delay * 1000);
+      } else {
+        wills.discard(change, will);
+        session.will = null;
+      }
+    }
+    if (expirySeconds == 0) {
+      end(change, session);
+      return new Outcome.Done();
+    }
+    boolean never = expirySeconds == SessionState.NEVER_SECONDS;
+    state.expireAt(session, never ? SessionState.NEVER : change.now() + expirySeconds * 1000);
+    writeRecord(change, session);
+    subscriptions.offline(change, session);
+    return new Outcome.Done();
+  }
+
+  /** Removes a session with all that is its own; a will that is due stays until it is published. */
+  private void end(Change change, SessionState session) {
+    state.detach(session);
+    state.expireAt(session, SessionState.NEVER);
+    subscriptions.removeAll(change, session);
+    change.out().delete(SessionKeys.record(session.key));
+    change.out().delete(SessionKeys.cursor(session.key));
+    var received = session.receivedPacketIds;
+    if (received != null) {
+      received.stream().forEach(id -> change.out().delete(SessionKeys.exchange(session.key, id)));
+    }
+    state.sessions.remove(session.key);
+    if (session.backlog.count > 0) {
+      state.leftovers.put(session.birth, new Leftover(session.backlog, DropReason.SESSION_ENDED));
+    }
+  }
+
+  /** Ends up to so many sessions whose time has come. Answers how many steps are left. */
+  int expire(Change change, int max) {
+    int left = max;
+    while (left > 0 && !state.expiring.isEmpty() && state.expiring.firstKey().at() <= change.now()) {
+      end(change, state.expiring.firstEntry().getValue());
+      left--;
+    }
+    return left;
+  }
+
+  /** Deletes what ended sessions and groups have left. */
+  void sweep(Change change, int max) {
+    int left = max;
+    while (left > 0 && !state.leftovers.isEmpty()) {
+      var next = state.leftovers.firstEntry();
+      left -= inboxes.sweep(change, next.getValue().backlog(), next.getValue().reason(), left);
+      if (next.getValue().backlog().count == 0) state.leftovers.remove(next.getKey());
+    }
+  }
+
+  /** Treats connections of earlier lives of a frontend as lost. Answers whether there are more. */
+  boolean frontendGone(Change change, String frontend, long incarnation, int max) {
+    for (int i = 0; i < max; i++) {
+      var connections = state.online.get(frontend);
+      if (connections == null || connections.firstKey().at() >= incarnation) return false;
+      var session = connections.firstEntry().getValue();
+      disconnect(change, session, true, session.expirySeconds, session.backlog.next - 1);
+    }
+    var left = state.online.get(frontend);
+    return left != null && left.firstKey().at() < incarnation;
+  }
+
+  Outcome released(Change change, SessionState session, int packetId) {
+    session.removeReceived(packetId);
+    change.out().delete(SessionKeys.exchange(session.key, packetId));
+    return new Outcome.Done();
+  }
+
+  private static void writeRecord(Change change, SessionState session) {
+    change
+        .out()
+        .put(
+            SessionKeys.record(session.key),
+            FieldWriter.bytesOf(
+                fields -> {
+                  fields.octet(FORMAT);
+                  fields.number(session.birth);
+                  fields.number(session.epoch);
+                  fields.number(session.expirySeconds);
+                  fields.number(session.deadline);
+                  fields.number(session.sentBelow);
+                  var owner = session.owner;
+                  fields.flag(owner != null);
+                  if (owner != null) fields.connection(owner);
+                }));
+  }
+
+  /** Takes a session back in from its record. */
+  void restore(SessionKey key, byte[] value) {
+    FieldReader.read(
+        value,
+        in -> {
+          RangeState.expectFormat(in.octet());
+          var session = new SessionState(key, in.number(), state.shards);
+          session.epoch = in.number();
+          session.expirySeconds = in.number();
+          state.expireAt(session, in.number());
+          session.sentBelow = in.number();
+          // Nobody knows what the connection was handed before this process came: everything may have been.
+          session.resetHanded(Long.MAX_VALUE - 1);
+          if (in.flag()) state.attach(session, in.connection());
+          state.sessions.put(key, session);
+          return session;
+        });
+  }
+
+  /** Takes a message of a session back in from its row. */
+  static void restore(RangeState state, SessionState session, long sequence, StoredMessage stored) {
+    var inbox = session.backlog;
+    if (inbox.count == 0) inbox.first = sequence;
+    inbox.count++;
+    inbox.bytes += stored.size();
+    var filter = stored.group();
+    var group = filter == null ? null : state.groups.get(new GroupKey(session.key.tenant(), filter));
+    var member = group == null ? null : group.member(session);
+    if (member != null) member.outstanding.add(sequence);
+  }
+
+  static void restoreReceived(SessionState session, int packetId) {
+    if (session.receivedPacketIds == null) session.receivedPacketIds = new BitSet();
+    session.receivedPacketIds.set(packetId);
+  }
+}

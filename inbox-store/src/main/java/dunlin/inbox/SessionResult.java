@@ -1,0 +1,25 @@
+package dunlin.inbox;
+
+import java.util.List;
+
+/** What came of a session command. */
+record SessionResult(Outcome outcome, Effects effects) {
+  /** The answer to whoever proposed it. */
+  sealed interface Outcome {
+    /** It took effect, or had done so before. */
+    record Done() implements Outcome {}
+
+    /** The session has another epoch; nothing happened. */
+    record Stale() implements Outcome {}
+
+    /** A bound stood in the way; nothing happened. */
+    record Full() implements Outcome {}
+
+    record Connected(InboxClient.Connected connected) implements Outcome {}
+
+    /**
+     * @param existed for each topic filter, whether there was a subscription
+     */
+    record Existed(List<Boolean> existed) implements Outcome {}
+  }
+}

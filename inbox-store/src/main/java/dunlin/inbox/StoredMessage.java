@@ -1,0 +1,135 @@
+package dunlin.inbox;
+
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.TopicFilter;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A message row without its message: how it is to be sent, and where the message stands.
+ *
+ * @param qos to send with; in a group's inbox that of the publisher
+ * @param retain the RETAIN flag to send with
+ * @param released whether the client's PUBREC is recorded
+ * @param size bytes that it counts for in its inbox
+ * @param expiresAt when its Message Expiry Interval has passed, milliseconds since 1970, or {@link #NEVER}
+ * @param identifiers subscription identifiers to send with
+ * @param group the shared subscription through which it came, or null
+ * @param bodyId the body row that holds the message, or {@link #INLINE}
+ */
+record StoredMessage(
+    QoS qos,
+    boolean retain,
+    boolean released,
+    int size,
+    long expiresAt,
+    int[] identifiers,
+    @Nullable TopicFilter group,
+    long bodyId) {
+  /** Of a message without Message Expiry Interval. */
+  static final long NEVER = 0;
+
+  /** The message stands in the row itself, behind this. */
+  static final long INLINE = 0;
+
+  private static final int FORMAT = 1;
+  private static final int RETAIN = 0x04;
+  private static final int RELEASED = 0x08;
+  private static final int GROUP = 0x10;
+
+  static long expiresAt(Publication message) {
+    if (message.expiryOffset() < 0) return NEVER;
+    return message.acceptedAtMillis() + message.remainingExpirySeconds(message.acceptedAtMillis()) * 1000;
+  }
+
+  boolean expired(long now) {
+    return expiresAt != NEVER && now >= expiresAt;
+  }
+
+  StoredMessage withReleased() {
+    return new StoredMessage(qos, retain, true, size, expiresAt, identifiers, group, bodyId);
+  }
+
+  StoredMessage withoutGroup() {
+    return new StoredMessage(qos, retain, released, size, expiresAt, identifiers, null, bodyId);
+  }
+
+  /** The row. */
+  byte[] toBytes(byte[] inline) {
+    assert (bodyId == INLINE) == (inline.length > 0) : "a message in two places, or none";
+    return FieldWriter.bytesOf(out -> writeTo(out, inline));
+  }
+
+  private void writeTo(FieldWriter out, byte[] inline) {
+    out.octet(FORMAT);
+    out.octet(qos.code() | (retain ? RETAIN : 0) | (released ? RELEASED : 0) | (group != null ? GROUP : 0));
+    out.number(size);
+    out.number(expiresAt);
+    out.number(identifiers.length);
+    for (int identifier : identifiers) out.number(identifier);
+    if (group != null) out.filter(group);
+    out.number(bodyId);
+    out.raw(inline, 0, inline.length);
+  }
+
+  /**
+   * A row read.
+   *
+   * @param inline the message's bytes, empty when it stands in a body row
+   */
+  record Row(StoredMessage stored, byte[] inline) {}
+
+  static Row read(byte[] value) {
+    return FieldReader.read(
+        value,
+        in -> {
+          var stored = readHeader(in);
+          byte[] inline = new byte[value.length - in.position()];
+          System.arraycopy(value, in.position(), inline, 0, inline.length);
+          in.skipRest();
+          return new Row(stored, inline);
+        });
+  }
+
+  /** Reads a row without copying the message in it. */
+  static StoredMessage header(byte[] value) {
+    return FieldReader.read(
+        value,
+        in -> {
+          var stored = readHeader(in);
+          in.skipRest();
+          return stored;
+        });
+  }
+
+  private static StoredMessage readHeader(FieldReader in) {
+    int format = in.octet();
+    if (format != FORMAT) throw new IllegalStateException("message row of unknown format " + format);
+    int flags = in.octet();
+    int size = in.count();
+    long expiresAt = in.number();
+    int[] identifiers = new int[in.countWithin()];
+    for (int i = 0; i < identifiers.length; i++) identifiers[i] = in.count();
+    TopicFilter group = (flags & GROUP) != 0 ? in.filter() : null;
+    return new StoredMessage(
+        QoS.of(flags & 0x03),
+        (flags & RETAIN) != 0,
+        (flags & RELEASED) != 0,
+        size,
+        expiresAt,
+        identifiers,
+        group,
+        in.number());
+  }
+
+  static Publication message(byte[] bytes) {
+    return Publication.readFrom(ByteBuffer.wrap(bytes));
+  }
+
+  static byte[] bytes(Publication message) {
+    byte[] bytes = new byte[message.encodedLength()];
+    message.writeTo(ByteBuffer.wrap(bytes));
+    return bytes;
+  }
+}

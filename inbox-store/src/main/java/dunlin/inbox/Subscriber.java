@@ -1,0 +1,22 @@
+package dunlin.inbox;
+
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+
+/** One subscription of one session. */
+final class Subscriber {
+  final SessionState session;
+  final TopicFilter filter;
+
+  /** Written by the applying thread alone, in place, so that replacing a subscription leaves no gap [MQTT-3.8.4-3]. */
+  volatile SubscriptionOptions options;
+
+  /** Where {@link FilterSubscribers} keeps it; the applying thread's. */
+  int slot;
+
+  Subscriber(SessionState session, TopicFilter filter, SubscriptionOptions options) {
+    this.session = session;
+    this.filter = filter;
+    this.options = options;
+  }
+}

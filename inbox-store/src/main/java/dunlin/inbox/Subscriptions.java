@@ -1,0 +1,134 @@
+package dunlin.inbox;
+
+import dunlin.inbox.InboxClient.Subscription;
+import dunlin.inbox.SessionResult.Outcome;
+import dunlin.model.FilterIndex;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The subscriptions of durable sessions: rows, the index that messages are matched with, groups, routes. */
+final class Subscriptions {
+  /*
+   * Owner: the applying thread.
+   * Bounds: InboxLimits for each session; a SUBSCRIBE that would go above it makes none of its subscriptions.
+   */
+  private static final int FORMAT = 1;
+
+  private final RangeState state;
+  private final Groups groups;
+
+  Subscriptions(RangeState state, Groups groups) {
+    this.state = state;
+    this.groups = groups;
+  }
+
+  Outcome subscribe(Change change, SessionState session, List<Subscription> wanted) {
+    int fresh = 0;
+    for (Subscription each : wanted) {
+      if (!session.subscriptions.containsKey(each.filter().text())) fresh++;
+      if (levels(each.filter()) > FilterIndex.LEVELS_MAX) return new Outcome.Full();
+    }
+    if (session.subscriptions.size() + fresh > state.limits.subscriptionsMax()) return new Outcome.Full();
+    var existed = new ArrayList<Boolean>(wanted.size());
+    for (Subscription each : wanted) existed.add(subscribe(change, session, each));
+    return new Outcome.Existed(existed);
+  }
+
+  private static int levels(TopicFilter filter) {
+    return 1 + (int) filter.filter().chars().filter(c -> c == '/').count();
+  }
+
+  private boolean subscribe(Change change, SessionState session, Subscription wanted) {
+    String text = wanted.filter().text();
+    change.out().put(SessionKeys.subscription(session.key, text), row(wanted.options()));
+    var present = session.subscriptions.get(text);
+    if (present != null) {
+      present.options = wanted.options();
+      return true;
+    }
+    var subscriber = new Subscriber(session, wanted.filter(), wanted.options());
+    session.subscriptions.put(text, subscriber);
+    if (wanted.filter().shared()) groups.join(change, subscriber);
+    else if (index(subscriber)) change.effects().route(groups.route(subscriber), true);
+    return false;
+  }
+
+  /** Puts a plain subscription into the index. Answers whether it is the first of its filter in its bucket. */
+  private boolean index(Subscriber subscriber) {
+    String tenant = subscriber.session.key.tenant();
+    var subscribers = state.index.get(tenant, subscriber.filter.filter());
+    boolean isNew = subscribers == null;
+    if (subscribers == null) subscribers = new FilterSubscribers();
+    boolean first = subscribers.add(subscriber, state.shards);
+    if (isNew) state.index.put(tenant, subscriber.filter.filter(), subscribers);
+    return first;
+  }
+
+  Outcome unsubscribe(Change change, SessionState session, List<TopicFilter> filters) {
+    var existed = new ArrayList<Boolean>(filters.size());
+    for (TopicFilter filter : filters) {
+      var subscriber = session.subscriptions.remove(filter.text());
+      existed.add(subscriber != null);
+      if (subscriber == null) continue;
+      change.out().delete(SessionKeys.subscription(session.key, filter.text()));
+      if (filter.shared()) groups.leave(change, subscriber);
+      else unindex(change, subscriber);
+    }
+    return new Outcome.Existed(existed);
+  }
+
+  /** The session has ended. */
+  void removeAll(Change change, SessionState session) {
+    for (Subscriber subscriber : session.subscriptions.values()) {
+      change.out().delete(SessionKeys.subscription(session.key, subscriber.filter.text()));
+      if (subscriber.filter.shared()) groups.end(change, subscriber);
+      else unindex(change, subscriber);
+    }
+    session.subscriptions.clear();
+  }
+
+  private void unindex(Change change, Subscriber subscriber) {
+    String tenant = subscriber.session.key.tenant();
+    var subscribers = state.index.get(tenant, subscriber.filter.filter());
+    if (subscribers == null) throw new IllegalStateException("not in the index: " + subscriber.filter);
+    if (subscribers.remove(subscriber)) change.effects().route(groups.route(subscriber), false);
+    if (subscribers.isEmpty()) state.index.remove(tenant, subscriber.filter.filter());
+  }
+
+  /** The session's connection has come. */
+  void online(Change change, SessionState session) {
+    for (Subscriber each : session.subscriptions.values()) if (each.filter.shared()) groups.online(change, each);
+  }
+
+  /** The session's connection has ended. */
+  void offline(Change change, SessionState session) {
+    for (Subscriber each : session.subscriptions.values()) if (each.filter.shared()) groups.offline(change, each);
+  }
+
+  private static byte[] row(SubscriptionOptions options) {
+    return FieldWriter.bytesOf(
+        fields -> {
+          fields.octet(FORMAT);
+          fields.options(options);
+        });
+  }
+
+  /** Takes a subscription back in from its row. Answers whether its bucket needs a route that it has not needed before. */
+  boolean restore(SessionState session, TopicFilter filter, byte[] value) {
+    var options =
+        FieldReader.read(
+            value,
+            in -> {
+              RangeState.expectFormat(in.octet());
+              return in.options();
+            });
+    var subscriber = new Subscriber(session, filter, options);
+    session.subscriptions.put(filter.text(), subscriber);
+    if (!filter.shared()) return index(subscriber);
+    var group = state.groups.get(new GroupKey(session.key.tenant(), filter));
+    if (group == null) throw new IllegalStateException("a member of no group: " + filter);
+    return group.join(subscriber);
+  }
+}

@@ -1,0 +1,109 @@
+package dunlin.retain;
+
+import dunlin.model.Publication;
+import dunlin.retain.RetainCommand.Clear;
+import dunlin.retain.RetainCommand.RemoveExpired;
+import dunlin.retain.RetainCommand.Set;
+import dunlin.store.CommandCodec;
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/** The bytes of commands in the log and of rows in the store. */
+final class RetainCodec implements CommandCodec<RetainCommand> {
+  /*
+   * A command begins with its kind, and a new form of a command gets a new kind:
+   *   1 Set            most messages (8) | message as Publication writes it
+   *   2 Clear          key, to the end
+   *   3 RemoveExpired  clock (8) | how many (1) | for each: length (4), key
+   * A row's value is the message as Publication writes it, which begins with its own format number.
+   */
+  private static final byte SET = 1;
+  private static final byte CLEAR = 2;
+  private static final byte REMOVE_EXPIRED = 3;
+
+  @Override
+  public int encodedLength(RetainCommand command) {
+    return 1
+        + switch (command) {
+          case Set set -> Long.BYTES + set.message().encodedLength();
+          case Clear clear -> clear.key().length;
+          case RemoveExpired remove -> {
+            int length = Long.BYTES + 1;
+            for (byte[] key : remove.keys()) length += Integer.BYTES + key.length;
+            yield length;
+          }
+        };
+  }
+
+  @Override
+  public void encode(RetainCommand command, ByteBuffer out) {
+    switch (command) {
+      case Set set -> {
+        out.put(SET).putLong(set.messagesMax());
+        set.message().writeTo(out);
+      }
+      case Clear clear -> out.put(CLEAR).put(clear.key());
+      case RemoveExpired remove -> {
+        out.put(REMOVE_EXPIRED).putLong(remove.nowMillis()).put((byte) remove.keys().size());
+        for (byte[] key : remove.keys()) out.putInt(key.length).put(key);
+      }
+    }
+  }
+
+  @Override
+  public RetainCommand decode(ByteBuffer in) {
+    try {
+      RetainCommand command = read(in);
+      if (in.hasRemaining()) throw new IllegalStateException(in.remaining() + " bytes behind a retain command");
+      return command;
+    } catch (BufferUnderflowException | IllegalArgumentException e) {
+      throw new IllegalStateException("damaged retain command", e);
+    }
+  }
+
+  private static RetainCommand read(ByteBuffer in) {
+    byte kind = in.get();
+    return switch (kind) {
+      case SET -> new Set(in.getLong(), Publication.readFrom(in));
+      case CLEAR -> new Clear(bytes(in, in.remaining()));
+      case REMOVE_EXPIRED -> {
+        long nowMillis = in.getLong();
+        int size = Byte.toUnsignedInt(in.get());
+        List<byte[]> keys = new ArrayList<>(Math.min(size, RemoveExpired.KEYS_MAX));
+        for (int i = 0; i < size; i++) keys.add(bytes(in, in.getInt()));
+        yield new RemoveExpired(nowMillis, keys);
+      }
+      default -> throw new IllegalStateException("retain command of unknown kind " + kind);
+    };
+  }
+
+  private static byte[] bytes(ByteBuffer in, int length) {
+    if (length < 0 || length > in.remaining()) {
+      throw new IllegalStateException("key of " + length + " bytes in " + in.remaining());
+    }
+    byte[] bytes = new byte[length];
+    in.get(bytes);
+    return bytes;
+  }
+
+  static byte[] row(Publication message) {
+    byte[] value = new byte[message.encodedLength()];
+    message.writeTo(ByteBuffer.wrap(value));
+    return value;
+  }
+
+  /**
+   * Reads what {@link #row} wrote.
+   *
+   * @throws IllegalStateException when it is damaged or of an unknown format
+   */
+  static Publication message(byte[] row) {
+    try {
+      return Publication.readFrom(ByteBuffer.wrap(row));
+    } catch (BufferUnderflowException | IllegalArgumentException e) {
+      throw new IllegalStateException("damaged retained message of " + row.length + " bytes", e);
+    }
+  }
+}

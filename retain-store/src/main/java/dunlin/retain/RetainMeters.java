@@ -1,0 +1,52 @@
+package dunlin.retain;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+
+/** What the retain tier counts. */
+final class RetainMeters {
+  /** Messages kept, new or in place of another. */
+  final Counter stored;
+
+  /** Messages removed by one with an empty payload. */
+  final Counter removed;
+
+  /** Messages removed because their Message Expiry Interval had passed. */
+  final Counter expired;
+
+  /** Messages handed out to subscribers. */
+  final Counter found;
+
+  /** Messages refused because there are as many topics as may be. */
+  final Counter refusedFull;
+
+  /** Messages refused because the queue towards the log was full. */
+  final Counter refusedBusy;
+
+  /** Messages whose fate the log could not tell. */
+  final Counter refusedFailed;
+
+  /** Messages refused for their topic name. */
+  final Counter refusedInvalid;
+
+  /** Pages not read because the queue of the reading threads was full, or because reading failed. */
+  final Counter refusedPages;
+
+  RetainMeters(MeterRegistry registry, RetainRange range) {
+    Gauge.builder("dunlin.retain.messages", range, r -> r.index().size()).strongReference(true).register(registry);
+    stored = registry.counter("dunlin.retain.stored");
+    removed = registry.counter("dunlin.retain.removed");
+    expired = registry.counter("dunlin.retain.expired");
+    found = registry.counter("dunlin.retain.found");
+    refusedFull = refused(registry, "full");
+    refusedBusy = refused(registry, "busy");
+    refusedFailed = refused(registry, "failed");
+    refusedInvalid = refused(registry, "invalid");
+    refusedPages = refused(registry, "page");
+  }
+
+  private static Counter refused(MeterRegistry registry, String reason) {
+    return registry.counter("dunlin.retain.refused", "reason", reason);
+  }
+}

@@ -1,0 +1,55 @@
+package dunlin.retain;
+
+import dunlin.model.Publication;
+import dunlin.retain.RetainClient.Cursor;
+import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainCommand.RemoveExpired;
+import dunlin.store.RangeReader;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/** Reads one page of the messages that match a filter, with a bounded amount of work. */
+final class RetainPages {
+  /** So many keys are looked at for one page; it ends early, maybe empty, when too few of them match. */
+  static final int VISITS_MAX = 4096;
+
+  private RetainPages() {}
+
+  /**
+   * @param visits how many keys were looked at
+   * @param expired keys of some expired messages that were met
+   */
+  record Result(Page page, int visits, List<byte[]> expired) {}
+
+  /** Reads from where the seek stands; {@link RetainClient#find} says what the bounds mean. */
+  static Result read(
+      TopicIndex index, RangeReader rows, FilterSeek seek, long nowMillis, int messagesMax, int bytesMax) {
+    List<Publication> messages = new ArrayList<>();
+    RemoveExpired.Keys expired = new RemoveExpired.Keys();
+    TopicIndex.Walk walk = index.walk();
+    int visits = 0;
+    long bytes = 0;
+    boolean end = false;
+    // Expired messages count as bytes: reading them is work, too.
+    while (visits < VISITS_MAX && messages.size() < messagesMax && bytes <= bytesMax && !end) {
+      if (!walk.seek(seek.target(), seek.targetLength())) {
+        end = true;
+        break;
+      }
+      visits++;
+      boolean matches = seek.visit(walk.key(), walk.length());
+      end = seek.done();
+      if (!matches) continue;
+      byte[] key = Arrays.copyOf(walk.key(), walk.length());
+      byte[] row = rows.get(key);
+      if (row == null) continue;
+      Publication message = RetainCodec.message(row);
+      bytes += message.body().length;
+      if (!message.expired(nowMillis)) messages.add(message);
+      else if (!expired.full()) expired.add(key);
+    }
+    Cursor next = end ? null : new Cursor(Arrays.copyOf(seek.target(), seek.targetLength()));
+    return new Result(new Page(List.copyOf(messages), next), visits, expired.list());
+  }
+}

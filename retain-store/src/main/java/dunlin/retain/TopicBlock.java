@@ -1,0 +1,149 @@
+package dunlin.retain;
+
+import java.util.Arrays;
+
+/** Reads the ascending keys of one immutable block, in which each key is told by how it differs from the one before. */
+final class TopicBlock {
+  /*
+   * Owner: whoever made it; not shared. The bytes that it reads are never written again, so any thread may have its own.
+   * Bounds: a buffer of the longest key that it has read.
+   *
+   * Layout of a block: entries of (bytes shared with the key before, bytes that follow, those bytes), the two numbers as
+   * variable byte integers. The first entry continues the block's lower bound, under which the index keeps the block.
+   */
+  private byte[] block = {};
+  private byte[] key = new byte[64];
+  private int length;
+  private int start;
+  private int end;
+  private int sharedBefore;
+  private int sharedHere;
+  private boolean positioned;
+
+  /** Turns to a block; positioned on no key yet. */
+  void load(byte[] lowerBound, byte[] keys) {
+    block = keys;
+    room(lowerBound.length);
+    System.arraycopy(lowerBound, 0, key, 0, lowerBound.length);
+    length = lowerBound.length;
+    start = 0;
+    end = 0;
+    positioned = false;
+  }
+
+  /** Goes forward to the first key, from the present one on, that is not before the target; false when there is none. */
+  boolean seek(byte[] target, int targetLength) {
+    if (!positioned) sharedHere = shared(target, targetLength);
+    else if (isAtOrAfter(target, targetLength)) return true;
+    while (next()) {
+      sharedBefore = sharedHere;
+      if (isAtOrAfter(target, targetLength)) return true;
+    }
+    sharedBefore = sharedHere;
+    return false;
+  }
+
+  /** Goes to the next key; false at the end, where it stays on the last one. */
+  boolean next() {
+    if (end == block.length) {
+      start = end;
+      return false;
+    }
+    start = end;
+    positioned = true;
+    int shared = readNumber();
+    int rest = readNumber();
+    length = shared + rest;
+    room(length);
+    System.arraycopy(block, end, key, shared, rest);
+    end += rest;
+    return true;
+  }
+
+  /** The buffer with the present key at its start; valid until the next move. */
+  byte[] key() {
+    return key;
+  }
+
+  int length() {
+    return length;
+  }
+
+  /** Where the present entry begins in the block; the block's end when a seek found nothing. */
+  int start() {
+    return start;
+  }
+
+  /** Where the entry behind the present one begins. */
+  int end() {
+    return end;
+  }
+
+  /** After a seek in a block just loaded: bytes that the key before the present one, or the lower bound, shares with the target. */
+  int sharedBefore() {
+    return sharedBefore;
+  }
+
+  /** After a seek that found a key: bytes that this key shares with the target. */
+  int sharedHere() {
+    return sharedHere;
+  }
+
+  boolean isAt(byte[] target) {
+    return positioned && Arrays.equals(key, 0, length, target, 0, target.length);
+  }
+
+  private boolean isAtOrAfter(byte[] target, int targetLength) {
+    sharedHere = shared(target, targetLength);
+    if (sharedHere == targetLength) return true;
+    return sharedHere < length && Byte.compareUnsigned(key[sharedHere], target[sharedHere]) > 0;
+  }
+
+  private int shared(byte[] target, int targetLength) {
+    int mismatch = Arrays.mismatch(key, 0, length, target, 0, targetLength);
+    return mismatch < 0 ? length : mismatch;
+  }
+
+  private int readNumber() {
+    int number = 0;
+    int shift = 0;
+    while (true) {
+      byte b = block[end++];
+      number |= (b & 0x7F) << shift;
+      if (b >= 0) return number;
+      shift += 7;
+    }
+  }
+
+  private void room(int bytes) {
+    if (key.length < bytes) key = Arrays.copyOf(key, Math.max(bytes, key.length * 2));
+  }
+
+  /** Bytes of the entry for a key that shares some with the one before it. */
+  static int entryLength(int shared, int length) {
+    return numberLength(shared) + numberLength(length - shared) + length - shared;
+  }
+
+  /** Writes that entry and answers where it ends. */
+  static int writeEntry(byte[] out, int at, int shared, byte[] key, int length) {
+    int rest = length - shared;
+    int bytes = writeNumber(out, writeNumber(out, at, shared), rest);
+    System.arraycopy(key, shared, out, bytes, rest);
+    return bytes + rest;
+  }
+
+  private static int numberLength(int number) {
+    return number < 1 << 7 ? 1 : number < 1 << 14 ? 2 : number < 1 << 21 ? 3 : 4;
+  }
+
+  private static int writeNumber(byte[] out, int at, int number) {
+    int left = number;
+    int next = at;
+    while (left >= 1 << 7) {
+      out[next++] = (byte) (left | 0x80);
+      left >>>= 7;
+    }
+    out[next++] = (byte) left;
+    return next;
+  }
+}

@@ -1,0 +1,63 @@
+package dunlin.retain;
+
+import dunlin.model.Publication;
+import java.nio.charset.StandardCharsets;
+
+/** Keys of the rows and of the topic index: a tenant and a topic name, every branch of the topic tree one interval. */
+final class TopicKeys {
+  /*
+   * Layout: length of the tenant (2 bytes) | tenant | topic name with 0x00 for each '/'.
+   *
+   * A topic name has no U+0000 [MQTT-4.7.3-2], so nothing is lost, and no byte sorts before it: a topic is followed by its
+   * children and they by its next sibling. So "a/#" is the interval from "a" to "a" + 0x01, and whatever follows the
+   * branch of "a" is found by seeking the latter. In plain ASCII order "a!" would stand between "a" and "a/b".
+   */
+  static final byte SEPARATOR = 0;
+
+  /** Added to a topic's key, it gives the first key behind the topic and all below it. */
+  static final byte AFTER_BRANCH = 1;
+
+  private static final int LENGTH_BYTES = 2;
+
+  private TopicKeys() {}
+
+  /** What all keys of a tenant begin with. */
+  static byte[] prefix(String tenant) {
+    byte[] name = encodedTenant(tenant);
+    byte[] prefix = new byte[LENGTH_BYTES + name.length];
+    writePrefix(name, prefix);
+    return prefix;
+  }
+
+  static byte[] of(Publication message) {
+    byte[] tenant = encodedTenant(message.tenant());
+    byte[] key = new byte[LENGTH_BYTES + tenant.length + message.topicLength()];
+    int at = writePrefix(tenant, key);
+    byte[] body = message.body();
+    for (int i = 0; i < message.topicLength(); i++) {
+      assert body[i] != SEPARATOR : "U+0000 in a topic name";
+      key[at + i] = body[i] == '/' ? SEPARATOR : body[i];
+    }
+    return key;
+  }
+
+  /** Whether the message's topic name can be told apart from all others by its key: it has no U+0000. */
+  static boolean hasKey(Publication message) {
+    byte[] body = message.body();
+    for (int i = 0; i < message.topicLength(); i++) if (body[i] == SEPARATOR) return false;
+    return true;
+  }
+
+  private static byte[] encodedTenant(String tenant) {
+    byte[] name = tenant.getBytes(StandardCharsets.UTF_8);
+    if (name.length > 0xFFFF) throw new IllegalArgumentException("tenant of " + name.length + " bytes");
+    return name;
+  }
+
+  private static int writePrefix(byte[] tenant, byte[] key) {
+    key[0] = (byte) (tenant.length >> 8);
+    key[1] = (byte) tenant.length;
+    System.arraycopy(tenant, 0, key, LENGTH_BYTES, tenant.length);
+    return LENGTH_BYTES + tenant.length;
+  }
+}
