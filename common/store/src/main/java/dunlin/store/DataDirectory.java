@@ -1,0 +1,247 @@
+package dunlin.store;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
+import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.FileSystems;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The directory that one node keeps everything in, held against every other node while open. Nothing in a directory
+ * that is refused is changed.
+ *
+ * <pre>
+ *   dunlin.node     who this node is
+ *   lock            held while a process uses the directory
+ *   lock.owner      which process that is
+ *   raft/UUID/      Ratis: the log of one range
+ *   ranges/UUID/    RocksDB: the rows of one range
+ * </pre>
+ */
+final class DataDirectory implements AutoCloseable {
+  /*
+   * Owner: whoever opened it; opened and closed once.
+   * Failure: a crash leaves `lock` and `lock.owner` behind; the kernel has dropped the lock itself, and the owner named
+   * there no longer runs.
+   *
+   * Why lock.owner: POSIX locks belong to the process, and closing any descriptor of the file drops them. A second node
+   * in this Java must therefore be refused before it opens `lock`, else its failure would take the lock of the first.
+   * The note names process, its start and the lock file's identity, so that a copy of a directory is not refused.
+   */
+  private static final String RAFT = "raft";
+  private static final String RANGES = "ranges";
+  private static final String LOCK = "lock";
+  private static final String LOCK_OWNER = "lock.owner";
+  /** What a crash during the very first opening, or a file system's root, may hold before there is a node. */
+  private static final Set<String> NOT_FOREIGN = Set.of(LOCK, LOCK_OWNER, NodeIdentity.NEW_FILE, "lost+found");
+  private static final boolean POSIX = FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
+
+  private final Path directory;
+  private final FileLock lock;
+  private final NodeIdentity identity;
+
+  private DataDirectory(Path directory, FileLock lock, NodeIdentity identity) {
+    this.directory = directory;
+    this.lock = lock;
+    this.identity = identity;
+  }
+
+  /**
+   * Locks the directory, creating it when it is not there, and raises the node's incarnation.
+   *
+   * @throws StoreException saying in one sentence why the directory cannot be used
+   */
+  static DataDirectory open(Path path) {
+    Path directory = path.toAbsolutePath().normalize();
+    createDirectory(directory);
+    try {
+      refuseForeign(directory);
+      if (!Files.isWritable(directory)) throw new StoreException("data directory " + directory + " is not writable");
+      refuseOwnedByThisProcess(directory);
+      var lock = lock(directory);
+      try {
+        write(directory.resolve(LOCK_OWNER), ownerNote(directory));
+        boolean known = Files.exists(directory.resolve(NodeIdentity.FILE));
+        var identity = (known ? NodeIdentity.read(directory) : NodeIdentity.fresh()).next();
+        identity.write(directory);
+        createDirectory(directory.resolve(RAFT));
+        createDirectory(directory.resolve(RANGES));
+        force(directory);
+        return new DataDirectory(directory, lock, identity);
+      } catch (IOException | RuntimeException e) {
+        release(directory, lock);
+        throw e;
+      }
+    } catch (IOException e) {
+      throw new StoreException("data directory " + directory + " cannot be used: " + reason(e), e);
+    }
+  }
+
+  NodeIdentity identity() {
+    return identity;
+  }
+
+  Path path() {
+    return directory;
+  }
+
+  /** Where Ratis keeps the logs, one directory per range. */
+  Path raft() {
+    return directory.resolve(RAFT);
+  }
+
+  Path raft(RangeId range) {
+    return raft().resolve(range.uuid().toString());
+  }
+
+  Path rows(RangeId range) {
+    return directory.resolve(RANGES).resolve(range.uuid().toString());
+  }
+
+  /** The ranges that have a log or rows here. */
+  List<UUID> ranges() {
+    var found = new ArrayList<UUID>();
+    for (String part : List.of(RAFT, RANGES)) {
+      try (var entries = Files.newDirectoryStream(directory.resolve(part), Files::isDirectory)) {
+        for (Path entry : entries) {
+          UUID uuid = uuid(String.valueOf(entry.getFileName()));
+          if (uuid != null && !found.contains(uuid)) found.add(uuid);
+        }
+      } catch (IOException e) {
+        throw new StoreException("data directory " + directory + " cannot be listed: " + reason(e), e);
+      }
+    }
+    return found;
+  }
+
+  @Override
+  public void close() {
+    try {
+      release(directory, lock);
+    } catch (IOException e) {
+      throw new StoreException("data directory " + directory + " cannot be released: " + reason(e), e);
+    }
+  }
+
+  private static @Nullable UUID uuid(String name) {
+    try {
+      var uuid = UUID.fromString(name);
+      return uuid.toString().equals(name) ? uuid : null;
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
+  }
+
+  private static void refuseForeign(Path directory) throws IOException {
+    if (Files.exists(directory.resolve(NodeIdentity.FILE))) return;
+    try (var entries = Files.newDirectoryStream(directory)) {
+      for (Path entry : entries) {
+        String name = String.valueOf(entry.getFileName());
+        if (!NOT_FOREIGN.contains(name))
+          throw new StoreException(
+              "data directory " + directory + " is not Dunlin's: it holds '" + name + "' and no " + NodeIdentity.FILE);
+      }
+    }
+  }
+
+  private static void refuseOwnedByThisProcess(Path directory) throws IOException {
+    Path note = directory.resolve(LOCK_OWNER);
+    if (Files.exists(directory.resolve(LOCK))
+        && Files.exists(note)
+        && Files.readString(note).equals(ownerNote(directory))) throw inUse(directory, "in this process");
+  }
+
+  private static FileLock lock(Path directory) throws IOException {
+    Path file = directory.resolve(LOCK);
+    if (!Files.exists(file)) createFile(file);
+    var channel = FileChannel.open(file, StandardOpenOption.WRITE);
+    try {
+      FileLock lock = channel.tryLock();
+      if (lock != null) return lock;
+    } catch (OverlappingFileLockException e) {
+      channel.close();
+      throw inUse(directory, "in this process");
+    } catch (IOException e) {
+      channel.close();
+      throw e;
+    }
+    channel.close();
+    Path note = directory.resolve(LOCK_OWNER);
+    throw inUse(directory, Files.exists(note) ? Files.readString(note).lines().findFirst().orElse("") : "process unknown");
+  }
+
+  private static void release(Path directory, FileLock lock) throws IOException {
+    // First the note: nobody may find it, and our process in it, once the lock is free.
+    Files.deleteIfExists(directory.resolve(LOCK_OWNER));
+    lock.acquiredBy().close();
+  }
+
+  private static StoreException inUse(Path directory, String owner) {
+    return new StoreException("data directory " + directory + " is in use by another Dunlin node (" + owner + ")");
+  }
+
+  private static String ownerNote(Path directory) throws IOException {
+    var process = ProcessHandle.current();
+    Object file = Files.readAttributes(directory.resolve(LOCK), BasicFileAttributes.class).fileKey();
+    Instant started = process.info().startInstant().orElse(Instant.EPOCH);
+    return "process " + process.pid() + "\n" + started + "\n" + file + "\n";
+  }
+
+  private static void write(Path file, String text) throws IOException {
+    Files.deleteIfExists(file);
+    createFile(file);
+    Files.writeString(file, text);
+  }
+
+  /** Creates an empty file that only the broker's user can read. */
+  static void createFile(Path file) throws IOException {
+    Files.createFile(file, only("rw-------"));
+  }
+
+  /** Creates a directory that only the broker's user can enter; one that is there already keeps its permissions. */
+  static void createDirectory(Path directory) {
+    try {
+      if (!Files.isDirectory(directory)) Files.createDirectories(directory, only("rwx------"));
+    } catch (IOException e) {
+      throw new StoreException("directory " + directory + " cannot be created: " + reason(e), e);
+    }
+  }
+
+  /** Waits until what a directory lists is on disk. */
+  static void force(Path directory) throws IOException {
+    if (!POSIX) return; // Windows neither needs it nor lets a directory be opened.
+    try (var channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+
+  private static FileAttribute<?>[] only(String permissions) {
+    if (!POSIX) return new FileAttribute<?>[0];
+    return new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))};
+  }
+
+  /** The file system's own words, which for most exceptions are the class and not the message. */
+  private static String reason(IOException e) {
+    return switch (e) {
+      case AccessDeniedException _ -> "access denied";
+      case FileAlreadyExistsException taken -> taken.getFile() + " is not a directory";
+      case FileSystemException other when other.getReason() != null -> other.getReason();
+      default -> String.valueOf(e.getMessage());
+    };
+  }
+}

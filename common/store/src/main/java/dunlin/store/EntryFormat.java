@@ -1,0 +1,56 @@
+package dunlin.store;
+
+import java.nio.BufferUnderflowException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Several commands as one entry of the log: format (1 byte), how many (4), then each with its length (4) in front.
+ */
+final class EntryFormat {
+  static final int HEADER_BYTES = 1 + 4;
+  static final int COMMAND_HEADER_BYTES = 4;
+
+  private static final byte FORMAT = 1;
+
+  private EntryFormat() {}
+
+  /** Writes the header; {@link #append} follows {@code count} times. */
+  static void begin(ByteBuffer out, int count) {
+    out.put(FORMAT).putInt(count);
+  }
+
+  /** Writes one command of this encoded length. */
+  static <C> void append(ByteBuffer out, C command, int length, CommandCodec<C> codec) {
+    out.putInt(length);
+    ByteBuffer body = out.slice(out.position(), length);
+    codec.encode(command, body);
+    if (body.hasRemaining())
+      throw new IllegalStateException("a command of " + length + " bytes was encoded in " + body.position());
+    out.position(out.position() + length);
+  }
+
+  static <C> List<C> decode(ByteBuffer in, CommandCodec<C> codec) {
+    try {
+      byte format = in.get();
+      if (format != FORMAT) throw new IllegalStateException("log entry of format " + format + ", known is " + FORMAT);
+      int count = in.getInt();
+      // Every command takes at least its length, so a damaged count cannot ask for more room than the entry has.
+      if (count < 0 || count > in.remaining() / COMMAND_HEADER_BYTES)
+        throw new IllegalStateException("log entry of " + in.limit() + " bytes claims " + count + " commands");
+      var commands = new ArrayList<C>(count);
+      for (int i = 0; i < count; i++) {
+        int length = in.getInt();
+        if (length < 0 || length > in.remaining())
+          throw new IllegalStateException("log entry: command " + i + " claims " + length + " bytes of " + in.remaining());
+        commands.add(codec.decode(in.slice(in.position(), length)));
+        in.position(in.position() + length);
+      }
+      if (in.hasRemaining()) throw new IllegalStateException("log entry has " + in.remaining() + " bytes too many");
+      return commands;
+    } catch (BufferUnderflowException e) {
+      throw new IllegalStateException("log entry ends too early", e);
+    }
+  }
+}

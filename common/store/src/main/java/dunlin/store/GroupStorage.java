@@ -1,0 +1,68 @@
+package dunlin.store;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Comparator;
+import org.apache.ratis.proto.RaftProtos.LogEntryProto;
+import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
+import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.server.RaftServerConfigKeys.Log.CorruptionPolicy;
+import org.apache.ratis.server.storage.RaftStorage;
+import org.apache.ratis.util.SizeInBytes;
+
+/**
+ * Makes the directory of a new Raft group before the server starts, with its first peers in it. So groups begin in
+ * parallel like old ones, where Ratis would add them one by one to a running server; and a crash leaves a whole group
+ * or none, where Ratis could leave one without peers, which waits for ever.
+ */
+final class GroupStorage {
+  /** Not a UUID, so Ratis leaves it alone. */
+  private static final String UNFINISHED = ".new";
+
+  private static final String CONFIGURATION_FILE = "raft-meta.conf";
+  private static final int BEFORE_THE_LOG = -1;
+
+  private GroupStorage() {}
+
+  static void create(Path directory, RaftPeer self) throws IOException {
+    Path unfinished = directory.resolveSibling(directory.getFileName() + UNFINISHED);
+    deleteTree(unfinished);
+    DataDirectory.createDirectory(unfinished);
+    var storage =
+        RaftStorage.newBuilder()
+            .setDirectory(unfinished.toFile())
+            .setOption(RaftStorage.StartupOption.FORMAT)
+            .setLogCorruptionPolicy(CorruptionPolicy.EXCEPTION)
+            .setStorageFreeSpaceMin(SizeInBytes.valueOf(0))
+            .build();
+    try (storage) {
+      storage.initialize();
+      writeConfiguration(storage.getStorageDir().getCurrentDir().toPath(), self);
+    }
+    Files.move(unfinished, directory, StandardCopyOption.ATOMIC_MOVE);
+    DataDirectory.force(directory.resolveSibling("."));
+  }
+
+  /** The form in which Ratis itself keeps the peers of an entry that has been cut from the log. */
+  private static void writeConfiguration(Path current, RaftPeer self) throws IOException {
+    var peers = RaftConfigurationProto.newBuilder().addPeers(self.getRaftPeerProto());
+    byte[] bytes = LogEntryProto.newBuilder().setIndex(BEFORE_THE_LOG).setConfigurationEntry(peers).build().toByteArray();
+    Path file = current.resolve(CONFIGURATION_FILE);
+    Files.write(file, bytes);
+    try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      channel.force(true);
+    }
+    DataDirectory.force(current);
+  }
+
+  private static void deleteTree(Path directory) throws IOException {
+    if (!Files.exists(directory)) return;
+    try (var found = Files.walk(directory)) {
+      for (Path path : found.sorted(Comparator.reverseOrder()).toList()) Files.delete(path);
+    }
+  }
+}

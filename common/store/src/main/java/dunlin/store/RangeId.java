@@ -1,0 +1,43 @@
+package dunlin.store;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.UUID;
+
+/**
+ * Which range: its kind by name, and the UUID that is its Raft group and its directory. The upper 32 bits of the UUID
+ * stand for the kind, so that a range found on disk or announced by another node tells what it means.
+ */
+record RangeId(String kind, UUID uuid) {
+
+  /** The range of this kind that a new store begins with: the same UUID on every node and after every restart. */
+  static RangeId firstOf(String kind) {
+    if (!kind.matches("[a-z][a-z0-9-]{0,31}"))
+      throw new IllegalArgumentException("kind of a range is '" + kind + "', must be a short lower-case word");
+    var hash = ByteBuffer.wrap(sha256("dunlin.range." + kind));
+    long upper = hash.getLong();
+    long lower = hash.getLong();
+    // Version 8 and the variant bits: a UUID of our own making, RFC 9562 section 5.8.
+    return new RangeId(
+        kind, new UUID((upper & 0xFFFF_FFFF_FFFF_0FFFL) | 0x8000, (lower & 0x3FFF_FFFF_FFFF_FFFFL) | (1L << 63)));
+  }
+
+  static int kindBits(UUID uuid) {
+    return (int) (uuid.getMostSignificantBits() >>> 32);
+  }
+
+  private static byte[] sha256(String text) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("this Java has no SHA-256", e);
+    }
+  }
+
+  @Override
+  public String toString() {
+    return kind;
+  }
+}

@@ -1,0 +1,74 @@
+package dunlin.store;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
+
+/** The meters of one range, tagged with its kind. */
+final class RangeMeters implements AutoCloseable {
+  private final MeterRegistry registry;
+  private final String range;
+  private final List<Meter> registered = new ArrayList<>();
+  private final Timer commit;
+  private final Counter entries;
+  private final Counter operations;
+  private final Counter rejectedCommands;
+  private final Counter rejectedReads;
+
+  RangeMeters(MeterRegistry registry, RangeId range) {
+    this.registry = registry;
+    this.range = range.kind();
+    commit =
+        register(
+            Timer.builder("dunlin.store.commit")
+                .description("From a command's proposal until it is durable, applied and readable")
+                .tag("range", this.range)
+                .register(registry));
+    entries = counter("dunlin.store.entries", "Log entries applied here that were proposed here");
+    operations = counter("dunlin.store.operations", "Commands applied here that were proposed here");
+    rejectedCommands = counter("dunlin.store.rejected", "Commands refused because the range's queue was full");
+    rejectedReads = counter("dunlin.store.reads.rejected", "Reads refused because the readers' queue was full");
+  }
+
+  <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {
+    register(Gauge.builder(name, source, value).description(description).tag("range", range).register(registry));
+  }
+
+  void committed(long nanos) {
+    commit.record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  void applied(int commands) {
+    entries.increment();
+    operations.increment(commands);
+  }
+
+  void commandRejected() {
+    rejectedCommands.increment();
+  }
+
+  void readRejected() {
+    rejectedReads.increment();
+  }
+
+  /** Takes the meters out of the registry, which else would keep a closed range alive. */
+  @Override
+  public void close() {
+    registered.forEach(registry::remove);
+  }
+
+  private Counter counter(String name, String description) {
+    return register(Counter.builder(name).description(description).tag("range", range).register(registry));
+  }
+
+  private <M extends Meter> M register(M meter) {
+    registered.add(meter);
+    return meter;
+  }
+}

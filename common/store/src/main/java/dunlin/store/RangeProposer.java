@@ -1,0 +1,307 @@
+package dunlin.store;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
+import org.apache.ratis.protocol.ClientId;
+import org.apache.ratis.protocol.Message;
+import org.apache.ratis.protocol.RaftClientAsynchronousProtocol;
+import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftClientRequest;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
+import org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations;
+import org.jctools.queues.atomic.MpscAtomicArrayQueue;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Packs the commands proposed to one range into log entries. An entry takes what has gathered while earlier ones were
+ * under way: entries grow with the load, and a lone command waits for nobody.
+ */
+final class RangeProposer<C, R> {
+  /*
+   * Owner: the proposer thread takes from the queue and submits, which may block; any thread proposes. An entry under
+   * way belongs to whoever takes it out of `inFlight`: the applying thread (claim), or the one that sees it fail.
+   * Bounds: queuedCommandsMax and queuedBytesMax wait, entriesInFlight entries are under way. Full: propose() answers
+   * false and counts.
+   * Failure: after fail() every command that waits, is under way or comes later fails with the same exception. The
+   * thread lives on to empty the queue until stop(); after that, late proposers empty it themselves.
+   */
+  private static final Logger log = LoggerFactory.getLogger(RangeProposer.class);
+
+  private record Proposal<C, R>(C command, int bytes, long proposedNanos, Completion<R> completion) {}
+
+  /** One log entry under way. */
+  final class Entry {
+    private final long callId;
+    private final List<Proposal<C, R>> proposals;
+
+    private Entry(long callId, List<Proposal<C, R>> proposals) {
+      this.callId = callId;
+      this.proposals = proposals;
+    }
+
+    int size() {
+      return proposals.size();
+    }
+
+    void done(List<R> results) {
+      places.release();
+      meters.applied(proposals.size());
+      long now = System.nanoTime();
+      for (int i = 0; i < proposals.size(); i++) {
+        var proposal = proposals.get(i);
+        meters.committed(now - proposal.proposedNanos());
+        try {
+          proposal.completion().done(results.get(i));
+        } catch (RuntimeException e) {
+          log.error("Range {}: a completion has thrown", range, e);
+        }
+      }
+    }
+
+    void failed(StoreException e) {
+      places.release();
+      proposals.forEach(proposal -> failProposal(proposal, e));
+    }
+  }
+
+  private final RangeId range;
+  private final StoreSettings settings;
+  private final CommandCodec<C> codec;
+  private final RangeMeters meters;
+  private final Consumer<StoreException> onFailure;
+  private final MpscAtomicArrayQueue<Proposal<C, R>> queue;
+  private final AtomicLong queuedBytes = new AtomicLong();
+  private final ClientId clientId = ClientId.randomId();
+  private final ByteString clientIdBytes = clientId.toByteString();
+  private final ConcurrentMap<Long, Entry> inFlight = new ConcurrentHashMap<>();
+  private final Semaphore places;
+  /** Call ids that Ratis may forget; emptied with each entry, so about entriesInFlight long. */
+  private final ConcurrentLinkedQueue<Long> replied = new ConcurrentLinkedQueue<>();
+
+  private volatile @Nullable Thread thread; // set once
+  private volatile @Nullable StoreException failure; // set once
+  private volatile boolean parked; // single writer: the proposer thread
+  private volatile boolean stopping;
+  private volatile boolean stopped;
+  private long nextCallId; // proposer thread only
+
+  RangeProposer(
+      RangeId range,
+      StoreSettings settings,
+      CommandCodec<C> codec,
+      RangeMeters meters,
+      Consumer<StoreException> onFailure) {
+    this.range = range;
+    this.settings = settings;
+    this.codec = codec;
+    this.meters = meters;
+    this.onFailure = onFailure;
+    queue = new MpscAtomicArrayQueue<>(settings.queuedCommandsMax());
+    places = new Semaphore(settings.entriesInFlight());
+    meters.gauge("dunlin.store.queued", "Commands that wait for the log", queue, MpscAtomicArrayQueue::size);
+    meters.gauge("dunlin.store.queued.bytes", "Bytes of the commands that wait for the log", queuedBytes, AtomicLong::get);
+  }
+
+  boolean propose(C command, Completion<R> completion) {
+    int bytes = codec.encodedLength(command);
+    var refused = refusal(bytes);
+    if (refused != null) {
+      completion.failed(refused);
+      return true;
+    }
+    var proposal = new Proposal<>(command, bytes, System.nanoTime(), completion);
+    if (queuedBytes.addAndGet(bytes) > settings.queuedBytesMax() || !queue.offer(proposal)) {
+      queuedBytes.addAndGet(-bytes);
+      meters.commandRejected();
+      return false;
+    }
+    // Volatile on both sides: either the thread sees the proposal before it parks, or we see it parked.
+    if (parked) LockSupport.unpark(thread);
+    else if (stopped) failQueued();
+    return true;
+  }
+
+  /** Begins to submit to this server's replica, which leads the range. */
+  void start(RaftServer server, RaftGroupId group, String threadName) throws IOException {
+    // The cast and not server.submitClientRequestAsync, which costs twice the CPU for a hop to a pool and back.
+    var division = (RaftClientAsynchronousProtocol) server.getDivision(group);
+    var started =
+        Thread.ofPlatform().daemon().name(threadName).unstarted(() -> run(division, server.getId(), group));
+    thread = started;
+    started.start();
+  }
+
+  /**
+   * Takes over an entry that is being applied, when it was proposed here and has not failed: the caller then completes
+   * it.
+   */
+  @Nullable Entry claim(ByteString proposedBy, long callId) {
+    return proposedBy.equals(clientIdBytes) ? inFlight.remove(callId) : null;
+  }
+
+  /** Fails everything that waits or is under way, and everything that will be proposed. */
+  void fail(StoreException e) {
+    if (failure == null) failure = e;
+    for (var entry : inFlight.values()) fail(entry, e);
+    LockSupport.unpark(thread);
+  }
+
+  /** Ends the thread; after {@link #fail} only. Answers whether it ended within the time. */
+  boolean stop(long untilNanos) throws InterruptedException {
+    assert failure != null : "stopped before it failed";
+    stopping = true;
+    var running = thread;
+    if (running == null) {
+      stopped = true;
+      failQueued();
+      return true;
+    }
+    LockSupport.unpark(running);
+    return running.join(Duration.ofNanos(Math.max(1, untilNanos - System.nanoTime())));
+  }
+
+  private @Nullable StoreException refusal(int bytes) {
+    var failed = failure;
+    if (failed != null) return failed;
+    int most = settings.entryBytesMax() - EntryFormat.HEADER_BYTES - EntryFormat.COMMAND_HEADER_BYTES;
+    if (bytes <= most) return null;
+    return new StoreException("range '" + range + "': a command of " + bytes + " bytes exceeds the limit of " + most);
+  }
+
+  private void run(RaftClientAsynchronousProtocol division, RaftPeerId server, RaftGroupId group) {
+    var request =
+        RaftClientRequest.newBuilder()
+            .setClientId(clientId)
+            .setServerId(server)
+            .setGroupId(group)
+            .setType(RaftClientRequest.writeRequestType());
+    try {
+      while (awaitProposal()) {
+        if (failure == null) places.acquireUninterruptibly();
+        if (failure == null) submit(division, request);
+        else failQueued();
+      }
+    } catch (Throwable e) { // the thread's outermost loop: without it the range accepts commands and does nothing
+      onFailure.accept(new StoreException("range '" + range + "': its proposer failed: " + e, e));
+    } finally {
+      stopped = true;
+      failQueued();
+    }
+  }
+
+  /** Waits for a proposal; false when there will be none any more. */
+  private boolean awaitProposal() {
+    while (queue.isEmpty()) {
+      if (stopping) return false;
+      parked = true;
+      if (queue.isEmpty() && !stopping) LockSupport.park(this);
+      parked = false;
+    }
+    return true;
+  }
+
+  private void submit(RaftClientAsynchronousProtocol division, RaftClientRequest.Builder request) {
+    var entry = new Entry(nextCallId++, new ArrayList<>());
+    ByteString bytes = fill(entry.proposals);
+    if (entry.proposals.isEmpty()) {
+      places.release();
+      return;
+    }
+    inFlight.put(entry.callId, entry);
+    var failed = failure;
+    if (failed != null) {
+      fail(entry, failed); // fail() may have passed by before the entry was there
+      return;
+    }
+    var forget = new ArrayList<Long>();
+    for (Long callId; (callId = replied.poll()) != null; ) forget.add(callId);
+    request.setCallId(entry.callId).setMessage(Message.valueOf(bytes)).setRepliedCallIds(forget);
+    try {
+      var _ = division.submitClientRequestAsync(request.build()).whenComplete((reply, e) -> ended(entry, reply, e));
+    } catch (IOException | RuntimeException e) {
+      ended(entry, null, e);
+    }
+  }
+
+  /** Moves proposals from the queue into one entry, as many as fit, and returns its bytes. */
+  private ByteString fill(List<Proposal<C, R>> proposals) {
+    int bytes = EntryFormat.HEADER_BYTES;
+    while (proposals.size() < settings.commandsPerEntry()) {
+      var next = queue.peek();
+      if (next == null) break;
+      int more = EntryFormat.COMMAND_HEADER_BYTES + next.bytes();
+      if (!proposals.isEmpty() && bytes + more > settings.bytesPerEntry()) break;
+      queue.poll();
+      queuedBytes.addAndGet(-next.bytes());
+      proposals.add(next);
+      bytes += more;
+    }
+    var out = ByteBuffer.allocate(bytes);
+    out.position(EntryFormat.HEADER_BYTES);
+    proposals.removeIf(proposal -> !append(out, proposal));
+    EntryFormat.begin(out.duplicate().rewind(), proposals.size());
+    return UnsafeByteOperations.unsafeWrap(out.array(), 0, out.position());
+  }
+
+  /** Encodes one command; a codec that fails takes down its own command and no other. */
+  private boolean append(ByteBuffer out, Proposal<C, R> proposal) {
+    int start = out.position();
+    try {
+      EntryFormat.append(out, proposal.command(), proposal.bytes(), codec);
+      return true;
+    } catch (RuntimeException e) {
+      out.position(start);
+      failProposal(proposal, new StoreException("range '" + range + "': a command cannot be encoded: " + e, e));
+      return false;
+    }
+  }
+
+  /** Ratis has answered. A success was reported already, by the applying thread with the results. */
+  private void ended(Entry entry, @Nullable RaftClientReply reply, @Nullable Throwable thrown) {
+    Throwable e = thrown != null || reply == null ? thrown : reply.getException();
+    if (e == null && reply != null && reply.isSuccess()) {
+      replied.add(entry.callId);
+      return;
+    }
+    fail(entry, new StoreException("range '" + range + "': an entry was not accepted or its fate is unknown: " + e, orUnknown(e)));
+  }
+
+  private static Throwable orUnknown(@Nullable Throwable e) {
+    return e == null ? new IllegalStateException("no reason given") : e;
+  }
+
+  private void fail(Entry entry, StoreException e) {
+    if (inFlight.remove(entry.callId) != null) entry.failed(e);
+  }
+
+  /** Of the proposer thread; of anyone once that has stopped. */
+  private synchronized void failQueued() {
+    for (Proposal<C, R> proposal; (proposal = queue.poll()) != null; ) {
+      queuedBytes.addAndGet(-proposal.bytes());
+      failProposal(proposal, failure == null ? new StoreException("range '" + range + "' has stopped") : failure);
+    }
+  }
+
+  private void failProposal(Proposal<C, R> proposal, StoreException e) {
+    try {
+      proposal.completion().failed(e);
+    } catch (RuntimeException thrown) {
+      log.error("Range {}: a completion has thrown", range, thrown);
+    }
+  }
+}

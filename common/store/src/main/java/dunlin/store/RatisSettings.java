@@ -1,0 +1,110 @@
+package dunlin.store;
+
+import java.io.File;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.apache.ratis.conf.RaftProperties;
+import org.apache.ratis.grpc.GrpcConfigKeys;
+import org.apache.ratis.server.RaftServerConfigKeys;
+import org.apache.ratis.server.RaftServerConfigKeys.Log;
+import org.apache.ratis.server.RaftServerConfigKeys.Read;
+import org.apache.ratis.server.RaftServerConfigKeys.Rpc;
+import org.apache.ratis.server.RaftServerConfigKeys.Snapshot;
+import org.apache.ratis.server.RaftServerConfigKeys.Write;
+import org.apache.ratis.util.SizeInBytes;
+import org.apache.ratis.util.TimeDuration;
+
+/** Every key of Ratis that differs from its default, and why. */
+final class RatisSettings {
+  private static final int KIB = 1024;
+  private static final int MIB = 1024 * KIB;
+
+  private RatisSettings() {}
+
+  static RaftProperties of(StoreSettings settings, DataDirectory data) {
+    var properties = new RaftProperties();
+    // Ratis' own defaults lie in the system's temporary directory.
+    RaftServerConfigKeys.setStorageDir(properties, List.of(data.raft().toFile()));
+    RaftServerConfigKeys.setRemovedGroupsDir(properties, new File(data.path().toFile(), "raft-removed"));
+    elections(properties);
+    log(properties, settings);
+    snapshots(properties, settings);
+    network(properties, settings);
+    return properties;
+  }
+
+  /** Bytes of one log entry as Ratis counts them: ours, and its own envelope around them. */
+  static int logEntryBytes(StoreSettings settings) {
+    return settings.entryBytesMax() + KIB;
+  }
+
+  private static void elections(RaftProperties properties) {
+    // At Ratis' 150 to 300 ms a stall of the disk or a collection deposes the leader.
+    Rpc.setTimeoutMin(properties, seconds(2));
+    Rpc.setTimeoutMax(properties, seconds(4));
+    // A lone peer asks nobody, it only waits this long before it makes itself the leader.
+    Rpc.setFirstElectionTimeoutMin(properties, millis(20));
+    Rpc.setFirstElectionTimeoutMax(properties, millis(50));
+    Rpc.setRequestTimeout(properties, seconds(5));
+    RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(properties, seconds(2));
+    // Without the lease a deposed leader answers linearizable reads from a remembered quorum.
+    Read.setOption(properties, Read.Option.LINEARIZABLE);
+    Read.setLeaderLeaseEnabled(properties, true);
+  }
+
+  private static void log(RaftProperties properties, StoreSettings settings) {
+    int entryBytes = logEntryBytes(settings);
+    // Cutting the log drops whole segments, and a start reads every one that is left: keep them small. Two are cached.
+    long segmentBytes = Math.max(8L * MIB, 2L * entryBytes);
+    Log.setSegmentSizeMax(properties, SizeInBytes.valueOf(segmentBytes));
+    Log.setSegmentCacheNumMax(properties, 2);
+    Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(2 * segmentBytes));
+    // Zeros written ahead by the log's own thread, which stalls the range meanwhile.
+    Log.setPreallocatedSize(properties, SizeInBytes.valueOf(MIB));
+    // The largest entry; the buffer outside the heap must hold it and its length.
+    Log.Appender.setBufferByteLimit(properties, SizeInBytes.valueOf(entryBytes));
+    Log.setWriteBufferSize(properties, SizeInBytes.valueOf(entryBytes + KIB));
+    // One more entry and fsync for every commit, only to know the commit index before the first election.
+    Log.setLogMetadataEnabled(properties, false);
+    // Twice as slow at a follower, and a pause between appends.
+    Log.setAppendEntriesComposeEnabled(properties, false);
+    Log.Appender.setWaitTimeMin(properties, millis(0));
+    // The only way to turn fsync off that still orders writes; async-flush acknowledges what is not even written.
+    Log.setUnsafeFlushEnabled(properties, !settings.fsync());
+    // Our own window must be the narrow place: at these limits Ratis blocks or refuses.
+    long windowBytes = Math.max(64L * MIB, 2L * settings.entriesInFlight() * entryBytes);
+    Write.setByteLimit(properties, SizeInBytes.valueOf(windowBytes));
+    Log.setQueueByteLimit(properties, SizeInBytes.valueOf(windowBytes));
+    // One entry per write for the whole time, without a bound; we never retry under the same id.
+    RaftServerConfigKeys.RetryCache.setExpiryTime(properties, seconds(10));
+  }
+
+  private static void snapshots(RaftProperties properties, StoreSettings settings) {
+    // Off by default: the log would grow for ever. Also what makes Ratis take one last snapshot when it stops.
+    Snapshot.setAutoTriggerEnabled(properties, true);
+    Snapshot.setAutoTriggerThreshold(properties, settings.snapshotEntries());
+    Snapshot.setCreationGap(properties, 1);
+    // Files of a snapshot travel by our own means, not in Ratis' chunks.
+    Log.Appender.setInstallSnapshotEnabled(properties, false);
+    // Else a dead peer keeps the log from being cut. A lone peer needs no entry behind its snapshot; a range with
+    // followers must keep 10,000 (RATIS-2500).
+    Log.setPurgeUptoSnapshotIndex(properties, true);
+    Log.setPurgePreservationLogNum(properties, 0);
+    // Entries may be 64 KB and more each: a thousand of them is too long to wait.
+    Log.setPurgeGap(properties, 1);
+  }
+
+  private static void network(RaftProperties properties, StoreSettings settings) {
+    GrpcConfigKeys.Server.setHost(properties, "127.0.0.1");
+    GrpcConfigKeys.Server.setPort(properties, settings.clusterPort());
+    GrpcConfigKeys.setMessageSizeMax(properties, SizeInBytes.valueOf(logEntryBytes(settings) + 2 * MIB));
+  }
+
+  private static TimeDuration seconds(int seconds) {
+    return TimeDuration.valueOf(seconds, TimeUnit.SECONDS);
+  }
+
+  private static TimeDuration millis(int millis) {
+    return TimeDuration.valueOf(millis, TimeUnit.MILLISECONDS);
+  }
+}

@@ -1,0 +1,212 @@
+package dunlin.store;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.rocksdb.FlushOptions;
+import org.rocksdb.Options;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.Slice;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+
+/**
+ * The rows of one range in a RocksDB of its own, together with the position in the log up to which they have come.
+ *
+ * <p>RocksDB's own log is off: after a crash the rows are those of an earlier position, never a mixture, and the Raft
+ * log brings them forward. The position is the row of the empty key, which no one else may use.
+ */
+final class RocksRange implements RangeReader {
+  /*
+   * Owner: one thread at a time writes; any thread reads; one flushes.
+   * Bounds: see RocksMemory.
+   * Failure: any error of RocksDB is told to the listener and thrown. Reads and writes hold a read lock, close() the
+   * write lock: a call into a closed RocksDB would take the whole process down.
+   */
+  static final byte[] POSITION_KEY = new byte[0];
+  private static final byte POSITION_FORMAT = 1;
+
+  private final RangeId range;
+  private final Path directory;
+  private final Options options;
+  private final RocksDB db;
+  private final WriteOptions writeOptions = new WriteOptions().setDisableWAL(true);
+  private final WriteBatch batch = new WriteBatch();
+  private final Consumer<StoreException> onFailure;
+  private final ReentrantReadWriteLock use = new ReentrantReadWriteLock();
+
+  private volatile LogPosition written; // single writer: the applying thread
+  private volatile LogPosition flushed; // single writer: the flushing thread
+  private boolean closed; // guarded by use
+
+  private RocksRange(RangeId range, Path directory, Options options, RocksDB db, Consumer<StoreException> onFailure)
+      throws RocksDBException {
+    this.range = range;
+    this.directory = directory;
+    this.options = options;
+    this.db = db;
+    this.onFailure = onFailure;
+    // What survived is what was flushed.
+    written = position(db.get(POSITION_KEY));
+    flushed = written;
+  }
+
+  /** Opens the rows of a range; a directory that is missing or was never filled becomes an empty range. */
+  static RocksRange open(RangeId range, Path directory, RocksMemory memory, Consumer<StoreException> onFailure) {
+    boolean exists = Files.exists(directory.resolve("CURRENT"));
+    if (!exists && holdsTables(range, directory))
+      // RocksDB would begin a new database here and delete the tables.
+      throw failure(range, directory, "be opened: its CURRENT file is missing", null);
+    DataDirectory.createDirectory(directory);
+    Options options = memory.options(!exists);
+    RocksDB db = null;
+    try {
+      db = RocksDB.open(options, directory.toString());
+      return new RocksRange(range, directory, options, db, onFailure);
+    } catch (RocksDBException | RuntimeException e) {
+      if (db != null) db.close();
+      options.close();
+      throw failure(range, directory, "be opened: " + e.getMessage(), e);
+    }
+  }
+
+  static boolean holdsTables(RangeId range, Path directory) {
+    if (!Files.isDirectory(directory)) return false;
+    try (var tables = Files.newDirectoryStream(directory, "*.sst")) {
+      return tables.iterator().hasNext();
+    } catch (IOException e) {
+      throw failure(range, directory, "be listed: " + e.getMessage(), e);
+    }
+  }
+
+  /** Up to where the rows that readers see have come. */
+  LogPosition written() {
+    return written;
+  }
+
+  /** Up to where the rows have come that survive a crash. */
+  LogPosition flushed() {
+    return flushed;
+  }
+
+  @Override
+  public byte @Nullable [] get(byte[] key) {
+    if (key.length == 0) return null;
+    enter();
+    try {
+      return db.get(key);
+    } catch (RocksDBException e) {
+      throw failed("be read", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  @Override
+  public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
+    enter();
+    // The bound lets RocksDB skip deleted rows behind it instead of walking them.
+    try (var bound = to == null ? null : new Slice(to);
+        var read = new ReadOptions();
+        var rows = db.newIterator(bound == null ? read : read.setIterateUpperBound(bound))) {
+      rows.seek(from);
+      if (rows.isValid() && rows.key().length == 0) rows.next();
+      while (rows.isValid() && visitor.row(rows.key(), rows.value())) rows.next();
+      rows.status();
+    } catch (RocksDBException e) {
+      throw failed("be read", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** Writes changes and the position they lead to, all or nothing. */
+  void write(PendingRows changes, LogPosition position) {
+    enter();
+    try {
+      batch.clear();
+      changes.copyTo(batch);
+      batch.put(POSITION_KEY, bytes(position));
+      db.write(writeOptions, batch);
+      written = position;
+    } catch (RocksDBException e) {
+      throw failed("be written", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** Brings everything written so far to disk. Blocks for as long as the disk takes. */
+  void flush() {
+    enter();
+    try (var wait = new FlushOptions().setWaitForFlush(true).setAllowWriteStall(true)) {
+      var position = written;
+      if (position.equals(flushed)) return;
+      db.flush(wait);
+      flushed = position;
+    } catch (RocksDBException e) {
+      throw failed("be flushed", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** Closes the database when no reader or writer is inside; answers false when one stayed for longer than this. */
+  boolean close(long untilNanos) throws InterruptedException {
+    if (!use.writeLock().tryLock(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) return false;
+    try {
+      closeNow();
+      return true;
+    } finally {
+      use.writeLock().unlock();
+    }
+  }
+
+  /** Closes the database when nobody else knows it yet. */
+  void closeNow() {
+    if (closed) return;
+    closed = true;
+    db.close();
+    batch.close();
+    writeOptions.close();
+    options.close();
+  }
+
+  private void enter() {
+    use.readLock().lock();
+    if (closed) {
+      use.readLock().unlock();
+      throw new StoreException("range '" + range + "' is closed");
+    }
+  }
+
+  private StoreException failed(String what, RocksDBException e) {
+    var failure = failure(range, directory, what + ": " + e.getMessage(), e);
+    onFailure.accept(failure);
+    return failure;
+  }
+
+  private static StoreException failure(RangeId range, Path directory, String what, @Nullable Exception cause) {
+    String message = "range '" + range + "': its rows in " + directory + " cannot " + what;
+    return cause == null ? new StoreException(message) : new StoreException(message, cause);
+  }
+
+  private static LogPosition position(byte @Nullable [] value) {
+    if (value == null) return LogPosition.NONE;
+    var in = ByteBuffer.wrap(value);
+    if (value.length != 17 || in.get() != POSITION_FORMAT)
+      throw new IllegalStateException("its position is of no known format");
+    return new LogPosition(in.getLong(), in.getLong());
+  }
+
+  private static byte[] bytes(LogPosition position) {
+    return ByteBuffer.allocate(17).put(POSITION_FORMAT).putLong(position.term()).putLong(position.index()).array();
+  }
+}

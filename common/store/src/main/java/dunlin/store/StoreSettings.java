@@ -1,0 +1,84 @@
+package dunlin.store;
+
+import java.time.Duration;
+
+/**
+ * How the ranges of one process are stored. Every bound is per range unless it says otherwise.
+ *
+ * @param fsync whether an entry counts as durable only after it was forced to disk. False survives a crash of the
+ *     process, not the loss of power of a majority: acknowledged commands can then be gone
+ * @param clusterPort TCP port for Raft between nodes, 0 to 65535, bound to 127.0.0.1; 0 takes any free one
+ * @param memoryBytes RocksDB's memory over all ranges of the process, block cache and write buffers together, at
+ *     least 8 MiB
+ * @param queuedCommandsMax commands that wait for the log, 2 to 1,048,576; one more is refused
+ * @param queuedBytesMax bytes of the commands that wait for the log, at least entryBytesMax; more are refused
+ * @param entriesInFlight log entries proposed and not yet applied, 1 to 64
+ * @param commandsPerEntry commands packed into one log entry, 1 to 4,096
+ * @param bytesPerEntry size at which a log entry is full, 1 KiB to entryBytesMax; a larger command is an entry alone
+ * @param entryBytesMax largest log entry and so about the largest command, 64 KiB to 16 MiB; costs each range a write
+ *     buffer of this size outside the heap
+ * @param snapshotEntries log entries after which the rows are flushed and the log is cut, 1 to 10,000,000
+ * @param snapshotLogBytes bytes of log entries after which the same is done, at least 64 KiB. Bounds what a restart
+ *     after a crash replays
+ * @param snapshotAge time after which the same is done when anything was applied since, at least 1 s
+ * @param readers threads that read rows, 1 to 64
+ * @param queuedReadsMax tasks that wait for a reader, 1 to 1,048,576; one more throws RejectedExecutionException
+ */
+public record StoreSettings(
+    boolean fsync,
+    int clusterPort,
+    long memoryBytes,
+    int queuedCommandsMax,
+    long queuedBytesMax,
+    int entriesInFlight,
+    int commandsPerEntry,
+    int bytesPerEntry,
+    int entryBytesMax,
+    int snapshotEntries,
+    long snapshotLogBytes,
+    Duration snapshotAge,
+    int readers,
+    int queuedReadsMax) {
+
+  private static final int KIB = 1024;
+  private static final int MIB = 1024 * KIB;
+
+  public StoreSettings {
+    within("clusterPort", clusterPort, 0, 65_535);
+    within("memoryBytes", memoryBytes, 8 * MIB, Long.MAX_VALUE);
+    within("queuedCommandsMax", queuedCommandsMax, 2, 1 << 20);
+    within("entryBytesMax", entryBytesMax, 64 * KIB, 16 * MIB);
+    within("queuedBytesMax", queuedBytesMax, entryBytesMax, Long.MAX_VALUE);
+    within("entriesInFlight", entriesInFlight, 1, 64);
+    within("commandsPerEntry", commandsPerEntry, 1, 4096);
+    within("bytesPerEntry", bytesPerEntry, KIB, entryBytesMax);
+    within("snapshotEntries", snapshotEntries, 1, 10_000_000);
+    within("snapshotLogBytes", snapshotLogBytes, 64 * KIB, Long.MAX_VALUE);
+    within("snapshotAge (ms)", snapshotAge.toMillis(), 1000, Long.MAX_VALUE);
+    within("readers", readers, 1, 64);
+    within("queuedReadsMax", queuedReadsMax, 1, 1 << 20);
+  }
+
+  public static StoreSettings defaults() {
+    return new StoreSettings(
+        true,
+        0,
+        64L * MIB,
+        16_384,
+        32L * MIB,
+        8,
+        256,
+        64 * KIB,
+        4 * MIB,
+        20_000,
+        16L * MIB,
+        Duration.ofMinutes(1),
+        2,
+        1024);
+  }
+
+  private static void within(String name, long value, long least, long most) {
+    if (value < least || value > most)
+      throw new IllegalArgumentException(name + " is " + value + ", must be from " + least + " to " + most);
+  }
+}
