@@ -10,6 +10,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
+import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
 import dunlin.transport.Lane;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -79,7 +80,16 @@ public final class DistWorker implements DistClient {
   private final AtomicLong settledFailures = new AtomicLong();
   private volatile Destination[] destinations = NONE;
 
-  /** With the range that is made here, and the shard that records the QoS 2 exchanges of a publisher. */
+  /**
+   * Declares the range of routes in a store that has not started yet. Routes can be changed once it has.
+   *
+   * @param home the inbox shard that records the QoS 2 exchanges of a publisher
+   */
+  public static DistWorker create(RangeStore store, Function<Publisher, ShardId> home, MeterRegistry registry) {
+    return new DistWorker(store::range, home, registry);
+  }
+
+  /** With the range that is made here. */
   DistWorker(RangeOpener store, Function<Publisher, ShardId> home, MeterRegistry registry) {
     this.home = home;
     range = store.range(RANGE, new RouteCodec(), routes);

@@ -12,6 +12,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
+import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -70,6 +71,22 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   interface Ranges {
     Range<SessionCommand, SessionResult> range(
         String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic);
+  }
+
+  /**
+   * Declares the range of sessions in a store that has not started; {@link #start} follows when it has.
+   *
+   * @param routes where the shards of this server announce what they want
+   */
+  public static InboxServer create(
+      RangeStore store,
+      InboxSettings settings,
+      Connections connections,
+      InboxRoutes routes,
+      WillPublisher wills,
+      InstantSource clock,
+      MeterRegistry registry) {
+    return new InboxServer(store::range, settings, connections, routes, wills, clock, registry);
   }
 
   InboxServer(
@@ -131,7 +148,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           }
           var _ =
               timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
-          follow(announced, started, null);
+          follow(announced, started, () -> started.complete(null));
         });
   }
 
@@ -140,9 +157,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return shards;
   }
 
-  /** The place that delivers to a client's durable session. */
-  public ShardId shardOf(String tenant, String clientId) {
-    return shards.get(new SessionKey(tenant, clientId).bucket(settings.shards()));
+  /** The place that delivers to a client's durable session, of so many shards. */
+  public static ShardId shardOf(int shards, String tenant, String clientId) {
+    return ShardId.inbox(new SessionKey(tenant, clientId).bucket(shards));
   }
 
   /**
@@ -227,7 +244,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),
         existed,
         (outcome, _) -> {
-          if (outcome instanceof Outcome.Existed(var value)) follow(announcer.settled(routes), existed, value);
+          if (outcome instanceof Outcome.Existed(var value)) follow(announcer.settled(routes), existed, () -> existed.complete(value));
           else existed.completeExceptionally(unexpected(outcome));
         });
     return existed;
@@ -276,7 +293,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     if (!part.isEmpty()) parts.add(appendPart(session, options, List.copyOf(part)));
     if (parts.size() == 1) return parts.getFirst();
     var all = new CompletableFuture<Void>();
-    follow(CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)), all, null);
+    follow(CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)), all, () -> all.complete(null));
     return all;
   }
 
@@ -391,11 +408,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     if (!queued) answer.completeExceptionally(new StoreException("the queue of the session range is full"));
   }
 
-  private static <T> void follow(CompletableFuture<?> first, CompletableFuture<T> then, T value) {
+  private static void follow(CompletableFuture<?> first, CompletableFuture<?> then, Runnable complete) {
     var _ =
         first.whenComplete(
             (_, failure) -> {
-              if (failure == null) then.complete(value);
+              if (failure == null) complete.run();
               else then.completeExceptionally(failure);
             });
   }
