@@ -1,5 +1,6 @@
 package dunlin;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
@@ -94,7 +95,7 @@ class QosPairsIT {
     subscriber
         .subscribeWith()
         .topicFilter(topic)
-        .qos(MqttQos.values()[subscribed])
+        .qos(requireNonNull(MqttQos.fromCode(subscribed)))
         .callback(
             message -> {
               arrived.add(new String(message.getPayloadAsBytes(), StandardCharsets.UTF_8));
@@ -108,7 +109,7 @@ class QosPairsIT {
           publisher
               .publishWith()
               .topic(topic)
-              .qos(MqttQos.values()[published])
+              .qos(requireNonNull(MqttQos.fromCode(published)))
               .payload(Integer.toString(i).getBytes(StandardCharsets.UTF_8))
               .send());
     }

@@ -158,6 +158,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return shards;
   }
 
+  /** The place that delivers to a client's durable session. */
+  public ShardId shardOf(String tenant, String clientId) {
+    return shardOf(settings.shards(), tenant, clientId);
+  }
+
   /** The place that delivers to a client's durable session, of so many shards. */
   public static ShardId shardOf(int shards, String tenant, String clientId) {
     return ShardId.inbox(new SessionKey(tenant, clientId).bucket(shards));
