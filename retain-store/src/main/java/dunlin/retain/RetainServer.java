@@ -7,6 +7,7 @@ import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.store.Completion;
 import dunlin.store.Range;
+import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
@@ -51,6 +52,22 @@ public final class RetainServer implements RetainClient, AutoCloseable {
 
   private volatile boolean closed;
   private @Nullable ScheduledFuture<?> ticks; // start() and close() are called by the node's one thread
+
+  /**
+   * Declares the range in a store that has not started yet.
+   *
+   * @param scheduler starts the removal of expired messages; stays the caller's
+   */
+  public static RetainServer on(
+      RangeStore store,
+      RetainSettings settings,
+      MeterRegistry registry,
+      InstantSource clock,
+      ScheduledExecutorService scheduler) {
+    RetainRange logic = new RetainRange();
+    var range = store.range("retain", new RetainCodec(), logic);
+    return new RetainServer(logic, range, settings, registry, clock, scheduler);
+  }
 
   RetainServer(
       RetainRange logic,
@@ -199,5 +216,6 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   public void close() {
     closed = true;
     if (ticks != null) ticks.cancel(false);
+    meters.close();
   }
 }
