@@ -106,7 +106,7 @@ class TopicIndexTest {
         }
       });
       try {
-        for (int round = 0; round < 40; round++) {
+        for (int round = 0; round < 20; round++) {
           List<String> met = new ArrayList<>();
           TopicIndex.Walk walk = index.walk();
           byte[] target = {};
