@@ -115,7 +115,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
 
       @Override
       public void failed(StoreException failure) {
-        log.debug("a retained message's fate is unknown", failure);
+        log.debug("a retained message's fate is unknown: {}", failure.getMessage());
         meters.refusedFailed.increment();
         answer.accept(ReasonCode.UNSPECIFIED_ERROR);
       }
