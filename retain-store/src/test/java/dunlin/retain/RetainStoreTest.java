@@ -1,6 +1,7 @@
 package dunlin.retain;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
@@ -8,6 +9,7 @@ import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import dunlin.store.RangeStore;
 import dunlin.store.StoreSettings;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -36,7 +38,7 @@ class RetainStoreTest {
     scheduler.shutdownNow();
   }
 
-  private record Node(RangeStore store, RetainServer server) implements AutoCloseable {
+  private record Node(RangeStore store, RetainServer server, MeterRegistry meters) implements AutoCloseable {
     ReasonCode set(Publication message) throws Exception {
       var answer = new CompletableFuture<ReasonCode>();
       server.set(message, answer::complete);
@@ -71,7 +73,7 @@ class RetainStoreTest {
         RetainServer.on(store, settings, meters, () -> Instant.ofEpochMilli(nowMillis.get()), scheduler);
     store.start(Duration.ofSeconds(30));
     server.start();
-    return new Node(store, server);
+    return new Node(store, server, meters);
   }
 
   @Test
@@ -101,6 +103,7 @@ class RetainStoreTest {
       assertThat(node.set(Messages.message("site/100/state", "newer"))).isEqualTo(ReasonCode.SUCCESS);
       nowMillis.set(3000);
       assertThat(node.find("site/x/#")).isEmpty();
+      await().until(() -> node.meters.get("dunlin.retain.expired").counter().count() == 1);
     }
 
     nowMillis.set(1000);
