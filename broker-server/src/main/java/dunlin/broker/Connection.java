@@ -348,7 +348,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     opening = null;
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection refused with {}: {}", reason, explanation);
-    writePacket(Packet.Connack.refused(reason, explanation));
+    // MQTT 3 has no return code for most faults: then closing says it all [3.1.1: MQTT-3.2.2-6].
+    if (version.hasProperties() || PacketEncoder.connackReturnCode(reason) >= 0) {
+      writePacket(Packet.Connack.refused(reason, explanation));
+    }
     close();
   }
 

@@ -1,6 +1,7 @@
 package dunlin;
 
 import dunlin.broker.ListenerException;
+import dunlin.runtime.Metrics;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.store.StoreException;
@@ -13,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 /** The broker as a process: settings from {@code -Ddunlin.*}, the environment and a file; runs until SIGTERM. */
 final class Main {
   /*
-   * Exit codes: 0 stopped by a signal; 1 could not start, one sentence on standard error says why; 2 a store failed while the
+   * Exit codes: 143 stopped by SIGTERM, as for any JVM; 1 could not start, one sentence on standard error says why; 2 a store failed while the
    * node ran: it must not go on with a dead log.
    */
   private static final int CANNOT_START = 1;
@@ -22,6 +23,7 @@ final class Main {
   private Main() {}
 
   public static void main(String[] args) {
+    Metrics.warmUp();
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8);
     if (args.length > 0) {

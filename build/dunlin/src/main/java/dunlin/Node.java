@@ -99,7 +99,7 @@ final class Node implements AutoCloseable {
     InboxServer inbox =
         new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist), clients, clock, meters);
     RetainServer retain =
-        RetainServer.create(ranges, NodeSettings.retain(settings), meters, clock, housekeeping);
+        RetainServer.on(ranges, NodeSettings.retain(settings), meters, clock, housekeeping);
     dist.attachFrontend(ranges.nodeId(), clients.delivery());
     dist.attachInboxShards(new InboxDelivery(inbox));
 

@@ -33,8 +33,13 @@ final class RetainMeters {
   /** Pages not read because the queue of the reading threads was full, or because reading failed. */
   final Counter refusedPages;
 
+  private final MeterRegistry registry;
+  private final Gauge messages;
+
   RetainMeters(MeterRegistry registry, RetainRange range) {
-    Gauge.builder("dunlin.retain.messages", range, r -> r.index().size()).strongReference(true).register(registry);
+    this.registry = registry;
+    messages =
+        Gauge.builder("dunlin.retain.messages", range, r -> r.index().size()).strongReference(true).register(registry);
     stored = registry.counter("dunlin.retain.stored");
     removed = registry.counter("dunlin.retain.removed");
     expired = registry.counter("dunlin.retain.expired");
@@ -44,6 +49,11 @@ final class RetainMeters {
     refusedFailed = refused(registry, "failed");
     refusedInvalid = refused(registry, "invalid");
     refusedPages = refused(registry, "page");
+  }
+
+  /** Takes the gauge away, which would hold the index; a later server on the same registry brings its own. */
+  void close() {
+    registry.remove(messages);
   }
 
   private static Counter refused(MeterRegistry registry, String reason) {

@@ -14,8 +14,9 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   /*
    * Owner: the range's applying thread. Readers take the index and walk it meanwhile.
    * Bounds: Set refuses a new topic when there are as many as the command allows.
-   * Failure: the index is built from the rows. It may know of a topic a moment before its row is readable, and forget one
-   *   before its row is gone: a reader takes a missing row for a missing message.
+   * Failure: the index is built from the rows. It learns of a topic before its row is readable, and forgets one before its
+   *   row is gone; a reader takes a missing row for a missing message. What readers find is always a row, and rows never
+   *   go back; none of the commands in question has been answered yet.
    */
   private volatile TopicIndex index = new TopicIndex();
 

@@ -38,7 +38,6 @@ public final class RetainServer implements RetainClient, AutoCloseable {
    *   Removals of expired messages are simply tried again by the next round of the sweep.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainServer.class);
-  private static final String RANGE = "retained";
   private static final int REMOVALS_MAX = 16;
 
   private final RetainRange logic;
@@ -55,18 +54,19 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   private @Nullable ScheduledFuture<?> ticks; // start() and close() are called by the node's one thread
 
   /**
-   * Declares the range of retained messages in a store that has not started.
+   * Declares the range in a store that has not started yet.
    *
-   * @param scheduler starts the sweeps; stays the caller's
+   * @param scheduler starts the removal of expired messages; stays the caller's
    */
-  public static RetainServer create(
+  public static RetainServer on(
       RangeStore store,
       RetainSettings settings,
       MeterRegistry registry,
       InstantSource clock,
       ScheduledExecutorService scheduler) {
     RetainRange logic = new RetainRange();
-    return new RetainServer(logic, store.range(RANGE, new RetainCodec(), logic), settings, registry, clock, scheduler);
+    var range = store.range("retain", new RetainCodec(), logic);
+    return new RetainServer(logic, range, settings, registry, clock, scheduler);
   }
 
   RetainServer(
@@ -115,7 +115,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
 
       @Override
       public void failed(StoreException failure) {
-        log.debug("a retained message's fate is unknown", failure);
+        log.debug("a retained message's fate is unknown: {}", failure.getMessage());
         meters.refusedFailed.increment();
         answer.accept(ReasonCode.UNSPECIFIED_ERROR);
       }
@@ -216,5 +216,6 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   public void close() {
     closed = true;
     if (ticks != null) ticks.cancel(false);
+    meters.close();
   }
 }

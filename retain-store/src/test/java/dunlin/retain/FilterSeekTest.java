@@ -19,7 +19,7 @@ class FilterSeekTest {
   private static final String TENANT = "tenant";
 
   static LongStream seeds() {
-    return LongStream.rangeClosed(1, 60);
+    return LongStream.rangeClosed(1, 30);
   }
 
   @ParameterizedTest

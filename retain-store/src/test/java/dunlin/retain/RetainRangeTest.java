@@ -1,0 +1,124 @@
+package dunlin.retain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.model.Publication;
+import dunlin.retain.RetainCommand.Clear;
+import dunlin.retain.RetainCommand.RemoveExpired;
+import dunlin.retain.RetainCommand.Set;
+import dunlin.retain.RetainResult.Removed;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+class RetainRangeTest {
+  private final FakeRange.Rows rows = new FakeRange.Rows();
+  private final RetainRange range = new RetainRange();
+
+  private List<RetainResult> apply(RetainCommand... commands) {
+    return range.apply(List.of(commands), rows);
+  }
+
+  private static Set set(String topic, String payload) {
+    return new Set(Long.MAX_VALUE, Messages.message(topic, payload));
+  }
+
+  private static Clear clear(String topic) {
+    return new Clear(key(topic));
+  }
+
+  private static byte[] key(String topic) {
+    return TopicKeys.of(Messages.message(topic, ""));
+  }
+
+  private @Nullable String payloadOf(String topic) {
+    byte[] row = rows.get(key(topic));
+    return row == null ? null : Messages.payload(RetainCodec.message(row));
+  }
+
+  @Test
+  @Tag("MQTT-3.3.1-5")
+  void theLastOneInTheLogIsKept() {
+    List<RetainResult> results = apply(set("a", "1"), set("b", "2"), set("a", "3"));
+
+    assertThat(results).containsOnly(RetainResult.STORED).hasSize(3);
+    assertThat(payloadOf("a")).isEqualTo("3");
+    assertThat(payloadOf("b")).isEqualTo("2");
+    assertThat(range.index().size()).isEqualTo(2);
+  }
+
+  @Test
+  @Tag("MQTT-3.3.1-6")
+  void clearingRemovesTheRowAndTellsWhetherThereWasOne() {
+    List<RetainResult> results = apply(set("a", "1"), set("a/b", "2"), clear("a"), clear("a"), set("a", "3"), clear("a"));
+
+    assertThat(results.get(2)).isEqualTo(new Removed(1));
+    assertThat(results.get(3)).isEqualTo(new Removed(0));
+    assertThat(results.get(5)).isEqualTo(new Removed(1));
+    assertThat(payloadOf("a")).isNull();
+    assertThat(payloadOf("a/b")).isEqualTo("2");
+    assertThat(range.index().size()).isEqualTo(1);
+  }
+
+  @Test
+  void tenantsDoNotShareTopics() {
+    apply(
+        new Set(9, Messages.message("one", "a", "1")),
+        new Set(9, Messages.message("two", "a", "2")),
+        new Clear(TopicKeys.of(Messages.message("one", "a", ""))));
+
+    assertThat(rows.get(TopicKeys.of(Messages.message("one", "a", "")))).isNull();
+    assertThat(rows.get(TopicKeys.of(Messages.message("two", "a", "")))).isNotNull();
+  }
+
+  @Test
+  void whenFullOnlyANewTopicIsRefused() {
+    apply(new Set(2, Messages.message("a", "1")), new Set(2, Messages.message("b", "1")));
+
+    List<RetainResult> full = apply(new Set(2, Messages.message("c", "1")), new Set(2, Messages.message("a", "2")));
+    List<RetainResult> after = apply(clear("b"), new Set(2, Messages.message("c", "1")));
+
+    assertThat(full).containsExactly(RetainResult.REFUSED, RetainResult.STORED);
+    assertThat(payloadOf("a")).isEqualTo("2");
+    assertThat(after).containsExactly(new Removed(1), RetainResult.STORED);
+    assertThat(payloadOf("c")).isEqualTo("1");
+  }
+
+  @Test
+  void onlyWhatHasExpiredByTheCommandsClockIsRemoved() {
+    Publication early = Messages.expiring("early", "1", 1000, 1);
+    Publication late = Messages.expiring("late", "1", 1000, 2);
+    apply(new Set(9, early), new Set(9, late), set("never", "1"));
+
+    RemoveExpired remove = new RemoveExpired(2000, List.of(key("early"), key("late"), key("never"), key("nowhere")));
+    assertThat(apply(remove)).containsExactly(new Removed(1));
+    assertThat(rows.size()).isEqualTo(2);
+    assertThat(payloadOf("early")).isNull();
+    assertThat(range.index().contains(key("early"))).isFalse();
+  }
+
+  @Test
+  @Tag("MQTT-3.3.1-5")
+  void aMessageThatCameInPlaceOfAnExpiredOneStaysEvenWithTheSameAcceptedTime() {
+    Publication expired = Messages.expiring("a", "old", 1000, 0);
+    apply(new Set(9, expired), set("a", "new"));
+
+    assertThat(apply(new RemoveExpired(5000, List.of(key("a"))))).containsExactly(new Removed(0));
+    assertThat(payloadOf("a")).isEqualTo("new");
+  }
+
+  @Test
+  void openingBuildsTheIndexAnewFromTheRows() {
+    apply(set("a", "1"), set("b", "1"), set("c/d", "1"), clear("b"));
+
+    RetainRange again = new RetainRange();
+    again.open(rows);
+    again.open(rows);
+
+    assertThat(again.index().size()).isEqualTo(2);
+    assertThat(again.index().contains(key("a"))).isTrue();
+    assertThat(again.index().contains(key("b"))).isFalse();
+    assertThat(again.index().contains(key("c/d"))).isTrue();
+  }
+}

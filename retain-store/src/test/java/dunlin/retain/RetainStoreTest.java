@@ -1,0 +1,127 @@
+package dunlin.retain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.retain.RetainClient.Cursor;
+import dunlin.retain.RetainClient.Page;
+import dunlin.store.RangeStore;
+import dunlin.store.StoreSettings;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The retain tier over a real log and a real RocksDB. */
+class RetainStoreTest {
+  private final AtomicLong nowMillis = new AtomicLong(1000);
+  private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
+
+  @TempDir Path directory;
+
+  @AfterEach
+  void close() {
+    scheduler.shutdownNow();
+  }
+
+  private record Node(RangeStore store, RetainServer server, MeterRegistry meters) implements AutoCloseable {
+    ReasonCode set(Publication message) throws Exception {
+      var answer = new CompletableFuture<ReasonCode>();
+      server.set(message, answer::complete);
+      return answer.get(10, TimeUnit.SECONDS);
+    }
+
+    Map<String, String> find(String filter) throws Exception {
+      Map<String, String> found = new TreeMap<>();
+      Cursor cursor = null;
+      do {
+        Page page = server.find(Messages.TENANT, filter, cursor, 100, 1 << 20).get(10, TimeUnit.SECONDS);
+        for (Publication message : page.messages()) {
+          assertThat(found.put(message.topic(), Messages.payload(message))).isNull();
+        }
+        cursor = page.next();
+      } while (cursor != null);
+      return found;
+    }
+
+    @Override
+    public void close() {
+      server.close();
+      store.close();
+    }
+  }
+
+  private Node start() {
+    var meters = new SimpleMeterRegistry();
+    RangeStore store = RangeStore.open(StoreSettings.defaults(), directory, meters);
+    var settings = new RetainSettings(10_000, Duration.ofMillis(5), 1000);
+    RetainServer server =
+        RetainServer.on(store, settings, meters, () -> Instant.ofEpochMilli(nowMillis.get()), scheduler);
+    store.start(Duration.ofSeconds(30));
+    server.start();
+    return new Node(store, server, meters);
+  }
+
+  @Test
+  @Tag("MQTT-3.3.1-5")
+  @Tag("MQTT-3.3.1-6")
+  void whatWasAnsweredIsThereAfterARestart() throws Exception {
+    try (Node node = start()) {
+      var answers = new CompletableFuture<?>[600];
+      for (int i = 0; i < 600; i++) {
+        var answer = new CompletableFuture<ReasonCode>();
+        answers[i] = answer;
+        // The second hundred replaces, the last one clears what the first ones have set.
+        String payload = i < 500 ? "payload " + i : "";
+        node.server.set(Messages.message("site/" + i % 250 + "/state", payload), answer::complete);
+      }
+      CompletableFuture.allOf(answers).get(20, TimeUnit.SECONDS);
+      for (var answer : answers) assertThat(answer.join()).isEqualTo(ReasonCode.SUCCESS);
+      assertThat(node.set(Messages.expiring("site/x/state", "short", 1000, 2))).isEqualTo(ReasonCode.SUCCESS);
+      assertThat(node.find("site/+/state")).hasSize(151).containsEntry("site/x/state", "short");
+    }
+
+    try (Node node = start()) {
+      Map<String, String> found = node.find("#");
+      assertThat(found).hasSize(151).containsEntry("site/x/state", "short");
+      for (int i = 100; i < 250; i++) assertThat(found).containsEntry("site/" + i + "/state", "payload " + (i + 250));
+
+      assertThat(node.set(Messages.message("site/100/state", "newer"))).isEqualTo(ReasonCode.SUCCESS);
+      nowMillis.set(3000);
+      assertThat(node.find("site/x/#")).isEmpty();
+      await().until(() -> node.meters.get("dunlin.retain.expired").counter().count() == 1);
+    }
+
+    nowMillis.set(1000);
+    try (Node node = start()) {
+      assertThat(node.find("site/x/#")).as("removed, not only hidden").isEmpty();
+      assertThat(node.find("site/100/state")).containsEntry("site/100/state", "newer");
+      assertThat(node.find("#")).hasSize(150);
+    }
+  }
+
+  @Test
+  void aMessageOfOneMegabyteIsKept() throws Exception {
+    String payload = "x".repeat(1 << 20);
+    try (Node node = start()) {
+      assertThat(node.set(Messages.message("large", payload))).isEqualTo(ReasonCode.SUCCESS);
+    }
+    try (Node node = start()) {
+      assertThat(node.find("large").get("large")).hasSize(payload.length());
+    }
+  }
+}
