@@ -97,7 +97,7 @@ final class Node implements AutoCloseable {
     DistWorker dist =
         DistWorker.create(ranges, p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
     InboxServer inbox =
-        InboxServer.create(ranges, inboxSettings, clients, new DistRoutes(dist), clients, clock, meters);
+        new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist), clients, clock, meters);
     RetainServer retain =
         RetainServer.create(ranges, NodeSettings.retain(settings), meters, clock, housekeeping);
     dist.attachFrontend(ranges.nodeId(), clients.delivery());

@@ -74,11 +74,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   /**
-   * Declares the range of sessions in a store that has not started; {@link #start} follows when it has.
+   * Declares the session range in a store that has not started yet.
    *
-   * @param routes where the shards of this server announce what they want
+   * @param clock the wall clock of deadlines; they are written into the log
    */
-  public static InboxServer create(
+  public InboxServer(
       RangeStore store,
       InboxSettings settings,
       Connections connections,
@@ -86,9 +86,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       WillPublisher wills,
       InstantSource clock,
       MeterRegistry registry) {
-    return new InboxServer(store::range, settings, connections, routes, wills, clock, registry);
+    this((Ranges) store::range, settings, connections, routes, wills, clock, registry);
   }
 
+  /** Over another range, for tests that want to hold it up. */
   InboxServer(
       Ranges ranges,
       InboxSettings settings,
