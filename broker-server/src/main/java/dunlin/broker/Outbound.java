@@ -203,6 +203,7 @@ final class Outbound {
     counts.copies().delivered();
     if (session.durable()) session.acknowledged(message.sequence);
     sendQueued();
+    session.updateLoad(); // nothing may be written for it in this round, and a group must see that there is room
     session.drained();
   }
 

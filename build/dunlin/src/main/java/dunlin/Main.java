@@ -31,7 +31,7 @@ final class Main {
     AtomicReference<@Nullable Node> started = new AtomicReference<>();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(started.get()), "dunlin-stop"));
     try {
-      Settings settings = Settings.load(NodeSettings.ALL);
+      Settings settings = Settings.ofProcess(NodeSettings.ALL);
       started.set(Node.start(settings, failure -> storeFailed(failure, err)));
     } catch (SettingException | StoreException | ListenerException e) {
       err.println("dunlin: " + e.getMessage());

@@ -3,21 +3,26 @@ package dunlin;
 import dunlin.broker.Frontend;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxServer;
+import dunlin.inbox.InboxSettings;
 import dunlin.retain.RetainServer;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.Metrics;
 import dunlin.runtime.Settings;
 import dunlin.store.RangeStore;
+import dunlin.store.StoreException;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -63,7 +68,8 @@ final class Node implements AutoCloseable {
   private void start(Consumer<RuntimeException> onFailure) {
     NodeSettings.check(settings);
     InstantSource clock = InstantSource.system();
-    CompositeMeterRegistry meters = opening(new CompositeMeterRegistry());
+    CompositeMeterRegistry meters = new CompositeMeterRegistry();
+    opened.push(meters::close);
 
     RangeStore ranges = opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), meters));
     store = ranges;
@@ -86,11 +92,14 @@ final class Node implements AutoCloseable {
         opening(
             new Frontend(NodeSettings.frontend(settings), ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
     frontend = clients;
-    InboxServer inbox =
-        InboxServer.create(ranges, NodeSettings.inbox(settings), clients, clients, clock, meters);
+    InboxSettings inboxSettings = NodeSettings.inbox(settings);
+    int shards = inboxSettings.shards();
     DistWorker dist =
-        DistWorker.create(ranges, p -> inbox.shardOf(p.tenant(), p.clientId()), meters);
-    RetainServer retain = RetainServer.create(ranges, NodeSettings.retain(settings), clock, meters);
+        DistWorker.create(ranges, p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
+    InboxServer inbox =
+        new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist), clients, clock, meters);
+    RetainServer retain =
+        RetainServer.create(ranges, NodeSettings.retain(settings), meters, clock, housekeeping);
     dist.attachFrontend(ranges.nodeId(), clients.delivery());
     dist.attachInboxShards(new InboxDelivery(inbox));
 
@@ -99,7 +108,7 @@ final class Node implements AutoCloseable {
     opened.push(inbox);
     opened.push(retain);
     retain.start();
-    inbox.start(ranges.nodeId(), ranges.incarnation(), new DistRoutes(dist));
+    awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()));
     dist.removeRoutesBefore(clients.shard(), ranges.incarnation())
         .whenComplete(
             (removed, failure) -> {
@@ -111,6 +120,17 @@ final class Node implements AutoCloseable {
     openAdmin(metrics);
     ready = true;
     log.info("node {} listens on port {}", ranges.nodeId(), clients.tcpPort());
+  }
+
+  private static void awaitSessions(CompletableFuture<Void> ready) {
+    try {
+      ready.get(STORE_START_MAX.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new StoreException("the session tier did not start: " + e.getMessage(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while the session tier started", e);
+    }
   }
 
   /** Notes what close() has to close, in reverse order. */

@@ -12,6 +12,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
+import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -72,6 +73,23 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic);
   }
 
+  /**
+   * Declares the session range in a store that has not started yet.
+   *
+   * @param clock the wall clock of deadlines; they are written into the log
+   */
+  public InboxServer(
+      RangeStore store,
+      InboxSettings settings,
+      Connections connections,
+      InboxRoutes routes,
+      WillPublisher wills,
+      InstantSource clock,
+      MeterRegistry registry) {
+    this((Ranges) store::range, settings, connections, routes, wills, clock, registry);
+  }
+
+  /** Over another range, for tests that want to hold it up. */
   InboxServer(
       Ranges ranges,
       InboxSettings settings,
@@ -131,7 +149,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           }
           var _ =
               timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
-          follow(announced, started, null);
+          follow(announced, started, () -> started.complete(null));
         });
   }
 
@@ -140,9 +158,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return shards;
   }
 
-  /** The place that delivers to a client's durable session. */
-  public ShardId shardOf(String tenant, String clientId) {
-    return shards.get(new SessionKey(tenant, clientId).bucket(settings.shards()));
+  /** The place that delivers to a client's durable session, of so many shards. */
+  public static ShardId shardOf(int shards, String tenant, String clientId) {
+    return ShardId.inbox(new SessionKey(tenant, clientId).bucket(shards));
   }
 
   /**
@@ -227,7 +245,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),
         existed,
         (outcome, _) -> {
-          if (outcome instanceof Outcome.Existed(var value)) follow(announcer.settled(routes), existed, value);
+          if (outcome instanceof Outcome.Existed(var value)) follow(announcer.settled(routes), existed, () -> existed.complete(value));
           else existed.completeExceptionally(unexpected(outcome));
         });
     return existed;
@@ -276,7 +294,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     if (!part.isEmpty()) parts.add(appendPart(session, options, List.copyOf(part)));
     if (parts.size() == 1) return parts.getFirst();
     var all = new CompletableFuture<Void>();
-    follow(CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)), all, null);
+    follow(CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)), all, () -> all.complete(null));
     return all;
   }
 
@@ -391,11 +409,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     if (!queued) answer.completeExceptionally(new StoreException("the queue of the session range is full"));
   }
 
-  private static <T> void follow(CompletableFuture<?> first, CompletableFuture<T> then, T value) {
+  private static void follow(CompletableFuture<?> first, CompletableFuture<?> then, Runnable complete) {
     var _ =
         first.whenComplete(
             (_, failure) -> {
-              if (failure == null) then.complete(value);
+              if (failure == null) complete.run();
               else then.completeExceptionally(failure);
             });
   }

@@ -41,7 +41,7 @@ final class RetainPages {
       boolean matches = seek.visit(walk.key(), walk.length());
       end = seek.done();
       if (!matches) continue;
-      byte[] key = Arrays.copyOf(walk.key(), walk.length());
+      byte[] key = walk.copy();
       byte[] row = rows.get(key);
       if (row == null) continue;
       Publication message = RetainCodec.message(row);

@@ -7,6 +7,7 @@ import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.store.Completion;
 import dunlin.store.Range;
+import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
@@ -37,6 +38,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
    *   Removals of expired messages are simply tried again by the next round of the sweep.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainServer.class);
+  private static final String RANGE = "retained";
   private static final int REMOVALS_MAX = 16;
 
   private final RetainRange logic;
@@ -51,6 +53,21 @@ public final class RetainServer implements RetainClient, AutoCloseable {
 
   private volatile boolean closed;
   private @Nullable ScheduledFuture<?> ticks; // start() and close() are called by the node's one thread
+
+  /**
+   * Declares the range of retained messages in a store that has not started.
+   *
+   * @param scheduler starts the sweeps; stays the caller's
+   */
+  public static RetainServer create(
+      RangeStore store,
+      RetainSettings settings,
+      MeterRegistry registry,
+      InstantSource clock,
+      ScheduledExecutorService scheduler) {
+    RetainRange logic = new RetainRange();
+    return new RetainServer(logic, store.range(RANGE, new RetainCodec(), logic), settings, registry, clock, scheduler);
+  }
 
   RetainServer(
       RetainRange logic,

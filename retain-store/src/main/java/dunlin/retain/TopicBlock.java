@@ -33,23 +33,58 @@ final class TopicBlock {
 
   /** Goes forward to the first key, from the present one on, that is not before the target; false when there is none. */
   boolean seek(byte[] target, int targetLength) {
-    if (!positioned) sharedHere = shared(target, targetLength);
-    else if (isAtOrAfter(target, targetLength)) return true;
-    while (next()) {
+    if (!isBefore(key, 0, length, target, 0, targetLength)) {
       sharedBefore = sharedHere;
-      if (isAtOrAfter(target, targetLength)) return true;
+      if (positioned) return true;
+      // The lower bound is not before the target, so no key is.
+      if (!next()) return false;
+      isBefore(key, 0, length, target, 0, targetLength);
+      return true;
     }
-    sharedBefore = sharedHere;
+    // An entry that has more in common with the key before it than the target has is before the target as well; one that
+    // has less is after it. So most entries are passed by their first number, and nothing is copied before the last.
+    int shared = sharedHere;
+    while (end < block.length) {
+      start = end;
+      int same = readNumber();
+      int rest = readNumber();
+      int from = end;
+      end += rest;
+      if (same > shared) continue;
+      if (same == shared && isBefore(block, from, end, target, same, targetLength)) {
+        shared = sharedHere;
+        continue;
+      }
+      if (same < shared) sharedHere = same;
+      sharedBefore = shared;
+      length = same + rest;
+      room(length);
+      System.arraycopy(target, 0, key, 0, same);
+      System.arraycopy(block, from, key, same, rest);
+      positioned = true;
+      return true;
+    }
+    start = end;
+    sharedBefore = shared;
     return false;
   }
 
-  /** Goes to the next key; false at the end, where it stays on the last one. */
+  /**
+   * Whether a key is before the target, both being equal up to where the comparison begins; leaves in {@code sharedHere}
+   * how far they are equal.
+   */
+  private boolean isBefore(byte[] bytes, int from, int to, byte[] target, int targetFrom, int targetLength) {
+    int mismatch = Arrays.mismatch(bytes, from, to, target, targetFrom, targetLength);
+    int equal = mismatch < 0 ? to - from : mismatch;
+    sharedHere = targetFrom + equal;
+    if (sharedHere == targetLength) return false;
+    return equal == to - from || Byte.compareUnsigned(bytes[from + equal], target[sharedHere]) < 0;
+  }
+
+  /** Goes from the present key, or from before the first one, to the next; false at the end. */
   boolean next() {
-    if (end == block.length) {
-      start = end;
-      return false;
-    }
     start = end;
+    if (end == block.length) return false;
     positioned = true;
     int shared = readNumber();
     int rest = readNumber();
@@ -91,17 +126,6 @@ final class TopicBlock {
 
   boolean isAt(byte[] target) {
     return positioned && Arrays.equals(key, 0, length, target, 0, target.length);
-  }
-
-  private boolean isAtOrAfter(byte[] target, int targetLength) {
-    sharedHere = shared(target, targetLength);
-    if (sharedHere == targetLength) return true;
-    return sharedHere < length && Byte.compareUnsigned(key[sharedHere], target[sharedHere]) > 0;
-  }
-
-  private int shared(byte[] target, int targetLength) {
-    int mismatch = Arrays.mismatch(key, 0, length, target, 0, targetLength);
-    return mismatch < 0 ? length : mismatch;
   }
 
   private int readNumber() {

@@ -162,5 +162,10 @@ final class TopicIndex {
     int length() {
       return block.length();
     }
+
+    /** The present key in an array of its own. */
+    byte[] copy() {
+      return Arrays.copyOf(block.key(), block.length());
+    }
   }
 }

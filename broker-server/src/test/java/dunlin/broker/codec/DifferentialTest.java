@@ -15,8 +15,8 @@ import org.junit.jupiter.params.provider.MethodSource;
 
 /** Our codec against Netty's, on packets drawn from seeds. */
 class DifferentialTest {
-  private static final int PACKETS = 150;
-  private static final int MUTANTS = 2_000;
+  private static final int PACKETS = 100;
+  private static final int MUTANTS = 1_500;
   private static final DecoderLimits LENIENT = new DecoderLimits(1 << 20, 1 << 20, 65_535, 65_536, 1_000, 0, false, 1_000);
 
   static Stream<Arguments> seeds() {

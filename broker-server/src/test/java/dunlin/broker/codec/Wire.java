@@ -22,7 +22,7 @@ final class Wire {
     };
   }
 
-  /** A packet with its right remaining length; a part is a byte as an int, a text with its length, or raw bytes. */
+  /** A packet with its right remaining length; a part is a byte as an int or character, a text with its length, or raw bytes. */
   static byte[] packet(int first, Object... parts) {
     byte[] body = bytes(parts);
     return join(new byte[] {(byte) first}, varint(body.length), body);
@@ -33,6 +33,7 @@ final class Wire {
     for (Object part : parts) {
       switch (part) {
         case Integer b -> out.write(b);
+        case Character c -> out.write(c);
         case String text -> out.writeBytes(text(text));
         case byte[] raw -> out.writeBytes(raw);
         default -> throw new IllegalArgumentException("part " + part);

@@ -22,6 +22,11 @@ public final class SettingSource {
     this.values = List.copyOf(values);
   }
 
+  /** Sets nothing. */
+  public static SettingSource none() {
+    return new SettingSource(List.of());
+  }
+
   /** This JVM's system properties, {@code -Ddunlin.key=value}. */
   public static SettingSource systemProperties() {
     return properties(System.getProperties());

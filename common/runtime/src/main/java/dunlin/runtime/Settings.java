@@ -44,10 +44,10 @@ public final class Settings {
    * @throws SettingException when a source has a key that is not known, or a value that does not parse or is out of
    *     bounds, also where an earlier source hides it
    */
-  public static Settings load(Collection<Setting<?>> known, SettingSource... highestFirst) {
+  public static Settings load(Collection<Setting<?>> known, SettingSource highest, SettingSource... lower) {
     Map<String, Setting<?>> byKey = byKey(known);
-    List<RawSetting> raws = new ArrayList<>();
-    for (SettingSource source : highestFirst) raws.addAll(source.values());
+    List<RawSetting> raws = new ArrayList<>(highest.values());
+    for (SettingSource source : lower) raws.addAll(source.values());
     Map<String, Object> values = new HashMap<>();
     readAll(raws, byKey, values);
 

@@ -34,8 +34,8 @@ class MetricsTest {
       one.registry().counter("dunlin.test.packets").increment();
       two.registry().counter("dunlin.test.packets").increment(2);
       two.registry().timer("dunlin.test.time");
-      one.beans().register(Settings.load(TestSettings.ALL));
-      two.beans().register(Settings.load(TestSettings.ALL));
+      one.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
+      two.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
       assertThat(names("two")).hasSize(3);
       assertThat(one.scrape()).contains("{node=\"one\"} 1.0").doesNotContain("two");
 
@@ -54,7 +54,7 @@ class MetricsTest {
     String node = "a,b=\"c\"*?:\\\n ";
     try (Metrics metrics = Metrics.open(node)) {
       metrics.registry().counter("dunlin.test.packets", "strange,key", "").increment();
-      metrics.beans().register(Settings.load(TestSettings.ALL));
+      metrics.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
 
       assertThat(SERVER.queryNames(new ObjectName("dunlin:*"), null)).hasSize(2);
     }
@@ -64,9 +64,9 @@ class MetricsTest {
   @Test
   void aNameThatIsTakenStaysWithItsFirstNode() throws JMException {
     try (Metrics first = Metrics.open("same")) {
-      first.beans().register(Settings.load(TestSettings.ALL));
+      first.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
       try (Metrics second = Metrics.open("same")) {
-        second.beans().register(Settings.load(TestSettings.ALL));
+        second.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
       }
       assertThat(names("same")).containsExactly("dunlin:type=Settings,node=same");
     }
@@ -95,7 +95,7 @@ class MetricsTest {
 
   @Test
   void beansOfOneTypeAreToldApartByTheirKeys() throws JMException {
-    Settings settings = Settings.load(TestSettings.ALL);
+    Settings settings = Settings.load(TestSettings.ALL, SettingSource.none());
     SettingsMXBean tcp = settings::effective;
     SettingsMXBean tls = settings::effective;
     try (NodeBeans beans = new NodeBeans("one")) {

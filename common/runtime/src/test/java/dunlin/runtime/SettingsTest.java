@@ -35,7 +35,7 @@ class SettingsTest {
 
   @Test
   void whatNobodySetsHasItsDefault() {
-    Settings settings = Settings.load(ALL);
+    Settings settings = Settings.load(ALL, SettingSource.none());
 
     assertThat(settings.get(PORT)).isEqualTo(1883);
     assertThat(settings.get(DATA_DIR)).isEqualTo(Path.of("./data"));
@@ -277,8 +277,8 @@ class SettingsTest {
     assertThatThrownBy(() -> Setting.flag("dunlin.A", true, "")).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> Setting.flag("other.a", true, "")).isInstanceOf(IllegalArgumentException.class);
     Setting<Boolean> twin = Setting.flag("dunlin.store.fsync", true, "");
-    assertThatThrownBy(() -> Settings.load(List.of(FSYNC, twin))).isInstanceOf(IllegalArgumentException.class);
-    assertThatThrownBy(() -> Settings.load(ALL).get(twin)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> Settings.load(List.of(FSYNC, twin), SettingSource.none())).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> Settings.load(ALL, SettingSource.none()).get(twin)).isInstanceOf(IllegalArgumentException.class);
   }
 
   private static Settings load(String key, String text) {

@@ -1,0 +1,278 @@
+package dunlin.broker.codec;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+class PacketEncoderTest {
+  private static final Publisher PUBLISHER = new Publisher(Publisher.DEFAULT_TENANT, "p");
+  private static final int[] NO_IDENTIFIERS = {};
+
+  private static byte[] publish(
+      ProtocolVersion version, Publication message, QoS qos, int packetId, int[] identifiers, long nowMillis) {
+    ByteBuf out = Unpooled.buffer(1);
+    out.writeByte(0x55); // what stands before must stay
+    PacketEncoder.publish(out, version, message, qos, false, false, packetId, identifiers, nowMillis);
+    assertThat(out.readByte()).isEqualTo((byte) 0x55);
+    assertThat(out.readableBytes()).isEqualTo(PacketEncoder.publishLength(version, message, qos, identifiers));
+    byte[] bytes = Wire.readAll(out);
+    out.release();
+    return bytes;
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void lengthOfPublishIsForetoldAtEveryStepOfTheVarints(ProtocolVersion version) {
+    for (int payload : new int[] {0, 1, 110, 118, 127, 128, 16_370, 16_384, 2_097_150, 2_097_160}) {
+      var message = Publication.of(PUBLISHER, "topic", QoS.AT_LEAST_ONCE, false, 0, new byte[payload]);
+      for (QoS qos : QoS.values()) {
+        byte[] bytes = publish(version, message, qos, qos.code(), new int[] {1, 127, 128, 268_435_455}, 0);
+        assertThat(bytes.length).isGreaterThan(payload);
+      }
+    }
+  }
+
+  @Test
+  @Tag("MQTT-3.3.2-6")
+  void expiryIsSentAsWhatIsLeft() {
+    List<Prop> properties = List.of(Prop.user("a", "b"), Prop.of(0x02, 100), Prop.of(0x03, "text"));
+    var message = new Publish(false, QoS.AT_MOST_ONCE, false, 0, "t", properties, new byte[] {1}).publication();
+    byte[] before = message.body().clone();
+
+    for (long waited : new long[] {0, 1, 1_000, 40_500, 99_999, 100_000, 200_000}) {
+      byte[] bytes =
+          publish(ProtocolVersion.MQTT_5, message, QoS.AT_MOST_ONCE, 0, NO_IDENTIFIERS, Publish.NOW + waited);
+      var read = (Publish) Netty.decode(ProtocolVersion.MQTT_5, bytes).getFirst();
+      long left = Math.max(0, 100 - waited / 1_000);
+      assertThat(Prop.canonical(read.properties()))
+          .isEqualTo(Prop.canonical(List.of(Prop.user("a", "b"), Prop.of(0x02, left), Prop.of(0x03, "text"))));
+    }
+    assertThat(message.body()).as("the shared message").isEqualTo(before);
+  }
+
+  @Test
+  @Tag("MQTT-3.3.4-3")
+  void allSubscriptionIdentifiersAreSentBehindThePropertiesOfTheMessage() {
+    var message =
+        new Publish(false, QoS.EXACTLY_ONCE, false, 1, "t", List.of(Prop.of(0x01, 1)), new byte[] {9}).publication();
+    byte[] bytes = publish(ProtocolVersion.MQTT_5, message, QoS.AT_LEAST_ONCE, 3, new int[] {1, 300, 268_435_455}, 0);
+    assertThat(bytes)
+        .isEqualTo(
+            Wire.packet(
+                0x32, "t", Wire.u16(3), Wire.properties(1, 1, 0x0B, 1, 0x0B, Wire.varint(300), 0x0B, Wire.varint(268_435_455)),
+                9));
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "MQTT_5")
+  void version3GetsNoProperties(ProtocolVersion version) {
+    var message =
+        new Publish(false, QoS.AT_LEAST_ONCE, true, 1, "topic", List.of(Prop.of(0x02, 5)), new byte[] {9, 8}).publication();
+    ByteBuf out = Unpooled.buffer();
+    PacketEncoder.publish(out, version, message, QoS.AT_LEAST_ONCE, true, true, 0xFFFF, new int[] {5}, 0);
+    assertThat(Wire.readAll(out)).isEqualTo(Wire.packet(0x3B, "topic", Wire.u16(0xFFFF), 9, 8));
+  }
+
+  @Test
+  void publishIsWrittenWithoutAllocation() {
+    var message =
+        new Publish(false, QoS.AT_LEAST_ONCE, false, 1, "topic", List.of(Prop.of(0x02, 5)), new byte[256]).publication();
+    ByteBuf out = Unpooled.buffer(1 << 12);
+    int[] identifiers = {7, 300};
+    Runnable round =
+        () -> {
+          for (int i = 0; i < 1_000; i++) {
+            out.clear();
+            PacketEncoder.publish(
+                out, ProtocolVersion.MQTT_5, message, QoS.AT_LEAST_ONCE, false, false, 1, identifiers, Publish.NOW);
+            PacketEncoder.puback(out, ProtocolVersion.MQTT_5, 1, ReasonCode.NO_MATCHING_SUBSCRIBERS);
+            PacketEncoder.pubrel(out, ProtocolVersion.MQTT_3_1_1, 1, ReasonCode.SUCCESS);
+          }
+        };
+    assertThat(DeliveryInPiecesTest.allocatedBy(round)).as("bytes allocated for 3,000 packets").isLessThan(3_000);
+  }
+
+  @Test
+  void acknowledgementsTakeTheShortestForm() {
+    ByteBuf out = Unpooled.buffer();
+    PacketEncoder.puback(out, ProtocolVersion.MQTT_5, 0x1234, ReasonCode.SUCCESS);
+    PacketEncoder.pubrec(out, ProtocolVersion.MQTT_5, 0xFFFF, ReasonCode.QUOTA_EXCEEDED);
+    PacketEncoder.pubrel(out, ProtocolVersion.MQTT_5, 1, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
+    PacketEncoder.pubcomp(out, ProtocolVersion.MQTT_3_1, 2, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
+    PacketEncoder.puback(out, ProtocolVersion.MQTT_3_1_1, 3, ReasonCode.NO_MATCHING_SUBSCRIBERS);
+    assertThat(Wire.readAll(out))
+        .isEqualTo(
+            Wire.join(
+                Wire.bytes(0x40, 2, 0x12, 0x34),
+                Wire.bytes(0x50, 3, 0xFF, 0xFF, 0x97),
+                Wire.bytes(0x62, 3, 0, 1, 0x92),
+                Wire.bytes(0x70, 2, 0, 2),
+                Wire.bytes(0x40, 2, 0, 3)));
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "MQTT_5")
+  void version3CannotRefuseAMessage(ProtocolVersion version) {
+    ByteBuf out = Unpooled.buffer();
+    assertThatThrownBy(() -> PacketEncoder.puback(out, version, 1, ReasonCode.QUOTA_EXCEEDED))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> PacketEncoder.pubrec(out, version, 1, ReasonCode.NOT_AUTHORIZED))
+        .isInstanceOf(IllegalArgumentException.class);
+    var puback = new Packet.Puback(1, ReasonCode.NOT_AUTHORIZED, null, List.of());
+    assertThatThrownBy(() -> PacketEncoder.encode(out, version, puback)).isInstanceOf(IllegalArgumentException.class);
+    assertThat(out.isReadable()).isFalse();
+  }
+
+  @ParameterizedTest
+  @EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "MQTT_5")
+  void version3HasNoDisconnectOfTheServerAndNoAuth(ProtocolVersion version) {
+    ByteBuf out = Unpooled.buffer();
+    var auth = new Packet.Auth(ReasonCode.CONTINUE_AUTHENTICATION, "m", new byte[0], null, List.of());
+    assertThatThrownBy(() -> PacketEncoder.encode(out, version, Packet.Disconnect.of(ReasonCode.SERVER_BUSY, null)))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> PacketEncoder.encode(out, version, auth)).isInstanceOf(IllegalArgumentException.class);
+    assertThat(out.isReadable()).isFalse();
+  }
+
+  @Test
+  @Tag("MQTT-3.2.2-6")
+  void version3SaysRefusalsInSixCodesOrNotAtAll() {
+    Map<ReasonCode, Integer> exact =
+        Map.of(
+            ReasonCode.SUCCESS, 0,
+            ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, 1,
+            ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, 2,
+            ReasonCode.SERVER_UNAVAILABLE, 3,
+            ReasonCode.BAD_USER_NAME_OR_PASSWORD, 4,
+            ReasonCode.NOT_AUTHORIZED, 5);
+    exact.forEach((reason, code) -> assertThat(PacketEncoder.connackReturnCode(reason)).isEqualTo(code));
+    for (ReasonCode reason : ReasonCode.values()) {
+      int code = PacketEncoder.connackReturnCode(reason);
+      ByteBuf out = Unpooled.buffer();
+      var connack = Packet.Connack.refused(reason, "why");
+      if (code < 0) {
+        assertThatThrownBy(() -> PacketEncoder.encode(out, ProtocolVersion.MQTT_3_1_1, connack))
+            .isInstanceOf(IllegalArgumentException.class);
+      } else {
+        assertThat(code == 0).isEqualTo(!reason.isError());
+        PacketEncoder.encode(out, ProtocolVersion.MQTT_3_1_1, connack);
+        assertThat(Wire.readAll(out)).isEqualTo(Wire.bytes(0x20, 2, 0, code));
+      }
+    }
+    assertThat(PacketEncoder.connackReturnCode(ReasonCode.MALFORMED_PACKET)).isNegative();
+  }
+
+  @Test
+  void sessionPresentIsNotSaidInVersion31NorInRefusals() {
+    ByteBuf out = Unpooled.buffer();
+    PacketEncoder.encode(out, ProtocolVersion.MQTT_3_1, Packet.Connack.accepted(true));
+    PacketEncoder.encode(out, ProtocolVersion.MQTT_3_1_1, Packet.Connack.accepted(true));
+    assertThat(Wire.readAll(out)).isEqualTo(Wire.bytes(0x20, 2, 0, 0, 0x20, 2, 1, 0));
+    var accepted = Packet.Connack.accepted(true);
+    assertThat(accepted.withoutProblemInformation(false)).isEqualTo(accepted);
+  }
+
+  @Test
+  void version3SaysEveryFailureOfASubscriptionAlike() {
+    var suback =
+        new Packet.Suback(
+            7,
+            List.of(
+                ReasonCode.SUCCESS, ReasonCode.GRANTED_QOS_1, ReasonCode.GRANTED_QOS_2, ReasonCode.NOT_AUTHORIZED,
+                ReasonCode.TOPIC_FILTER_INVALID),
+            "why",
+            List.of());
+    ByteBuf out = Unpooled.buffer();
+    PacketEncoder.encode(out, ProtocolVersion.MQTT_3_1_1, suback);
+    assertThat(Wire.readAll(out)).isEqualTo(Wire.packet(0x90, Wire.u16(7), 0, 1, 2, 0x80, 0x80));
+    PacketEncoder.encode(
+        out, ProtocolVersion.MQTT_3_1_1, new Packet.Unsuback(7, List.of(ReasonCode.SUCCESS), "why", List.of()));
+    assertThat(Wire.readAll(out)).isEqualTo(Wire.packet(0xB0, Wire.u16(7)));
+  }
+
+  @Test
+  @Tag("MQTT-3.1.2-24")
+  @Tag("MQTT-3.2.2-19")
+  @Tag("MQTT-3.2.2-20")
+  void problemInformationGivesWayToTheClientsMaximum() {
+    var user = new UserProperty("name", "value");
+    var puback = new Packet.Puback(1, ReasonCode.QUOTA_EXCEEDED, "reason", List.of(user));
+    int full = 2 + 2 + 1 + 1 + 9 + 14;
+    int withReason = 2 + 2 + 1 + 1 + 9;
+    int bare = 2 + 2 + 1;
+
+    assertThat(lengthWithin(puback, 0)).isEqualTo(full);
+    assertThat(lengthWithin(puback, full)).isEqualTo(full);
+    assertThat(lengthWithin(puback, full - 1)).isEqualTo(withReason);
+    assertThat(lengthWithin(puback, withReason)).isEqualTo(withReason);
+    assertThat(lengthWithin(puback, withReason - 1)).isEqualTo(bare);
+    assertThat(lengthWithin(puback, bare)).isEqualTo(bare);
+    assertThat(lengthWithin(puback, bare - 1)).as("nothing written").isEqualTo(-1);
+    assertThat(lengthWithin(Packet.Connack.refused(ReasonCode.BANNED, "x".repeat(100)), 5)).isEqualTo(5);
+    assertThat(lengthWithin(Packet.Disconnect.of(ReasonCode.BANNED, "x".repeat(100)), 3)).isEqualTo(3);
+  }
+
+  /** Bytes written, or -1 when it was said that the packet does not fit. */
+  private static int lengthWithin(Packet packet, long maximumPacketSize) {
+    ByteBuf out = Unpooled.buffer();
+    boolean fits = PacketEncoder.encode(out, ProtocolVersion.MQTT_5, packet, maximumPacketSize);
+    int length = out.readableBytes();
+    if (fits) assertThat(Netty.decode(ProtocolVersion.MQTT_5, Wire.readAll(out))).hasSize(1);
+    else assertThat(length).isZero();
+    return fits ? length : -1;
+  }
+
+  @Test
+  void textLongerThanALengthCanSayIsRefused() {
+    ByteBuf out = Unpooled.buffer();
+    var packet = Packet.Disconnect.of(ReasonCode.SERVER_BUSY, "x".repeat(65_536));
+    assertThatThrownBy(() -> PacketEncoder.encode(out, ProtocolVersion.MQTT_5, packet))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThat(out.isReadable()).isFalse();
+  }
+
+  @Test
+  @Tag("MQTT-3.1.3-10")
+  void willBecomesAMessageWithItsPropertiesAndWithoutItsDelay() {
+    List<Prop> properties = List.of(Prop.of(0x18, 30), Prop.user("a", "1"), Prop.of(0x02, 50), Prop.user("a", "2"));
+    byte[] connect =
+        Wire.packet(
+            0x10, "MQTT", 5, 0x2E, Wire.u16(60), 0, "c", Wire.properties(Prop.block(properties)), "last/words", "gone");
+
+    var read = (Packet.Connect) Refusal.accepted(connect);
+
+    Will will = Objects.requireNonNull(read.will());
+    assertThat(will.delaySeconds()).isEqualTo(30);
+    Publication message = will.toPublication(PUBLISHER, 5_000);
+    assertThat(message.topic()).isEqualTo("last/words");
+    assertThat(message.payload()).asString().isEqualTo("gone");
+    assertThat(message.qos()).isEqualTo(QoS.AT_LEAST_ONCE);
+    assertThat(message.retain()).isTrue();
+    assertThat(message.remainingExpirySeconds(15_000)).isEqualTo(40);
+    byte[] block =
+        Arrays.copyOfRange(message.body(), message.topicLength(), message.topicLength() + message.propertiesLength());
+    assertThat(Prop.parse(block).toString()).isEqualTo(properties.subList(1, 4).toString());
+  }
+
+  @Test
+  void willWithoutPropertiesNeverExpires() {
+    Publication message = Will.of("t", new byte[] {1}, QoS.EXACTLY_ONCE, false).toPublication(PUBLISHER, 5);
+    assertThat(message.expired(Long.MAX_VALUE)).isFalse();
+    assertThat(message.expiryOffset()).isEqualTo(-1);
+    assertThat(message.payload()).containsExactly(1);
+  }
+}

@@ -1,0 +1,53 @@
+package dunlin.inbox;
+
+import dunlin.store.RangeWriter;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/** Rows in a map, in the order that a range keeps them in. */
+final class MemoryRows implements RangeWriter {
+  private final TreeMap<byte[], byte[]> rows = new TreeMap<>(Arrays::compareUnsigned);
+
+  @Override
+  public synchronized byte @Nullable [] get(byte[] key) {
+    return rows.get(key);
+  }
+
+  @Override
+  public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
+    TreeMap<byte[], byte[]> copy;
+    synchronized (this) {
+      copy = new TreeMap<>(to == null ? rows.tailMap(from) : rows.subMap(from, to));
+    }
+    for (Map.Entry<byte[], byte[]> row : copy.entrySet()) if (!visitor.row(row.getKey(), row.getValue())) return;
+  }
+
+  @Override
+  public synchronized void put(byte[] key, byte[] value) {
+    rows.put(key, value);
+  }
+
+  @Override
+  public synchronized void delete(byte[] key) {
+    rows.remove(key);
+  }
+
+  /** All rows as text, to compare and to print. */
+  synchronized Map<String, String> dump() {
+    var dump = new TreeMap<String, String>();
+    rows.forEach((key, value) -> dump.put(readable(key), HexFormat.of().formatHex(value)));
+    return dump;
+  }
+
+  private static String readable(byte[] key) {
+    var text = new StringBuilder();
+    for (byte b : key) {
+      if (b >= 0x20 && b < 0x7F) text.append((char) b);
+      else text.append('<').append(b).append('>');
+    }
+    return text.toString();
+  }
+}

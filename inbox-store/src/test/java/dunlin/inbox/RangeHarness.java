@@ -1,0 +1,219 @@
+package dunlin.inbox;
+
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.InboxClient.Page;
+import dunlin.inbox.InboxClient.Subscription;
+import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.SessionResult.Outcome;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** A session range over rows in memory, driven a command at a time; every command goes through its log form. */
+final class RangeHarness {
+  static final String TENANT = "default";
+
+  private final SessionCommandCodec codec = new SessionCommandCodec();
+  final MemoryRows rows = new MemoryRows();
+  SessionRange range = new SessionRange(16);
+  Effects effects = new Effects();
+  long now = 1_000_000;
+  int appended;
+  int acknowledged;
+  final Map<DropReason, Integer> dropped = new EnumMap<>(DropReason.class);
+  private long connections;
+
+  RangeHarness() {
+    range.open(rows);
+  }
+
+  RangeHarness(InboxLimits limits) {
+    this();
+    apply(new SessionCommand.Configure(limits));
+  }
+
+  static InboxLimits limits(int messagesMax, OverflowPolicy overflow) {
+    return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4);
+  }
+
+  /** What a restart does. */
+  void reopen() {
+    range = new SessionRange(16);
+    range.open(rows);
+  }
+
+  Outcome apply(SessionCommand command) {
+    var bytes = ByteBuffer.allocate(codec.encodedLength(command));
+    codec.encode(command, bytes);
+    if (bytes.hasRemaining()) throw new AssertionError(bytes.remaining() + " bytes too many for " + command);
+    var result = range.apply(List.of(codec.decode(bytes.flip())), rows).getFirst();
+    effects = result.effects();
+    appended += effects.appended();
+    acknowledged += effects.acknowledged();
+    effects.dropped().forEach((reason, count) -> dropped.merge(reason, count, Integer::sum));
+    return result.outcome();
+  }
+
+  /** Applies what the results ask for until there is nothing more to do now. */
+  void settle() {
+    while (true) {
+      for (GroupKey group : effects.drains()) {
+        apply(new SessionCommand.DrainGroup(now, group, 3));
+        if (!effects.drains().isEmpty()) break;
+      }
+      if (!effects.drains().isEmpty()) continue;
+      if (range.nextWork() > now) return;
+      apply(new SessionCommand.Tick(now, 2, 10));
+    }
+  }
+
+  Connected connect(String clientId) {
+    return connect(clientId, false, 3600, null);
+  }
+
+  Connected connect(String clientId, boolean cleanStart, long expirySeconds, @Nullable Will will) {
+    return connect("node", 1, clientId, cleanStart, expirySeconds, will);
+  }
+
+  Connected connect(
+      String frontend, long incarnation, String clientId, boolean cleanStart, long expiry, @Nullable Will will) {
+    var connection = new ConnectionId(frontend, incarnation, ++connections);
+    var outcome =
+        apply(
+            new SessionCommand.Connect(
+                now,
+                new InboxClient.Connect(TENANT, clientId, connection, cleanStart, expiry > 0, expiry, will)));
+    return ((Outcome.Connected) outcome).connected();
+  }
+
+  Outcome disconnect(SessionRef session, boolean publishWill, long expirySeconds) {
+    var present = range.state().sessions.get(SessionKey.of(session));
+    long handed = present == null ? 0 : present.handed();
+    return apply(new SessionCommand.Disconnect(now, session, publishWill, expirySeconds, handed));
+  }
+
+  Outcome subscribe(SessionRef session, String filter, QoS qos) {
+    return subscribe(session, filter, SubscriptionOptions.of(qos));
+  }
+
+  Outcome subscribe(SessionRef session, String filter, SubscriptionOptions options) {
+    var wanted = new Subscription(filter(filter), options);
+    return apply(new SessionCommand.Subscribe(session, List.of(wanted)));
+  }
+
+  Outcome unsubscribe(SessionRef session, String filter) {
+    return apply(new SessionCommand.Unsubscribe(session, List.of(filter(filter))));
+  }
+
+  Outcome publish(String topic, String payload, String... groups) {
+    return publish(message("publisher", topic, QoS.AT_LEAST_ONCE, payload), groups);
+  }
+
+  Outcome publish(Publication message, String... groups) {
+    var picks = new ArrayList<TopicFilter>();
+    for (String group : groups) picks.add(filter(group));
+    return apply(new SessionCommand.Append(now, message, message.exchange(), picks));
+  }
+
+  Outcome acknowledge(SessionRef session, long... sequences) {
+    return apply(new SessionCommand.Acknowledge(session, sequences, false));
+  }
+
+  Publication message(String publisher, String topic, QoS qos, String payload) {
+    byte[] bytes = payload.getBytes(StandardCharsets.UTF_8);
+    return Publication.of(new Publisher(TENANT, publisher), topic, qos, false, now, bytes);
+  }
+
+  /** A message that expires after some seconds. */
+  Publication expiring(String topic, String payload, int seconds) {
+    byte[] name = topic.getBytes(StandardCharsets.UTF_8);
+    byte[] text = payload.getBytes(StandardCharsets.UTF_8);
+    var body = ByteBuffer.allocate(name.length + 5 + text.length);
+    body.put(name).put((byte) 2).putInt(seconds).put(text);
+    return new Publication(
+        new Publisher(TENANT, "publisher"),
+        QoS.AT_LEAST_ONCE,
+        false,
+        now,
+        seconds,
+        name.length + 1,
+        name.length,
+        5,
+        body.array(),
+        null);
+  }
+
+  Publication inExchange(String publisher, String topic, String payload, long epoch, int packetId) {
+    var plain = message(publisher, topic, QoS.EXACTLY_ONCE, payload);
+    return new Publication(
+        plain.publisher(),
+        plain.qos(),
+        false,
+        now,
+        Publication.NEVER_EXPIRES,
+        -1,
+        plain.topicLength(),
+        0,
+        plain.body(),
+        new Publication.Exchange(epoch, packetId));
+  }
+
+  static TopicFilter filter(String text) {
+    return TopicFilter.parse(text).orElseThrow();
+  }
+
+  static String text(InboxMessage message) {
+    return new String(message.message().payload(), StandardCharsets.UTF_8);
+  }
+
+  List<String> pushed() {
+    return effects.pushes().stream().map(push -> push.session().key.clientId() + ":" + text(push.message())).toList();
+  }
+
+  SessionState state(SessionRef session) {
+    var present = range.state().sessions.get(SessionKey.of(session));
+    if (present == null) throw new AssertionError("no session " + session);
+    return present;
+  }
+
+  Page fetch(SessionRef session) {
+    return fetch(session, 1, 1_000);
+  }
+
+  Page fetch(SessionRef session, long from, int max) {
+    var present = state(session);
+    var reader =
+        new InboxReader((ref, sequences) -> apply(new SessionCommand.Acknowledge(ref, sequences, true)));
+    return reader.read(rows, present, session, from, max, 1 << 20, now);
+  }
+
+  List<String> inbox(SessionRef session) {
+    return fetch(session).messages().stream().map(RangeHarness::text).toList();
+  }
+
+  /** What is counted must be somewhere. */
+  void assertBalance() {
+    long gone = acknowledged;
+    for (var each : dropped.entrySet()) if (each.getKey() != DropReason.OFFLINE) gone += each.getValue();
+    long queued = range.state().queued.get();
+    if (appended != gone + queued) {
+      throw new AssertionError(
+          appended + " appended, " + acknowledged + " acknowledged, " + dropped + ", " + queued + " queued");
+    }
+  }
+
+  /** Keys of all rows but the range's own two. */
+  List<String> rowKeys() {
+    return rows.dump().keySet().stream().filter(key -> !key.startsWith("<0>")).toList();
+  }
+}

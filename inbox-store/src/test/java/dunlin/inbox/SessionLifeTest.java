@@ -1,0 +1,260 @@
+package dunlin.inbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.SessionResult.Outcome;
+import dunlin.model.QoS;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+final class SessionLifeTest {
+  private final RangeHarness h = new RangeHarness();
+
+  private Will will(String payload, long delaySeconds) {
+    return new Will(h.message("c", "wills", QoS.AT_LEAST_ONCE, payload), delaySeconds);
+  }
+
+  private java.util.List<String> dueWills() {
+    h.apply(new SessionCommand.Tick(h.now, 100, 100));
+    return h.effects.wills().stream()
+        .map(due -> new String(due.message().payload(), java.nio.charset.StandardCharsets.UTF_8))
+        .toList();
+  }
+
+  @Test
+  @Tag("MQTT-3.2.2-2")
+  void sessionIsPresentExactlyWhenStateIsResumed() {
+    var first = h.connect("c");
+    h.subscribe(first.session(), "a/b", QoS.AT_LEAST_ONCE);
+    h.disconnect(first.session(), false, 3600);
+
+    var second = h.connect("c");
+
+    assertThat(first.sessionPresent()).isFalse();
+    assertThat(second.sessionPresent()).isTrue();
+    assertThat(second.subscriptions()).extracting(each -> each.filter().text()).containsExactly("a/b");
+    assertThat(second.session().epoch()).isGreaterThan(first.session().epoch());
+  }
+
+  @Test
+  @Tag("MQTT-3.1.4-3")
+  void aLaterConnectionDisplacesTheEarlierOneAndItsEpochIsRefused() {
+    var first = h.connect("c");
+
+    h.connect("c");
+
+    assertThat(h.effects.displaced()).isEqualTo(new ConnectionId("node", 1, 1));
+    assertThat(h.subscribe(first.session(), "a", QoS.AT_LEAST_ONCE)).isInstanceOf(Outcome.Stale.class);
+    assertThat(h.disconnect(first.session(), true, 0)).isInstanceOf(Outcome.Stale.class);
+    assertThat(h.connect("c").sessionPresent()).isTrue();
+  }
+
+  @Test
+  @Tag("MQTT-3.1.2-4")
+  void cleanStartDeletesSubscriptionsMessagesAndExchanges() {
+    var first = h.connect("c");
+    h.subscribe(first.session(), "a", QoS.EXACTLY_ONCE);
+    h.publish(h.inExchange("c", "a", "m", first.session().epoch(), 7));
+
+    var second = h.connect("c", true, 3600, null);
+    h.settle();
+
+    assertThat(second.sessionPresent()).isFalse();
+    assertThat(second.subscriptions()).isEmpty();
+    assertThat(second.receivedPacketIds()).isEmpty();
+    assertThat(second.firstUnacknowledged()).isEqualTo(second.nextSequence());
+    assertThat(h.rowKeys()).hasSize(1); // the new session's record
+    assertThat(h.dropped).containsEntry(DropReason.SESSION_ENDED, 1);
+    h.assertBalance();
+  }
+
+  @Test
+  void epochsGrowEvenWhenTheRecordIsGone() {
+    var first = h.connect("c", true, 0, null);
+    h.disconnect(first.session(), false, 0);
+    assertThat(h.rowKeys()).isEmpty();
+
+    h.reopen();
+    var second = h.connect("c", true, 0, null);
+
+    assertThat(second.session().epoch()).isGreaterThan(first.session().epoch());
+    assertThat(h.disconnect(first.session(), true, 0)).isInstanceOf(Outcome.Stale.class);
+  }
+
+  @Test
+  @Tag("MQTT-3.1.2-23")
+  void sessionEndsWhenItsExpiryHasPassedAlsoAfterARestart() {
+    var session = h.connect("c", false, 60, null).session();
+    h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    h.disconnect(session, false, 60);
+    h.publish("a", "1");
+
+    h.now += 59_000;
+    h.reopen();
+    h.settle();
+    assertThat(h.range.state().sessions).hasSize(1);
+
+    h.now += 1_000;
+    h.settle();
+    assertThat(h.range.state().sessions).isEmpty();
+    assertThat(h.rowKeys()).isEmpty();
+    assertThat(h.range.takeRoutes()).isEmpty();
+    h.assertBalance();
+  }
+
+  @Test
+  void aConnectAfterTheDeadlineFindsNoSession() {
+    var session = h.connect("c", false, 60, null).session();
+    h.disconnect(session, false, 60);
+
+    h.now += 60_000;
+
+    assertThat(h.connect("c").sessionPresent()).isFalse();
+  }
+
+  @Test
+  void neverMeansNever() {
+    var session = h.connect("c", false, 0xFFFF_FFFFL, null).session();
+    h.disconnect(session, false, 0xFFFF_FFFFL);
+
+    h.now += 200L * 365 * 24 * 3600 * 1000;
+    h.settle();
+
+    assertThat(h.connect("c").sessionPresent()).isTrue();
+  }
+
+  @Test
+  void aSessionWithoutExpiryEndsWithItsConnection() {
+    var kept = h.connect("c").session();
+    h.disconnect(kept, false, 3600);
+    var resumed = h.connect("c", false, 0, null);
+
+    assertThat(resumed.sessionPresent()).isTrue();
+    h.disconnect(resumed.session(), false, 0);
+    assertThat(h.rowKeys()).isEmpty();
+  }
+
+  @Test
+  @Tag("MQTT-3.1.2-10")
+  void disconnectMayDiscardTheWill() {
+    var session = h.connect("c", false, 3600, will("w", 0)).session();
+
+    h.disconnect(session, false, 3600);
+
+    assertThat(dueWills()).isEmpty();
+    assertThat(h.rowKeys()).noneMatch(key -> key.contains("<6>"));
+  }
+
+  @Test
+  @Tag("MQTT-3.1.2-8")
+  void aWillIsReportedUntilItIsLoggedAsPublished() {
+    var session = h.connect("c", false, 0, will("w", 0)).session();
+    h.disconnect(session, true, 0);
+    assertThat(dueWills()).containsExactly("w");
+    assertThat(dueWills()).isEmpty();
+
+    h.reopen();
+    assertThat(dueWills()).containsExactly("w");
+
+    h.apply(new SessionCommand.WillPublished(RangeHarness.TENANT, "c", session.epoch()));
+    h.reopen();
+    assertThat(dueWills()).isEmpty();
+    assertThat(h.rowKeys()).isEmpty();
+  }
+
+  @Test
+  @Tag("MQTT-3.1.3-9")
+  void aDelayedWillWaitsAndAReconnectCancelsIt() {
+    var session = h.connect("c", false, 3600, will("w", 30)).session();
+    h.disconnect(session, true, 3600);
+    h.now += 29_999;
+    assertThat(dueWills()).isEmpty();
+
+    var again = h.connect("c", false, 3600, will("w2", 30)).session();
+    h.now += 60_000;
+    assertThat(dueWills()).isEmpty();
+
+    h.disconnect(again, true, 3600);
+    h.now += 30_000;
+    assertThat(dueWills()).containsExactly("w2");
+  }
+
+  @Test
+  void theEndOfTheSessionCutsTheWillDelayShort() {
+    var session = h.connect("c", false, 10, will("w", 30)).session();
+    h.disconnect(session, true, 10);
+
+    h.now += 10_000;
+
+    assertThat(dueWills()).containsExactly("w");
+  }
+
+  @Test
+  void takeoverPublishesTheOldWillWithoutDelay() {
+    h.connect("c", false, 3600, will("w", 0));
+
+    h.connect("c", false, 3600, will("new", 0));
+
+    assertThat(dueWills()).containsExactly("w");
+  }
+
+  @Test
+  void takeoverWithDelayCancelsTheOldWill() {
+    h.connect("c", false, 3600, will("w", 5));
+
+    h.connect("c", false, 3600, null);
+
+    h.now += 10_000;
+    assertThat(dueWills()).isEmpty();
+    assertThat(h.rowKeys()).noneMatch(key -> key.contains("<6>"));
+  }
+
+  @Test
+  void takeoverThatEndsTheSessionPublishesTheOldWillDespiteItsDelay() {
+    h.connect("clean", false, 3600, will("clean", 5));
+    h.connect("clean", true, 3600, null);
+    h.connect("short", false, 0, will("short", 5));
+    h.connect("short", false, 3600, null);
+
+    assertThat(dueWills()).containsExactly("clean", "short");
+  }
+
+  @Test
+  void connectionsOfAnEarlierLifeOfAFrontendAreLostWithTheirWills() {
+    for (int i = 0; i < 5; i++) h.connect("node", 1, "old" + i, false, 3600, will("w" + i, 0));
+    h.connect("node", 2, "new", false, 3600, will("n", 0));
+    h.connect("other", 1, "elsewhere", false, 3600, will("o", 0));
+    h.reopen();
+
+    int steps = 0;
+    do {
+      h.apply(new SessionCommand.FrontendGone(h.now, "node", 2, 2));
+      steps++;
+    } while (h.effects.hasMoreWork());
+
+    assertThat(steps).isEqualTo(3);
+    assertThat(dueWills()).containsExactlyInAnyOrder("w0", "w1", "w2", "w3", "w4");
+    assertThat(h.range.state().onlineCount).hasValue(2);
+  }
+
+  @Test
+  void manyLeftMessagesAreDeletedInSteps() {
+    var session = h.connect("c").session();
+    h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    for (int i = 0; i < 10; i++) h.publish("a", "m" + i);
+
+    var fresh = h.connect("c", true, 3600, null).session();
+    h.subscribe(fresh, "a", QoS.AT_LEAST_ONCE);
+    h.publish("a", "new");
+    h.apply(new SessionCommand.Tick(h.now, 3, 0));
+    assertThat(h.effects.hasMoreWork()).isTrue();
+    assertThat(h.range.state().queued).hasValue(8);
+    h.reopen();
+    h.settle();
+
+    assertThat(h.inbox(fresh)).containsExactly("new");
+    assertThat(h.range.state().queued).hasValue(1);
+    h.assertBalance();
+  }
+}

@@ -1,0 +1,207 @@
+package dunlin.inbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.SessionResult.Outcome;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.stream.LongStream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** Random schedules of commands, against a second range that restarts now and then, and against a simple model. */
+final class SessionRangeModelTest {
+  private static final List<String> CLIENTS = List.of("a", "b", "c", "d", "e");
+  private static final List<String> FILTERS =
+      List.of("t/1", "t/+", "#", "t/#", "+/2", "$share/g/t/+", "$share/h/#", "$oshare/o/t/1");
+
+  static LongStream seeds() {
+    return LongStream.range(0, 24);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void aRangeThatRestartsDoesTheSameAsOneThatDoesNot(long seed) {
+    var random = new Random(seed);
+    var policy = OverflowPolicy.of(1 + (int) (seed % 3));
+    var steady = new RangeHarness(RangeHarness.limits(12, policy));
+    var restarting = new RangeHarness(RangeHarness.limits(12, policy));
+    Map<String, SessionRef> sessions = new HashMap<>();
+
+    for (int step = 0; step < 400; step++) {
+      String at = "seed " + seed + ", step " + step;
+      if (random.nextInt(20) == 0) restarting.reopen();
+      int seconds = random.nextInt(5) == 0 ? random.nextInt(40) : 0;
+      steady.now += seconds * 1000L;
+      restarting.now = steady.now;
+      var command = command(random, steady, sessions);
+
+      var one = steady.apply(command);
+      var two = restarting.apply(command);
+
+      if (one instanceof Outcome.Connected(var connected)) sessions.put(connected.session().clientId(), connected.session());
+      assertThat(two.getClass()).as(at).isEqualTo(one.getClass());
+      assertThat(restarting.rows.dump()).as("%s: %s", at, command).isEqualTo(steady.rows.dump());
+      assertThat(restarting.pushed()).as(at).containsExactlyInAnyOrderElementsOf(steady.pushed());
+      steady.assertBalance();
+      assertThat(restarting.range.state().queued.get()).as(at).isEqualTo(steady.range.state().queued.get());
+      for (GroupState group : steady.range.state().groups.values()) {
+        var other = restarting.range.state().groups.get(group.key);
+        assertThat(other == null ? -1 : other.credit()).as(at).isEqualTo(group.credit());
+      }
+    }
+    endEverything(steady, sessions);
+    assertThat(steady.rowKeys()).as("seed " + seed).isEmpty();
+    assertThat(steady.range.state().bodyReferences).isEmpty();
+    assertThat(steady.range.state().queued).hasValue(0);
+    assertThat(steady.range.state().index.size()).isZero();
+    steady.assertBalance();
+  }
+
+  private static void endEverything(RangeHarness h, Map<String, SessionRef> sessions) {
+    for (SessionRef session : sessions.values()) h.disconnect(session, true, 0);
+    h.now += 10_000_000;
+    h.settle();
+    h.reopen();
+    h.apply(new SessionCommand.Tick(h.now, 100, 1_000));
+    for (var will : h.effects.wills()) {
+      h.apply(new SessionCommand.WillPublished(will.session().tenant(), will.session().clientId(), will.epoch()));
+    }
+    h.settle();
+  }
+
+  private static SessionCommand command(Random random, RangeHarness h, Map<String, SessionRef> sessions) {
+    String client = CLIENTS.get(random.nextInt(CLIENTS.size()));
+    var session = sessions.getOrDefault(client, new SessionRef(RangeHarness.TENANT, client, 0));
+    var qos = QoS.of(random.nextInt(3));
+    return switch (random.nextInt(22)) {
+      case 0, 1 -> connect(random, h, client);
+      case 2 ->
+          new SessionCommand.Disconnect(
+              h.now, session, random.nextBoolean(), random.nextInt(4) == 0 ? 0 : 60, random.nextInt(30));
+      case 3, 4, 5 ->
+          new SessionCommand.Subscribe(
+              session, List.of(new InboxClient.Subscription(filter(random), new SubscriptionOptions(qos, false, false, 0, random.nextInt(3)))));
+      case 6 -> new SessionCommand.Unsubscribe(session, List.of(filter(random)));
+      case 7 -> new SessionCommand.Received(session, 1 + random.nextInt(40));
+      case 8 -> new SessionCommand.Released(session, 1 + random.nextInt(4));
+      case 9, 10 -> {
+        long from = 1L + random.nextInt(40);
+        yield new SessionCommand.Acknowledge(session, new long[] {from, from + 1, from + 3}, random.nextInt(5) == 0);
+      }
+      case 11 -> new SessionCommand.Tick(h.now, 1 + random.nextInt(5), 2);
+      case 12 -> new SessionCommand.FrontendGone(h.now, "node", 2, 1 + random.nextInt(2));
+      case 13, 14 ->
+          new SessionCommand.DrainGroup(h.now, new GroupKey(RangeHarness.TENANT, filter(random)), 1 + random.nextInt(5));
+      case 15 ->
+          new SessionCommand.AppendTo(
+              h.now, session, SubscriptionOptions.of(qos), List.of(h.message("p", "t/1", QoS.EXACTLY_ONCE, "r"), h.expiring("t/2", "x", 5)));
+      default -> append(random, h, client, session);
+    };
+  }
+
+  private static SessionCommand connect(Random random, RangeHarness h, String client) {
+    var will = random.nextInt(3) == 0 ? new Will(h.message(client, "wills", QoS.AT_LEAST_ONCE, "w"), random.nextInt(30)) : null;
+    var connection = new ConnectionId("node", 1 + random.nextInt(2), random.nextLong());
+    long expiry = random.nextInt(4) == 0 ? 0 : 60;
+    return new SessionCommand.Connect(
+        h.now,
+        new InboxClient.Connect(
+            RangeHarness.TENANT, client, connection, random.nextInt(5) == 0, expiry > 0, expiry, will));
+  }
+
+  private static SessionCommand append(Random random, RangeHarness h, String client, SessionRef session) {
+    String topic = "t/" + (1 + random.nextInt(2));
+    var groups = new ArrayList<TopicFilter>();
+    for (String text : FILTERS) {
+      var filter = RangeHarness.filter(text);
+      if (filter.shared() && filter.matches(topic) && random.nextInt(3) > 0) groups.add(filter);
+    }
+    var qos = random.nextBoolean() ? QoS.AT_LEAST_ONCE : QoS.EXACTLY_ONCE;
+    Publication message =
+        random.nextInt(4) == 0
+            ? h.expiring(topic, "e", 1 + random.nextInt(20))
+            : h.message(client, topic, qos, "m" + random.nextInt(1000));
+    var exchange =
+        random.nextInt(3) == 0 ? new Publication.Exchange(session.epoch(), 1 + random.nextInt(4)) : null;
+    return new SessionCommand.Append(h.now, message, exchange, groups);
+  }
+
+  private static TopicFilter filter(Random random) {
+    return RangeHarness.filter(FILTERS.get(random.nextInt(FILTERS.size())));
+  }
+
+  /** What a session should hold, written down plainly. */
+  private static final class Model {
+    private final Map<String, TopicFilter> subscriptions = new HashMap<>();
+    private final TreeMap<Long, String> inbox = new TreeMap<>();
+    private long next = 1;
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void inboxesHoldWhatASimpleModelHolds(long seed) {
+    var random = new Random(seed);
+    var h = new RangeHarness(RangeHarness.limits(8, OverflowPolicy.DROP_OLDEST));
+    Map<String, Model> models = new HashMap<>();
+    Map<String, SessionRef> sessions = new HashMap<>();
+    for (String client : CLIENTS) {
+      sessions.put(client, h.connect(client).session());
+      models.put(client, new Model());
+    }
+    for (int step = 0; step < 300; step++) {
+      if (random.nextInt(25) == 0) h.reopen();
+      String client = CLIENTS.get(random.nextInt(CLIENTS.size()));
+      var session = sessions.getOrDefault(client, new SessionRef(RangeHarness.TENANT, client, 0));
+      var model = models.computeIfAbsent(client, _ -> new Model());
+      String filter = FILTERS.get(random.nextInt(5));
+      switch (random.nextInt(10)) {
+        case 0, 1 -> {
+          h.subscribe(session, filter, QoS.AT_LEAST_ONCE);
+          model.subscriptions.put(filter, RangeHarness.filter(filter));
+        }
+        case 2 -> {
+          h.unsubscribe(session, filter);
+          model.subscriptions.remove(filter);
+        }
+        case 3 -> {
+          boolean clean = random.nextInt(3) == 0;
+          if (random.nextBoolean()) h.disconnect(session, false, 60);
+          sessions.put(client, h.connect(client, clean, 60, null).session());
+          if (clean) models.put(client, new Model());
+        }
+        case 4, 5 -> {
+          long sequence = 1L + random.nextInt(30);
+          h.acknowledge(session, sequence);
+          model.inbox.remove(sequence);
+        }
+        default -> {
+          String topic = "t/" + (1 + random.nextInt(3));
+          h.publish(topic, "m" + step);
+          for (Model each : models.values()) {
+            if (each.subscriptions.values().stream().noneMatch(wanted -> wanted.matches(topic))) continue;
+            if (each.inbox.size() == 8) each.inbox.pollFirstEntry();
+            each.inbox.put(each.next++, "m" + step);
+          }
+        }
+      }
+      for (String each : CLIENTS) {
+        var ref = sessions.getOrDefault(each, session);
+        var expected = models.computeIfAbsent(each, _ -> new Model());
+        assertThat(h.inbox(ref))
+            .as("seed " + seed + ", step " + step + ", client " + each)
+            .containsExactlyElementsOf(expected.inbox.values());
+      }
+      h.assertBalance();
+    }
+  }
+}

@@ -1,0 +1,109 @@
+package dunlin.retain;
+
+import dunlin.store.CommandCodec;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.RangeLogic;
+import dunlin.store.RangeReader;
+import dunlin.store.RangeWriter;
+import dunlin.store.StoreException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentNavigableMap;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/** A range without a log, whose rows are in memory and whose commands are applied by whoever proposes them. */
+final class FakeRange<C, R> implements Range<C, R> {
+  private final CommandCodec<C> codec;
+  private final RangeLogic<C, R> logic;
+  private final Rows rows;
+
+  /** What the next proposals meet. */
+  enum Log {
+    APPLIES,
+    FULL,
+    FAILS
+  }
+
+  volatile Log log = Log.APPLIES;
+  volatile Executor readers = Runnable::run;
+
+  FakeRange(CommandCodec<C> codec, RangeLogic<C, R> logic) {
+    this(codec, logic, new Rows());
+  }
+
+  /** Opens the rows that another range left. */
+  FakeRange(CommandCodec<C> codec, RangeLogic<C, R> logic, Rows rows) {
+    this.codec = codec;
+    this.logic = logic;
+    this.rows = rows;
+    logic.open(rows);
+  }
+
+  Rows rows() {
+    return rows;
+  }
+
+  @Override
+  public synchronized boolean propose(C command, Completion<R> completion) {
+    switch (log) {
+      case FULL -> {
+        return false;
+      }
+      case FAILS -> completion.failed(new StoreException("the test wants it to fail"));
+      case APPLIES -> completion.done(logic.apply(List.of(copyOf(command)), rows).getFirst());
+    }
+    return true;
+  }
+
+  private C copyOf(C command) {
+    ByteBuffer bytes = ByteBuffer.allocate(codec.encodedLength(command));
+    codec.encode(command, bytes);
+    if (bytes.hasRemaining()) throw new AssertionError("encoded length of " + command);
+    return codec.decode(bytes.flip());
+  }
+
+  @Override
+  public RangeReader reader() {
+    return rows;
+  }
+
+  @Override
+  public Executor readers() {
+    return readers;
+  }
+
+  /** Rows in memory; a change is seen at once. */
+  static final class Rows implements RangeWriter {
+    private final ConcurrentNavigableMap<byte[], byte[]> map = new ConcurrentSkipListMap<>(Arrays::compareUnsigned);
+
+    int size() {
+      return map.size();
+    }
+
+    @Override
+    public void put(byte[] key, byte[] value) {
+      map.put(key, value);
+    }
+
+    @Override
+    public void delete(byte[] key) {
+      map.remove(key);
+    }
+
+    @Override
+    public byte @Nullable [] get(byte[] key) {
+      return map.get(key);
+    }
+
+    @Override
+    public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
+      var part = to == null ? map.tailMap(from) : map.subMap(from, to);
+      for (Map.Entry<byte[], byte[]> row : part.entrySet()) if (!visitor.row(row.getKey(), row.getValue())) return;
+    }
+  }
+}

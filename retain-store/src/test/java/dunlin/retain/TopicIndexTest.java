@@ -1,0 +1,129 @@
+package dunlin.retain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.model.Publication;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.NavigableSet;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class TopicIndexTest {
+  static LongStream seeds() {
+    return LongStream.rangeClosed(1, 20);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void holdsWhatASortedSetHolds(long seed) {
+    Random random = new Random(seed);
+    TopicIndex index = new TopicIndex();
+    NavigableSet<byte[]> model = new TreeSet<>(Arrays::compareUnsigned);
+
+    for (int i = 0; i < 6000; i++) {
+      byte[] key = key(random, 3000);
+      // It grows, shrinks to almost nothing and grows again.
+      boolean adds = random.nextInt(10) < (i / 2000 == 1 ? 1 : 7);
+      boolean changed = adds ? index.add(key) : index.remove(key);
+      assertThat(changed).as("seed %d, step %d", seed, i).isEqualTo(adds ? model.add(key) : model.remove(key));
+      assertThat(index.contains(key)).as("seed %d, step %d", seed, i).isEqualTo(model.contains(key));
+      if (i % 500 == 499) assertThat(all(index)).as("seed %d, step %d", seed, i).isEqualTo(texts(model));
+    }
+
+    assertThat(index.size()).isEqualTo(model.size());
+    TopicIndex.Walk walk = index.walk();
+    for (byte[] target = key(random, 3000); ; target = next(walk, random)) {
+      byte[] expected = model.ceiling(target);
+      assertThat(walk.seek(target, target.length)).as("seed %d", seed).isEqualTo(expected != null);
+      if (expected == null) break;
+      assertThat(walk.copy()).as("seed %d", seed).isEqualTo(expected);
+    }
+  }
+
+  private static byte[] next(TopicIndex.Walk walk, Random random) {
+    byte[] target = Arrays.copyOf(walk.copy(), walk.length() + 1 + random.nextInt(2));
+    if (random.nextInt(3) == 0) target[random.nextInt(target.length)]++;
+    return Arrays.compareUnsigned(target, 0, target.length, walk.key(), 0, walk.length()) > 0
+        ? target
+        : Arrays.copyOf(walk.copy(), walk.length() + 1);
+  }
+
+  private static byte[] key(Random random, int different) {
+    int number = random.nextInt(different);
+    // Some are prefixes of others, and some are longer than a block.
+    String text = number % 97 == 0 ? "x".repeat(number) : "device/" + number / 7 + "/" + "state".substring(number % 6 / 2);
+    return TopicKeys.of(Messages.message(text.isEmpty() ? "x" : text, "1"));
+  }
+
+  private static List<String> all(TopicIndex index) {
+    List<String> keys = new ArrayList<>();
+    TopicIndex.Walk walk = index.walk();
+    byte[] target = {};
+    while (walk.seek(target, target.length)) {
+      keys.add(Arrays.toString(walk.copy()));
+      target = Arrays.copyOf(walk.copy(), walk.length() + 1);
+    }
+    return keys;
+  }
+
+  private static List<String> texts(NavigableSet<byte[]> keys) {
+    return keys.stream().map(Arrays::toString).toList();
+  }
+
+  @Test
+  void walksMeetEveryKeyThatStaysExactlyOnceWhileOthersComeAndGo() throws Exception {
+    TopicIndex index = new TopicIndex();
+    Set<String> stable = new HashSet<>();
+    for (int i = 0; i < 5000; i += 5) {
+      Publication message = Messages.message("t/" + i, "1");
+      index.add(TopicKeys.of(message));
+      stable.add(message.topic());
+    }
+
+    AtomicBoolean done = new AtomicBoolean();
+    try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
+      Future<?> writer = pool.submit(() -> {
+        Random random = new Random(7);
+        // Bursts of adding split blocks, bursts of removing empty them.
+        for (int i = 0; !done.get(); i++) {
+          int number = random.nextInt(5000);
+          byte[] key = TopicKeys.of(Messages.message("t/" + number + (number % 5 == 0 ? "/x" : ""), "1"));
+          if (i / 20_000 % 2 == 0) index.add(key);
+          else index.remove(key);
+        }
+      });
+      try {
+        for (int round = 0; round < 200; round++) {
+          List<String> met = new ArrayList<>();
+          TopicIndex.Walk walk = index.walk();
+          byte[] target = {};
+          while (walk.seek(target, target.length)) {
+            met.add(topic(walk));
+            target = Arrays.copyOf(walk.copy(), walk.length() + 1);
+          }
+          assertThat(met).doesNotHaveDuplicates().containsAll(stable);
+        }
+      } finally {
+        done.set(true);
+      }
+      writer.get();
+    }
+  }
+
+  private static String topic(TopicIndex.Walk walk) {
+    int prefix = TopicKeys.prefix(Messages.TENANT).length;
+    return new String(walk.key(), prefix, walk.length() - prefix, StandardCharsets.UTF_8).replace('\0', '/');
+  }
+}

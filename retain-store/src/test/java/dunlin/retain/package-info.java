@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.retain;
+
+import org.jspecify.annotations.NullMarked;
