@@ -63,7 +63,6 @@ public final class FilterIndex<V> {
   private long deadText;
 
   public FilterIndex() {
-    // An odd key with the top bit set keeps every bit of what it multiplies.
     this(random());
   }
 
@@ -75,6 +74,7 @@ public final class FilterIndex<V> {
 
   private static LongSupplier random() {
     var random = new SecureRandom();
+    // An odd factor with the top bit set keeps every bit of what it multiplies.
     return () -> random.nextLong() | 1 | Long.MIN_VALUE;
   }
 

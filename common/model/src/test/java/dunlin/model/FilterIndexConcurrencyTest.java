@@ -9,7 +9,9 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -33,7 +35,7 @@ class FilterIndexConcurrencyTest {
       Callable<Long> reading = () -> read(current);
       var readers = List.of(threads.submit(reading), threads.submit(reading));
       // Fresh indexes again and again: filters move down a level only while their neighbourhood is young.
-      long end = System.nanoTime() + Duration.ofSeconds(2).toNanos();
+      long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
       while (System.nanoTime() < end) {
         Round round = newRound(random);
         current.set(round);
@@ -54,6 +56,87 @@ class FilterIndexConcurrencyTest {
       for (var reader : readers) assertThat(reader.get()).as("topics matched, seed %d", seed).isGreaterThan(100);
     }
     assertThat(writes).isGreaterThan(1_000);
+  }
+
+  @Test
+  void aFilterThatMovesDownIsFoundExactlyOnce() throws Exception {
+    byte[] topic = "a/b/c".getBytes(StandardCharsets.UTF_8);
+    var current = new AtomicReference<@Nullable FilterIndex<String>>(new FilterIndex<>());
+    writeOneBehindTheOther(current);
+    try (var threads = Executors.newSingleThreadExecutor()) {
+      var reader =
+          threads.submit(
+              () -> {
+                var found = new int[1];
+                Consumer<String> counter =
+                    value -> {
+                      if (value.equals("a/b/c")) found[0]++;
+                    };
+                long matches = 0;
+                for (FilterIndex<String> index; (index = current.get()) != null; matches++) {
+                  found[0] = 0;
+                  index.match(TENANT, topic, 0, topic.length, counter);
+                  if (found[0] != 1) throw new AssertionError("found " + found[0] + " times");
+                  if (!"a/b/c".equals(index.get(TENANT, "a/b/c"))) throw new AssertionError("not there");
+                }
+                return matches;
+              });
+
+      long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+      while (System.nanoTime() < end && !reader.isDone()) writeOneBehindTheOther(current);
+      current.set(null);
+
+      assertThat(reader.get()).isPositive();
+    }
+  }
+
+  /** The first three puts each move the filter that stays down by a level. Keys that are no secret are quicker to make. */
+  private static void writeOneBehindTheOther(AtomicReference<@Nullable FilterIndex<String>> current) {
+    var index = new FilterIndex<String>(() -> 0x9E37_79B9_7F4A_7C15L);
+    index.put(TENANT, "a/b/c", "a/b/c");
+    current.set(index);
+    for (String filter : List.of("x", "a/x", "a/b/x", "+/b/x", "a/b/c/#", "a/b", "a/+/c")) {
+      index.put(TENANT, filter, filter);
+    }
+  }
+
+  @Test
+  void aPlaceThatChangesItsFilterNeverGivesTheOthersValue() throws Exception {
+    var index = new FilterIndex<String>();
+    var filters = List.of("a/1", "a/2", "a/+/x");
+    index.put(TENANT, "b", "b"); // so that the others share the place of "a", one after the other
+    var stop = new AtomicBoolean();
+    try (var threads = Executors.newSingleThreadExecutor()) {
+      var reader =
+          threads.submit(
+              () -> {
+                // Nothing but matching here: the wrong pair would be there for some ten nanoseconds.
+                byte[] topic = "a/1".getBytes(StandardCharsets.UTF_8);
+                Consumer<String> check =
+                    value -> {
+                      if (!value.equals("a/1")) throw new AssertionError(value + " under a/1");
+                    };
+                long matches = 0;
+                for (; !stop.get(); matches++) {
+                  index.match(TENANT, topic, 0, topic.length, check);
+                  if (matches % 16 != 0) continue;
+                  String own = index.get(TENANT, "a/1");
+                  if (own != null && !own.equals("a/1")) throw new AssertionError(own + " of a/1");
+                }
+                return matches;
+              });
+
+      long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
+      while (System.nanoTime() < end && !reader.isDone()) {
+        for (String filter : filters) {
+          index.put(TENANT, filter, filter);
+          index.remove(TENANT, filter);
+        }
+      }
+      stop.set(true);
+
+      assertThat(reader.get()).isPositive();
+    }
   }
 
   private static Round newRound(Random random) {

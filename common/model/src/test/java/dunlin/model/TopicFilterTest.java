@@ -28,7 +28,12 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"$share/g/a/b, g, a/b, false", "$share/g//, g, /, false", "$oshare/g/+/#, g, +/#, true", "$share/$share/x, $share, x, false"})
+  @CsvSource({
+    "$share/g/a/b, g, a/b, false",
+    "$share/g//, g, /, false",
+    "$oshare/g/+/#, g, +/#, true",
+    "$share/$share/x, $share, x, false",
+  })
   void readsSharedFilters(String text, String group, String filter, boolean ordered) {
     var parsed = TopicFilter.parse(text).orElseThrow();
 
@@ -52,7 +57,10 @@ class TopicFilterTest {
   @Tag("MQTT-4.8.2-1")
   @Tag("MQTT-4.8.2-2")
   @ValueSource(
-      strings = {"$share", "$share/", "$share/g", "$share/g/", "$share//f", "$share/a+b/f", "$share/#/f", "$oshare", "$oshare/g", "$oshare//f", "$share/g/a#"})
+      strings = {
+        "$share", "$share/", "$share/g", "$share/g/", "$share//f", "$share/a+b/f", "$share/#/f", "$share/g/a#",
+        "$oshare", "$oshare/g", "$oshare//f",
+      })
   void refusesWhatIsNoSharedFilter(String text) {
     assertThat(TopicFilter.parse(text)).isEmpty();
   }
@@ -65,7 +73,9 @@ class TopicFilterTest {
 
   @ParameterizedTest
   @Tag("MQTT-4.7.2-1")
-  @CsvSource({"'#', $SYS/a, false", "+/a, $SYS/a, false", "$SYS/#, $SYS/a, true", "$SYS/+, $SYS/a, true", "a/+, a/$b, true"})
+  @CsvSource({
+    "'#', $SYS/a, false", "+/a, $SYS/a, false", "$SYS/#, $SYS/a, true", "$SYS/+, $SYS/a, true", "a/+, a/$b, true",
+  })
   void leadingWildcardsDoNotMatchTopicsOfTheServer(String filter, String topic, boolean matches) {
     assertThat(TopicFilter.plain(filter).matches(topic)).isEqualTo(matches);
   }

@@ -1,0 +1,103 @@
+package dunlin.dist;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.store.RangeStore;
+import dunlin.store.StoreSettings;
+import dunlin.transport.Acknowledgement;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The dist worker on a real range: Raft log and RocksDB. */
+class DistWorkerOnDiskTest {
+  private static final Duration DEADLINE = Duration.ofSeconds(20);
+  private static final Publisher PUBLISHER = new Publisher("t", "client");
+  private static final ShardId INBOX = ShardId.inbox(0);
+  private static final ShardId FRONTEND = ShardId.frontend("n");
+
+  @TempDir Path directory;
+
+  private static final class Handles implements Delivery {
+    final TreeSet<Integer> delivered = new TreeSet<>();
+
+    @Override
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+      for (int i = 0; i < routes.size(); i++) delivered.add(routes.get(i).handle());
+    }
+
+    @Override
+    public int groupCredit(Route route) {
+      return 1;
+    }
+  }
+
+  @Test
+  void routesSurviveARestartAndMatchAsBefore() throws Exception {
+    var random = new Random(3);
+    var topics = List.of("a/b", "a/b/c", "x", "$s/b", "a/", "fleet/3/state");
+    List<Set<Integer>> before;
+    double size;
+    try (var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry())) {
+      var registry = new SimpleMeterRegistry();
+      var worker = DistWorker.create(store, _ -> INBOX, registry);
+      store.start(DEADLINE);
+      var changes = new ArrayList<CompletableFuture<?>>();
+      var filters = List.of("a/b", "a/+", "#", "+/b/#", "$s/#", "x", "fleet/+/state", "a/#", "+/");
+      for (int i = 0; i < 3_000; i++) {
+        String filter = random.nextBoolean() ? filters.get(random.nextInt(filters.size())) : "fleet/" + i + "/state";
+        var shard = random.nextInt(3) == 0 ? FRONTEND : ShardId.inbox(random.nextInt(4));
+        var route = new Route("t", new TopicFilter(filter, i % 7 == 0 ? "g" : "", false), shard, i % 2, i);
+        changes.add(random.nextInt(4) == 0 ? worker.removeRoute(route) : worker.addRoute(route));
+      }
+      var purge = worker.removeRoutesBefore(FRONTEND, 1);
+      assertThat(purge.get(20, TimeUnit.SECONDS)).isPositive();
+      assertThat(changes).allMatch(CompletableFuture::isDone);
+      before = matches(worker, topics);
+      size = registry.get("dunlin.dist.routes").gauge().value();
+      assertThat(size).isGreaterThan(100);
+      assertThat(before.getFirst()).isNotEmpty();
+    }
+
+    try (var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry())) {
+      var registry = new SimpleMeterRegistry();
+      var worker = DistWorker.create(store, _ -> INBOX, registry);
+      store.start(DEADLINE);
+
+      assertThat(matches(worker, topics)).isEqualTo(before);
+      assertThat(registry.get("dunlin.dist.routes").gauge().value()).isEqualTo(size);
+      worker.addRoute(new Route("t", TopicFilter.plain("new"), INBOX, 9, 77)).get(20, TimeUnit.SECONDS);
+      assertThat(matches(worker, List.of("new")).getFirst()).contains(77);
+    }
+  }
+
+  /** The handles that each topic's routes have; of a group, those that come up when it is picked from many times. */
+  private static List<Set<Integer>> matches(DistWorker worker, List<String> topics) {
+    var lane = worker.openLane();
+    var results = new ArrayList<Set<Integer>>();
+    for (String topic : topics) {
+      var handles = new Handles();
+      worker.attachFrontend("n", handles);
+      worker.attachInboxShards(handles);
+      var message = Publication.of(PUBLISHER, topic, QoS.AT_MOST_ONCE, false, 0, new byte[1]);
+      for (int i = 0; i < 300; i++) lane.append(message, null);
+      results.add(handles.delivered);
+    }
+    return results;
+  }
+}
