@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The session tier as frontends use it. No call blocks; a call's effect is durable when its future completes. Calls of one
  * thread take effect in their order. Futures complete on the store's threads and fail with {@link StaleSessionException}
- * or a {@code StoreException}.
+ * or a {@code StoreException}; {@link #subscribe} also with {@link QuotaExceededException}.
  */
 public interface InboxClient {
   /** Makes a connection the owner of its client identifier's session: one compare-and-set that raises the epoch. */
@@ -59,7 +59,8 @@ public interface InboxClient {
   CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax);
 
   /**
-   * @param durable whether the session outlives the connection; its subscriptions are then kept here
+   * @param durable whether the session outlives the connection; its subscriptions are then kept here. What is resumed was
+   *     kept here and stays so until it ends, also when it now ends with the connection
    * @param sessionExpirySeconds 0xFFFFFFFF for never; 0 exactly when not durable
    */
   record Connect(

@@ -147,8 +147,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             forgetConnections(frontend, incarnation, announced, started);
             return;
           }
-          var _ =
-              timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+          try {
+            var _ =
+                timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+          } catch (RejectedExecutionException closed) {
+            started.completeExceptionally(new StoreException("the session tier was closed while it started", closed));
+            return;
+          }
           follow(announced, started, () -> started.complete(null));
         });
   }
@@ -181,7 +186,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       answer(acknowledgement, ReasonCode.SUCCESS);
       return;
     }
-    var append = new SessionCommand.Append(clock.millis(), message, message.exchange(), List.copyOf(groups));
+    var append = SessionCommand.Append.of(clock.millis(), message, groups);
     boolean queued =
         range.propose(
             append,
@@ -227,7 +232,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    acks.flush(request.clientId());
+    var key = new SessionKey(request.tenant(), request.clientId());
+    acks.flush(key.clientId());
     var connected = new CompletableFuture<Connected>();
     call(
         new SessionCommand.Connect(clock.millis(), request),
@@ -445,13 +451,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   /** Does what a command left to do. On the applying thread, in log order. */
   private void perform(Effects effects) {
     meters.count(effects);
-    try {
-      for (Effects.Push push : effects.pushes()) push(push);
-      var displaced = effects.displaced();
-      if (displaced != null) connections.displaced(displaced);
-    } catch (RuntimeException e) {
-      LOG.error("A connection could not be told of its messages; it fetches them later", e);
-    }
+    for (Effects.Push push : effects.pushes()) push(push);
+    var displaced = effects.displaced();
+    if (displaced != null) connections.displaced(displaced);
     if (!effects.routes().isEmpty()) announcer.change(effects.routes());
     if (!effects.wills().isEmpty()) willRunner.start(effects.wills());
     drains.ask(effects.drains());
@@ -468,7 +470,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       }
       push.session().handed(message.sequence());
     }
-    connections.push(push.connection(), message);
+    try {
+      connections.push(push.connection(), message);
+    } catch (RuntimeException e) {
+      LOG.error("Connection {} did not take a message of {}", push.connection(), push.session().key, e);
+    }
   }
 
   private void tick() {

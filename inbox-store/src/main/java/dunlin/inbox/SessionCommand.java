@@ -30,7 +30,13 @@ sealed interface SessionCommand {
    * @param groups the shared subscriptions that this range was picked for
    */
   record Append(long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups)
-      implements SessionCommand {}
+      implements SessionCommand {
+    static Append of(long now, Publication message, List<TopicFilter> groups) {
+      var exchange = message.exchange();
+      if (exchange != null) checkPacketId(exchange.packetId());
+      return new Append(now, message, exchange, List.copyOf(groups));
+    }
+  }
 
   /** Retained messages to one session. */
   record AppendTo(long now, SessionRef session, SubscriptionOptions options, List<Publication> retained)
@@ -43,7 +49,11 @@ sealed interface SessionCommand {
 
   record Received(SessionRef session, long sequence) implements SessionCommand {}
 
-  record Released(SessionRef session, int packetId) implements SessionCommand {}
+  record Released(SessionRef session, int packetId) implements SessionCommand {
+    public Released {
+      checkPacketId(packetId);
+    }
+  }
 
   /**
    * @param epoch of the connection that left the will
@@ -58,4 +68,9 @@ sealed interface SessionCommand {
 
   /** Hands messages of a group's inbox to its members. */
   record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
+
+  /** A command that cannot be read again would stop every replica, so none is made. */
+  private static void checkPacketId(int packetId) {
+    if (packetId < 1 || packetId > 65_535) throw new IllegalArgumentException("packet identifier " + packetId);
+  }
 }

@@ -1,7 +1,14 @@
 package dunlin.inbox;
 
 /** Whose session it is. */
-record SessionKey(String tenant, String clientId) implements Comparable<SessionKey> {
+record SessionKey(String tenant, String clientId) {
+  SessionKey {
+    // Both end by U+0000 in the keys of rows.
+    if (tenant.isEmpty() || tenant.indexOf(0) >= 0 || clientId.indexOf(0) >= 0) {
+      throw new IllegalArgumentException("not a tenant and client identifier: " + tenant + ", " + clientId);
+    }
+  }
+
   static SessionKey of(SessionRef session) {
     return new SessionKey(session.tenant(), session.clientId());
   }
@@ -13,11 +20,5 @@ record SessionKey(String tenant, String clientId) implements Comparable<SessionK
     hash *= 0x85ebca6b;
     hash ^= hash >>> 13;
     return Math.floorMod(hash, shards);
-  }
-
-  @Override
-  public int compareTo(SessionKey other) {
-    int byTenant = tenant.compareTo(other.tenant);
-    return byTenant != 0 ? byTenant : clientId.compareTo(other.clientId);
   }
 }

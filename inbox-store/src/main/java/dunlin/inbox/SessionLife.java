@@ -96,8 +96,10 @@ final class SessionLife {
         received == null ? new int[0] : received.stream().toArray());
   }
 
-  Outcome disconnect(Change change, SessionState session, boolean publishWill, long expirySeconds, long handed) {
+  Outcome disconnect(Change change, SessionState session, boolean publishWill, long wantedExpiry, long handed) {
     if (session.owner == null) return new Outcome.Done();
+    // What CONNECT said ends with the connection cannot be kept by DISCONNECT (section 3.14.2.2.2).
+    long expirySeconds = session.expirySeconds == 0 ? 0 : wantedExpiry;
     session.expirySeconds = expirySeconds;
     session.sentBelow = Math.clamp(handed + 1, session.sentBelow, session.backlog.next);
     state.detach(session);

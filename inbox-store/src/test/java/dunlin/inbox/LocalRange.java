@@ -1,0 +1,67 @@
+package dunlin.inbox;
+
+import dunlin.store.CommandCodec;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.RangeLogic;
+import dunlin.store.RangeReader;
+import dunlin.store.StoreException;
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+
+/** A range over rows in memory with an applying thread of its own, which can be told to be full or broken. */
+final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
+  private final CommandCodec<C> codec;
+  private final RangeLogic<C, R> logic;
+  private final MemoryRows rows;
+  private final ExecutorService applying = Executors.newSingleThreadExecutor();
+  private final ExecutorService reading = Executors.newSingleThreadExecutor();
+  volatile boolean full;
+  volatile boolean broken;
+
+  LocalRange(CommandCodec<C> codec, RangeLogic<C, R> logic, MemoryRows rows) {
+    this.codec = codec;
+    this.logic = logic;
+    this.rows = rows;
+    logic.open(rows);
+  }
+
+  @Override
+  public boolean propose(C command, Completion<R> completion) {
+    if (full) return false;
+    var bytes = ByteBuffer.allocate(codec.encodedLength(command));
+    codec.encode(command, bytes);
+    try {
+      applying.execute(() -> apply(bytes.flip(), completion));
+    } catch (RejectedExecutionException closed) {
+      completion.failed(new StoreException("closed", closed));
+    }
+    return true;
+  }
+
+  private void apply(ByteBuffer command, Completion<R> completion) {
+    if (broken) completion.failed(new StoreException("broken"));
+    else completion.done(logic.apply(List.of(codec.decode(command)), rows).getFirst());
+  }
+
+  @Override
+  public RangeReader reader() {
+    return rows;
+  }
+
+  @Override
+  public Executor readers() {
+    if (full) throw new RejectedExecutionException("full");
+    return reading;
+  }
+
+  @Override
+  public void close() {
+    applying.close();
+    reading.close();
+  }
+}
