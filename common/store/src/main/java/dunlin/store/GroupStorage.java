@@ -24,7 +24,8 @@ final class GroupStorage {
   private static final String UNFINISHED = ".new";
 
   private static final String CONFIGURATION_FILE = "raft-meta.conf";
-  private static final int BEFORE_THE_LOG = -1;
+  /** Where the first leader writes the same peers into the log. */
+  private static final int FIRST_INDEX = 0;
 
   private GroupStorage() {}
 
@@ -50,7 +51,7 @@ final class GroupStorage {
   /** The form in which Ratis itself keeps the peers of an entry that has been cut from the log. */
   private static void writeConfiguration(Path current, RaftPeer self) throws IOException {
     var peers = RaftConfigurationProto.newBuilder().addPeers(self.getRaftPeerProto());
-    byte[] bytes = LogEntryProto.newBuilder().setIndex(BEFORE_THE_LOG).setConfigurationEntry(peers).build().toByteArray();
+    byte[] bytes = LogEntryProto.newBuilder().setIndex(FIRST_INDEX).setConfigurationEntry(peers).build().toByteArray();
     Path file = current.resolve(CONFIGURATION_FILE);
     Files.write(file, bytes);
     try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {

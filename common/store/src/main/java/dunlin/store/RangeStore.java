@@ -48,6 +48,9 @@ public final class RangeStore implements AutoCloseable {
   /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
 
+  /** How long the rest of it may go on behind, on a disk that hardly answers. */
+  private static final Duration STOP_DEADLINE = Duration.ofMinutes(1);
+
   private enum State { OPEN, STARTING, STARTED, CLOSED }
 
   private final StoreSettings settings;
@@ -60,6 +63,7 @@ public final class RangeStore implements AutoCloseable {
   private final CompletableFuture<StoreException> fatal = new CompletableFuture<>();
 
   private final CompletableFuture<@Nullable Void> closing = new CompletableFuture<>();
+  private final CompletableFuture<@Nullable Void> released = new CompletableFuture<>();
 
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftServer server;
@@ -219,7 +223,7 @@ public final class RangeStore implements AutoCloseable {
         throw new StoreException("range '" + range.id() + "': its log in " + data.raft(range.id()) + " was not loaded");
   }
 
-  /** Finds the range that a failed start is about: Ratis names the group in one of its messages. */
+  /** Finds the range that a failed start is about: Ratis names the group or its directory in one of its messages. */
   private StoreException startFailure(ExecutionException failed) {
     for (var range : ranges) {
       var rows = range.opening().isCompletedExceptionally() ? range.opening().exceptionNow() : null;
@@ -230,7 +234,7 @@ public final class RangeStore implements AutoCloseable {
     for (Throwable e = failed; e != null; e = e.getCause()) {
       if (e instanceof StoreException known) return known;
       for (var range : ranges)
-        if (about == null && String.valueOf(e.getMessage()).contains(range.group().toString())) about = range;
+        if (about == null && names(e.getMessage(), range)) about = range;
       root = e;
     }
     String reason = root.getMessage() == null ? root.toString() : root.getMessage();
@@ -239,24 +243,50 @@ public final class RangeStore implements AutoCloseable {
         "range '" + about.id() + "': its log in " + data.raft(about.id()) + " cannot be loaded: " + reason, failed);
   }
 
+  private static boolean names(@Nullable String message, ReplicatedRange<?, ?> range) {
+    return message != null
+        && (message.contains(range.group().toString()) || message.contains(range.id().uuid().toString()));
+  }
+
   private String notLed() {
     return String.join(
         ", ", ranges.stream().filter(range -> !range.stateMachine().leading().isDone()).map(range -> range.id().kind()).toList());
   }
 
-  /** Ends within about three seconds. Commands not yet done fail; what was done is on disk. */
+  /**
+   * Ends the store. Commands not yet done fail; what was done is on disk. Returns within about three seconds: what takes
+   * longer goes on behind, and the data directory stays taken until it has ended.
+   */
   @Override
   public void close() {
     if (state.getAndSet(State.CLOSED) == State.CLOSED) return;
     closing.complete(null);
-    long until = System.nanoTime() + CLOSE_DEADLINE.toNanos();
+    var stopping = run("close", this::stopAndRelease);
     try {
-      if (stop(until)) data.close();
-      // Releasing what a thread still uses would let another node in, or crash the process; it is about to end anyway.
-      else log.warn("Node {}: not everything has stopped within {}; it stays open", nodeId(), CLOSE_DEADLINE);
+      if (!ended(stopping, System.nanoTime() + CLOSE_DEADLINE.toNanos()))
+        log.warn("Node {}: the store has not stopped within {} and goes on stopping", nodeId(), CLOSE_DEADLINE);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+  }
+
+  /** Completed when everything has stopped and another node may take the data directory. */
+  CompletableFuture<@Nullable Void> released() {
+    return released;
+  }
+
+  private void stopAndRelease() {
+    try {
+      if (stop(System.nanoTime() + STOP_DEADLINE.toNanos())) {
+        data.close();
+        released.complete(null);
+        return;
+      }
+    } catch (InterruptedException | RuntimeException e) {
+      log.warn("Node {}: the store did not stop cleanly", nodeId(), e);
+    }
+    // Releasing what a thread still uses would let another node in, or crash the process in native code.
+    log.error("Node {}: the store cannot be stopped; {} stays taken until the process ends", nodeId(), data.path());
   }
 
   private boolean stop(long until) throws InterruptedException {
@@ -264,7 +294,7 @@ public final class RangeStore implements AutoCloseable {
     if (looking != null) looking.close(until);
     each(range -> range.stop(until), until);
     var serving = server;
-    if (serving != null && !ended(run("close", () -> close(serving)), until)) return false;
+    if (serving != null && !ended(run("close-raft", () -> close(serving)), until)) return false;
     var start = starting;
     if (start != null && !ended(start, until)) return false;
     if (!each(range -> range.close(until), until) || !ended(memory, until)) return false;

@@ -4,6 +4,7 @@ import java.io.File;
 import java.io.IOException;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -136,9 +137,14 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
             .whenComplete(
                 (rows, e) -> {
                   if (e == null) opening.complete(rows);
-                  else if (e.getCause() instanceof StoreException known) opening.completeExceptionally(known);
-                  else opening.completeExceptionally(new StoreException("range '" + id + "' cannot be opened: " + e, e));
+                  else opening.completeExceptionally(openFailure(e instanceof CompletionException ? e.getCause() : e));
                 });
+  }
+
+  private StoreException openFailure(@Nullable Throwable cause) {
+    if (cause instanceof StoreException known) return known;
+    String message = "range '" + id + "' cannot be opened: " + cause;
+    return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
   private RocksRange openRows(RocksMemory memory) {

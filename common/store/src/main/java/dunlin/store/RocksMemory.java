@@ -22,12 +22,13 @@ final class RocksMemory implements AutoCloseable {
 
   private final Cache cache;
   private final WriteBufferManager writeBuffers;
-  private final BloomFilter bloomFilter = new BloomFilter(10);
+  private final BloomFilter bloomFilter;
   private final long writeBufferBytes;
 
   RocksMemory(long bytes) {
     RocksDB.loadLibrary();
     cache = new LRUCache(bytes);
+    bloomFilter = new BloomFilter(10);
     writeBuffers = new WriteBufferManager(bytes / 2, cache);
     writeBufferBytes = Math.clamp(bytes / 8, MIB, 16 * MIB);
   }

@@ -1,0 +1,129 @@
+package dunlin.store;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.nio.file.FileVisitResult;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+
+/** A started store with one range of {@link Command}s, and blocking calls to it. */
+final class OneRange implements AutoCloseable {
+  static final Duration DEADLINE = Duration.ofSeconds(20);
+
+  final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  final Command.Logic logic = new Command.Logic();
+  final RangeStore store;
+  final Range<Command, String> range;
+
+  private OneRange(Path directory, StoreSettings settings) {
+    store = RangeStore.open(settings, directory, meters);
+    range = store.range("routes", Command.CODEC, logic);
+    try {
+      store.start(DEADLINE);
+    } catch (StoreException e) {
+      close();
+      throw e;
+    }
+  }
+
+  static OneRange start(Path directory) {
+    return start(directory, StoreSettings.defaults());
+  }
+
+  static OneRange start(Path directory, StoreSettings settings) {
+    return new OneRange(directory, settings);
+  }
+
+  CompletableFuture<String> propose(Command command) {
+    var result = new CompletableFuture<String>();
+    if (!range.propose(command, completing(result))) throw new IllegalStateException("the queue is full");
+    return result;
+  }
+
+  String apply(Command command) {
+    try {
+      return propose(command).get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new AssertionError("not applied: " + command, e);
+    }
+  }
+
+  /** All rows as readers see them. */
+  List<String> rows() {
+    return read(
+        reader -> {
+          var rows = new ArrayList<String>();
+          reader.scan(new byte[0], null, (key, value) -> rows.add(Command.text(key) + "=" + Command.text(value)));
+          return rows;
+        });
+  }
+
+  /** The value of one row as readers see it, or "none". */
+  String value(String key) {
+    return read(
+        reader -> {
+          byte[] value = reader.get(Command.bytes(key));
+          return value == null ? "none" : Command.text(value);
+        });
+  }
+
+  <T> T read(Function<RangeReader, T> task) {
+    try {
+      return CompletableFuture.supplyAsync(() -> task.apply(range.reader()), range.readers())
+          .get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new AssertionError("not read", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    store.close();
+    // On a busy machine that may be later than close() waits.
+    store.released().orTimeout(DEADLINE.toSeconds(), TimeUnit.SECONDS).join();
+  }
+
+  static Completion<String> completing(CompletableFuture<String> result) {
+    return new Completion<>() {
+      @Override
+      public void done(String value) {
+        if (!result.complete(value)) throw new AssertionError("completed twice");
+      }
+
+      @Override
+      public void failed(StoreException failure) {
+        if (!result.completeExceptionally(failure)) throw new AssertionError("completed twice");
+      }
+    };
+  }
+
+  /**
+   * Copies a directory under a running store: what a power failure or kill at this moment would leave, provided that
+   * nothing is under way.
+   */
+  static void copy(Path from, Path to) throws IOException {
+    Files.walkFileTree(
+        from,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) throws IOException {
+            Files.createDirectories(to.resolve(from.relativize(directory)));
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
+            Files.copy(file, to.resolve(from.relativize(file)));
+            return FileVisitResult.CONTINUE;
+          }
+        });
+  }
+}

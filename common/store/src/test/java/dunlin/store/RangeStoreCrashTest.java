@@ -1,0 +1,170 @@
+package dunlin.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.store.Command.Append;
+import dunlin.store.Command.Delete;
+import dunlin.store.Command.Put;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Random;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class RangeStoreCrashTest {
+  @TempDir Path temporary;
+
+  static LongStream seeds() {
+    return LongStream.of(1, 2, 3);
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void equalsASortedMapOverStopsAndCrashes(long seed) throws IOException {
+    var random = new Random(seed);
+    var model = new TreeMap<String, String>();
+    Path directory = temporary.resolve("0");
+    for (int life = 1; life <= 4; life++) {
+      Path next = temporary.resolve(String.valueOf(life));
+      try (var one = OneRange.start(directory, settings(1 + random.nextInt(64), 1 + random.nextInt(8), 50, 1))) {
+        assertThat(one.rows()).as("seed %d life %d", seed, life).isEqualTo(rows(model));
+        var results = new ArrayList<CompletableFuture<String>>();
+        for (int i = random.nextInt(1500); i > 0; i--) results.add(one.propose(change(random, model)));
+        CompletableFuture.allOf(results.toArray(CompletableFuture<?>[]::new)).join();
+        assertThat(one.rows()).as("seed %d life %d", seed, life).isEqualTo(rows(model));
+        if (random.nextInt(3) > 0) {
+          OneRange.copy(directory, next);
+          directory = next;
+        }
+      }
+    }
+  }
+
+  @Test
+  void keepsEveryAcknowledgedCommandWhenTheProcessIsKilled() throws Exception {
+    Path said = temporary.resolve("said");
+    Path data = temporary.resolve("data");
+    var child =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                Writer.class.getName(),
+                data.toString())
+            .redirectOutput(said.toFile())
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    await().atMost(OneRange.DEADLINE).until(() -> Files.size(said) > 100_000);
+    child.destroyForcibly().waitFor();
+    var acknowledged = new ArrayList<>(Files.readAllLines(said));
+    acknowledged.removeIf(line -> !line.endsWith(".")); // the last one may be torn
+
+    try (var one = OneRange.start(data)) {
+      assertThat(acknowledged).hasSizeGreaterThan(2000);
+      assertThat(one.rows()).containsAll(acknowledged.stream().map(key -> key + "=written").toList());
+    }
+  }
+
+  /** Writes rows and says each one that was acknowledged, until it is killed. */
+  static final class Writer {
+    public static void main(String[] arguments) {
+      var one = OneRange.start(Path.of(arguments[0]));
+      for (int i = 0; ; i++) {
+        String key = "row" + i + ".";
+        while (!one.range.propose(
+            new Put(key, "written"),
+            new Completion<>() {
+              @Override
+              public void done(String result) {
+                System.out.println(key);
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                throw failure;
+              }
+            })) Thread.onSpinWait();
+      }
+    }
+  }
+
+  @Test
+  void cutsTheLogBehindAFlushAndReplaysOnlyWhatFollows() throws IOException {
+    Path running = temporary.resolve("running");
+    Path crashed = temporary.resolve("crashed");
+    String value = "x".repeat(50_000);
+    try (var one = OneRange.start(running, settings(1, 8, 100, 60))) {
+      for (int i = 0; i < 400; i++) one.apply(new Put("key" + i, value));
+      Path log = running.resolve("raft/" + RangeId.firstOf("routes").uuid() + "/current");
+      await().atMost(Duration.ofSeconds(10)).until(() -> segments(log).stream().noneMatch(name -> name.startsWith("log_0")));
+      assertThat(one.meters.get("dunlin.store.log.bytes").gauge().value()).isPositive();
+      for (int i = 0; i < 10; i++) one.apply(new Put("tail" + i, "1"));
+      OneRange.copy(running, crashed);
+    }
+
+    try (var one = OneRange.start(crashed)) {
+      assertThat(one.logic.applied).as("commands replayed of 410").isBetween(1, 250);
+      assertThat(one.rows()).hasSize(410);
+    }
+  }
+
+  @Test
+  void flushesAnIdleRangeByAge() {
+    try (var one = OneRange.start(temporary, settings(1, 1, 1000, 1))) {
+      one.apply(new Put("a", "1"));
+      Path rows = temporary.resolve("ranges/" + RangeId.firstOf("routes").uuid());
+      await().atMost(Duration.ofSeconds(10)).until(() -> RocksRange.holdsTables(RangeId.firstOf("routes"), rows));
+      assertThat(one.apply(new Append("a", "2"))).isEqualTo("12");
+    }
+  }
+
+  private static List<String> segments(Path log) throws IOException {
+    try (var found = Files.list(log)) {
+      return found.map(path -> String.valueOf(path.getFileName())).toList();
+    }
+  }
+
+  private static Command change(Random random, NavigableMap<String, String> model) {
+    String key = "key" + random.nextInt(40);
+    String value = String.valueOf(random.nextInt(1000));
+    return switch (random.nextInt(5)) {
+      case 0 -> {
+        model.remove(key);
+        yield new Delete(key);
+      }
+      case 1 -> {
+        model.merge(key, value, String::concat);
+        yield new Append(key, value);
+      }
+      default -> {
+        model.put(key, value);
+        yield new Put(key, value);
+      }
+    };
+  }
+
+  private static List<String> rows(NavigableMap<String, String> model) {
+    return model.entrySet().stream().map(row -> row.getKey() + "=" + row.getValue()).toList();
+  }
+
+  private static StoreSettings settings(int commandsPerEntry, int entriesInFlight, int snapshotEntries, int ageSeconds) {
+    var d = StoreSettings.defaults();
+    return new StoreSettings(
+        true, 0, d.memoryBytes(), 4096, d.queuedBytesMax(), entriesInFlight, commandsPerEntry, d.bytesPerEntry(), 64 * 1024,
+        snapshotEntries, 64 * 1024, Duration.ofSeconds(ageSeconds), 1, 16);
+  }
+}

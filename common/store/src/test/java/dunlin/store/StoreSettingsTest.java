@@ -1,0 +1,47 @@
+package dunlin.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.time.Duration;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class StoreSettingsTest {
+  @Test
+  void refusesValuesOutOfBoundsByName() {
+    var d = StoreSettings.defaults();
+    assertThat(d.fsync()).isTrue();
+    assertThatThrownBy(() -> with(70_000, 64 * 1024, d.queuedBytesMax(), Duration.ofMinutes(1)))
+        .hasMessage("clusterPort is 70000, must be from 0 to 65535");
+    assertThatThrownBy(() -> with(0, d.entryBytesMax() + 1, d.queuedBytesMax(), Duration.ofMinutes(1)))
+        .hasMessageContaining("bytesPerEntry is 4194305");
+    assertThatThrownBy(() -> with(0, 64 * 1024, d.entryBytesMax() - 1, Duration.ofMinutes(1)))
+        .hasMessageContaining("queuedBytesMax is 4194303");
+    assertThatThrownBy(() -> with(0, 64 * 1024, d.queuedBytesMax(), Duration.ZERO))
+        .hasMessageContaining("snapshotAge (ms) is 0");
+  }
+
+  @Test
+  void theFirstRangeOfAKindIsTheSameOnEveryNodeForEver() {
+    assertThat(RangeId.firstOf("routes").uuid()).isEqualTo(UUID.fromString("efd78bed-37af-88f5-bac8-b69c7754c053"));
+    assertThat(RangeId.firstOf("routes").uuid().version()).isEqualTo(8);
+    assertThat(RangeId.firstOf("routes").uuid().variant()).isEqualTo(2);
+    assertThat(RangeId.kindBits(RangeId.firstOf("retain").uuid()))
+        .isNotEqualTo(RangeId.kindBits(RangeId.firstOf("routes").uuid()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "Routes", "../routes", "1", "a b"})
+  void refusesKindsThatAreNoPlainWord(String kind) {
+    assertThatThrownBy(() -> RangeId.firstOf(kind)).isInstanceOf(IllegalArgumentException.class);
+  }
+
+  private static StoreSettings with(int port, int bytesPerEntry, long queuedBytes, Duration age) {
+    var d = StoreSettings.defaults();
+    return new StoreSettings(
+        true, port, d.memoryBytes(), 16, queuedBytes, 8, 256, bytesPerEntry, d.entryBytesMax(), 1000, 1 << 20, age, 1, 1);
+  }
+}
