@@ -178,6 +178,7 @@ final class GroupTest {
     h.reopen();
     h.publish("jobs", "m3", JOBS);
     h.subscribe(a, JOBS, QoS.AT_LEAST_ONCE);
+    h.reopen();
 
     assertThat(h.inbox(a)).hasSize(1);
     assertThat(h.inbox(b)).hasSize(2);

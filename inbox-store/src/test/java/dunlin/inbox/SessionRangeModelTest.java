@@ -10,6 +10,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
@@ -22,10 +23,10 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class SessionRangeModelTest {
   private static final List<String> CLIENTS = List.of("a", "b", "c", "d", "e");
   private static final List<String> FILTERS =
-      List.of("t/1", "t/+", "#", "t/#", "+/2", "$share/g/t/+", "$share/h/#", "$oshare/o/t/1");
+      List.of("t/1", "t/+", "#", "t/#", "+/2", "$share/g/t/+", "$share/h/#", "$oshare/o/t/1", "$share/g/t/+");
 
   static LongStream seeds() {
-    return LongStream.range(0, 24);
+    return LongStream.range(0, 60);
   }
 
   @ParameterizedTest
@@ -43,7 +44,12 @@ final class SessionRangeModelTest {
       int seconds = random.nextInt(5) == 0 ? random.nextInt(40) : 0;
       steady.now += seconds * 1000L;
       restarting.now = steady.now;
-      var command = command(random, steady, sessions);
+      // What a leader would propose next comes often, the rest at random.
+      var asked = steady.effects.drains();
+      var command =
+          asked.isEmpty() || random.nextInt(3) == 0
+              ? command(random, steady, sessions)
+              : new SessionCommand.DrainGroup(steady.now, asked.getFirst(), 1 + random.nextInt(5));
 
       var one = steady.apply(command);
       var two = restarting.apply(command);
@@ -80,14 +86,15 @@ final class SessionRangeModelTest {
   }
 
   private static SessionCommand command(Random random, RangeHarness h, Map<String, SessionRef> sessions) {
-    String client = CLIENTS.get(random.nextInt(CLIENTS.size()));
-    var session = sessions.getOrDefault(client, new SessionRef(RangeHarness.TENANT, client, 0));
+    String client = CLIENTS.get(random.nextInt(3));
+    var session = sessions.get(client);
+    if (session == null) return connect(random, h, client);
     var qos = QoS.of(random.nextInt(3));
-    return switch (random.nextInt(22)) {
+    return switch (random.nextInt(28)) {
       case 0, 1 -> connect(random, h, client);
       case 2 ->
           new SessionCommand.Disconnect(
-              h.now, session, random.nextBoolean(), random.nextInt(4) == 0 ? 0 : 60, random.nextInt(30));
+              h.now, session, random.nextBoolean(), random.nextInt(8) == 0 ? 0 : 60, random.nextInt(30));
       case 3, 4, 5 ->
           new SessionCommand.Subscribe(
               session, List.of(new InboxClient.Subscription(filter(random), new SubscriptionOptions(qos, false, false, 0, random.nextInt(3)))));
@@ -105,24 +112,32 @@ final class SessionRangeModelTest {
       case 15 ->
           new SessionCommand.AppendTo(
               h.now, session, SubscriptionOptions.of(qos), List.of(h.message("p", "t/1", QoS.EXACTLY_ONCE, "r"), h.expiring("t/2", "x", 5)));
+      case 16, 17, 18 -> acknowledgeOldest(random, h, session);
       default -> append(random, h, client, session);
     };
+  }
+
+  private static SessionCommand acknowledgeOldest(Random random, RangeHarness h, SessionRef session) {
+    var present = h.range.state().sessions.get(SessionKey.of(session));
+    long first = present == null ? 1 : present.backlog.first;
+    long[] sequences = {first, first + 1, first + 2, first + 3 + random.nextInt(3)};
+    return new SessionCommand.Acknowledge(session, sequences, false);
   }
 
   private static SessionCommand connect(Random random, RangeHarness h, String client) {
     var will = random.nextInt(3) == 0 ? new Will(h.message(client, "wills", QoS.AT_LEAST_ONCE, "w"), random.nextInt(30)) : null;
     var connection = new ConnectionId("node", 1 + random.nextInt(2), random.nextLong());
-    long expiry = random.nextInt(4) == 0 ? 0 : 60;
+    long expiry = random.nextInt(8) == 0 ? 0 : 60;
     return new SessionCommand.Connect(
         h.now,
         new InboxClient.Connect(
-            RangeHarness.TENANT, client, connection, random.nextInt(5) == 0, expiry > 0, expiry, will));
+            RangeHarness.TENANT, client, connection, random.nextInt(8) == 0, expiry > 0, expiry, will));
   }
 
   private static SessionCommand append(Random random, RangeHarness h, String client, SessionRef session) {
     String topic = "t/" + (1 + random.nextInt(2));
     var groups = new ArrayList<TopicFilter>();
-    for (String text : FILTERS) {
+    for (String text : new LinkedHashSet<>(FILTERS)) {
       var filter = RangeHarness.filter(text);
       if (filter.shared() && filter.matches(topic) && random.nextInt(3) > 0) groups.add(filter);
     }

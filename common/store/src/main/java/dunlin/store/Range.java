@@ -11,6 +11,7 @@ import java.util.concurrent.Executor;
 public interface Range<C, R> {
   /**
    * Queues a command for the log. Commands of one calling thread are applied in the order of its calls. Never blocks.
+   * The command is encoded later, on another thread, and must not change.
    *
    * @return false when the bounded queue is full: nothing was queued, the completion will not be called, and the caller
    *     must push back on whoever feeds it

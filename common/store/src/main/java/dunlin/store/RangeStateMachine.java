@@ -53,7 +53,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private final AtomicLong appliedBytes = new AtomicLong();
   private final List<Applied<C, R>> unreported = new ArrayList<>();
 
-  private @Nullable Replica replica; // set once, by initialize()
+  private volatile @Nullable Replica replica; // set once, by initialize()
   private int pendingEntries;
   private boolean failed;
 

@@ -108,7 +108,7 @@ public final class RangeStore implements AutoCloseable {
       if (RangeId.kindBits(other.id().uuid()) == RangeId.kindBits(id.uuid()))
         throw new IllegalArgumentException("range '" + kind + "' is there already, as '" + other.id() + "'");
     var range =
-        new ReplicatedRange<>(id, settings, data, new RangeMeters(meters, id), codec, logic, firstFailure::complete);
+        new ReplicatedRange<>(id, settings, data, new RangeMeters(meters, id), codec, logic, this::failed);
     ranges.add(range);
     return range;
   }
@@ -149,6 +149,12 @@ public final class RangeStore implements AutoCloseable {
     }
   }
 
+  /** A range has fenced itself. */
+  private void failed(StoreException e) {
+    if (state.get() == State.STARTED) log.error("Node {}: {}", nodeId(), e.getMessage(), e);
+    firstFailure.complete(e);
+  }
+
   private void startRanges() {
     try {
       refuseUnknownRanges();
@@ -161,6 +167,7 @@ public final class RangeStore implements AutoCloseable {
               .setServerId(RaftPeerId.valueOf(nodeId()))
               .setStateMachineRegistry(this::stateMachine)
               .setProperties(RatisSettings.of(settings, data))
+              .setParameters(RatisSettings.parameters(settings))
               .setOption(RaftStorage.StartupOption.RECOVER)
               .build();
       server = started;
@@ -290,16 +297,21 @@ public final class RangeStore implements AutoCloseable {
   }
 
   private boolean stop(long until) throws InterruptedException {
-    var looking = upkeep;
-    if (looking != null) looking.close(until);
+    stopUpkeep(until);
     each(range -> range.stop(until), until);
     var serving = server;
     if (serving != null && !ended(run("close-raft", () -> close(serving)), until)) return false;
     var start = starting;
     if (start != null && !ended(start, until)) return false;
+    stopUpkeep(until); // a start that was just ending has begun it meanwhile
     if (!each(range -> range.close(until), until) || !ended(memory, until)) return false;
     if (!memory.isCompletedExceptionally()) memory.join().close();
     return true;
+  }
+
+  private void stopUpkeep(long until) throws InterruptedException {
+    var looking = upkeep;
+    if (looking != null) looking.close(until);
   }
 
   private static void close(RaftServer serving) {
@@ -351,7 +363,12 @@ public final class RangeStore implements AutoCloseable {
 
   /** A thread for each task: what runs here blocks, some of it in native code. */
   private Executor thread(String what) {
-    return task -> Thread.ofPlatform().daemon().name(threadName(what)).start(task);
+    return task -> {
+      var thread = Thread.ofPlatform().daemon().name(threadName(what)).unstarted(task);
+      // Ratis loads classes by name with it, and its threads inherit it: not the embedding application's.
+      thread.setContextClassLoader(RangeStore.class.getClassLoader());
+      thread.start();
+    };
   }
 
   private String threadName(String what) {

@@ -3,6 +3,8 @@ package dunlin.store;
 import java.io.File;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.apache.ratis.RaftConfigKeys;
+import org.apache.ratis.conf.Parameters;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
 import org.apache.ratis.server.RaftServerConfigKeys;
@@ -28,7 +30,7 @@ final class RatisSettings {
     RaftServerConfigKeys.setRemovedGroupsDir(properties, new File(data.path().toFile(), "raft-removed"));
     elections(properties);
     log(properties, settings);
-    snapshots(properties, settings);
+    snapshots(properties);
     network(properties, settings);
     return properties;
   }
@@ -79,11 +81,11 @@ final class RatisSettings {
     RaftServerConfigKeys.RetryCache.setExpiryTime(properties, seconds(10));
   }
 
-  private static void snapshots(RaftProperties properties, StoreSettings settings) {
-    // Off by default: the log would grow for ever. Also what makes Ratis take one last snapshot when it stops.
+  private static void snapshots(RaftProperties properties) {
+    // Off by default, but it is also what makes Ratis cut the log when it stops. While it runs, Upkeep decides: Ratis
+    // knows only how many entries there are, and would ask again after each one for as long as nothing is flushed.
     Snapshot.setAutoTriggerEnabled(properties, true);
-    Snapshot.setAutoTriggerThreshold(properties, settings.snapshotEntries());
-    Snapshot.setCreationGap(properties, 1);
+    Snapshot.setAutoTriggerThreshold(properties, Long.MAX_VALUE);
     // Files of a snapshot travel by our own means, not in Ratis' chunks.
     Log.Appender.setInstallSnapshotEnabled(properties, false);
     // Else a dead peer keeps the log from being cut. A lone peer needs no entry behind its snapshot; a range with
@@ -94,7 +96,18 @@ final class RatisSettings {
     Log.setPurgeGap(properties, 1);
   }
 
+  /** What Ratis takes as objects and not as keys. */
+  static Parameters parameters(StoreSettings settings) {
+    var parameters = new Parameters();
+    if (settings.clusterPort() != 0) GrpcConfigKeys.Server.setServicesCustomizer(parameters, new RefuseCalls());
+    return parameters;
+  }
+
   private static void network(RaftProperties properties, StoreSettings settings) {
+    if (settings.clusterPort() == 0) {
+      RaftConfigKeys.Rpc.setType(properties, new NoRpc());
+      return;
+    }
     GrpcConfigKeys.Server.setHost(properties, "127.0.0.1");
     GrpcConfigKeys.Server.setPort(properties, settings.clusterPort());
     GrpcConfigKeys.setMessageSizeMax(properties, SizeInBytes.valueOf(logEntryBytes(settings) + 2 * MIB));

@@ -11,9 +11,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.RaftGroupId;
-import org.apache.ratis.protocol.SnapshotManagementRequest;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.raftlog.RaftLog;
 import org.apache.ratis.util.LifeCycle;
@@ -30,7 +28,6 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
    * store is told.
    */
   private static final Logger log = LoggerFactory.getLogger(ReplicatedRange.class);
-  private static final long SNAPSHOT_TIMEOUT_MILLIS = 30_000;
 
   private final RangeId id;
   private final RaftGroupId group;
@@ -44,12 +41,10 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
   private final ThreadPoolExecutor readers;
   private final Consumer<StoreException> onFailure;
   private final AtomicReference<@Nullable StoreException> failure = new AtomicReference<>();
-  private final ClientId snapshotClient = ClientId.randomId();
 
   private volatile boolean launched;
 
   // Of the upkeep thread.
-  private long snapshotCalls;
   private long flushedNanos = System.nanoTime();
   private long flushedBytes;
   private volatile long logBytes; // single writer: the upkeep thread
@@ -176,7 +171,6 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
   /** Fences the range: nothing that waits or comes later succeeds. */
   void fail(StoreException e) {
     if (!failure.compareAndSet(null, e)) return;
-    log.error("Range {} on node {} stops: {}", id, data.identity().nodeId(), e.getMessage(), e);
     proposer.fail(e);
     onFailure.accept(e);
   }
@@ -202,16 +196,9 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
     flushedBytes = bytes;
     if (entries == 0) return;
     rows.flush();
-    var request =
-        SnapshotManagementRequest.newCreate(
-            snapshotClient, server.getId(), group, ++snapshotCalls, SNAPSHOT_TIMEOUT_MILLIS, 1);
-    var _ =
-        server
-            .snapshotManagementAsync(request)
-            .whenComplete(
-                (_, e) -> {
-                  if (e != null && failure.get() == null) log.warn("Range {}: its log was not cut", id, e);
-                });
+    // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
+    // flushed, is new already, and cuts nothing.
+    var _ = server.getDivision(group).getRaftLog().purge(rows.flushed().index());
   }
 
   /** Ends proposing and reading, then flushes: a later start has nothing to replay. */

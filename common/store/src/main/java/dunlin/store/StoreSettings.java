@@ -7,7 +7,8 @@ import java.time.Duration;
  *
  * @param fsync whether an entry counts as durable only after it was forced to disk. False survives a crash of the
  *     process, not the loss of power of a majority: acknowledged commands can then be gone
- * @param clusterPort TCP port for Raft between nodes, 0 to 65535, bound to 127.0.0.1; 0 takes any free one
+ * @param clusterPort TCP port for Raft between nodes, 0 to 65535, bound to 127.0.0.1; 0 opens none. In this version a
+ *     range has one replica and nobody to talk to: calls are refused
  * @param memoryBytes RocksDB's memory over all ranges of the process, block cache and write buffers together, at
  *     least 8 MiB
  * @param queuedCommandsMax commands that wait for the log, 2 to 1,048,576; one more is refused

@@ -23,6 +23,10 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import org.apache.ratis.proto.RaftProtos.GroupListRequestProto;
+import org.apache.ratis.proto.grpc.AdminProtocolServiceGrpc;
+import org.apache.ratis.thirdparty.io.grpc.StatusRuntimeException;
+import org.apache.ratis.thirdparty.io.grpc.netty.NettyChannelBuilder;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -376,14 +380,29 @@ class RangeStoreTest {
   void aTakenClusterPortFailsTheStartAndNotTheProcess() throws Exception {
     try (var taken = new ServerSocket()) {
       taken.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
-      var d = StoreSettings.defaults();
-      var settings =
-          new StoreSettings(
-              true, taken.getLocalPort(), d.memoryBytes(), 16, d.queuedBytesMax(), 1, 1, d.bytesPerEntry(),
-              d.entryBytesMax(), d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
-      assertThatThrownBy(() -> OneRange.start(directory, settings))
+      assertThatThrownBy(() -> OneRange.start(directory, withPort(taken.getLocalPort())))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("cluster port " + taken.getLocalPort() + " cannot be used");
+    }
+  }
+
+  @Test
+  void nobodyMaySpeakRaftToALonePeer() throws Exception {
+    int port;
+    try (var free = new ServerSocket(0)) {
+      port = free.getLocalPort();
+    }
+    try (var one = OneRange.start(directory, withPort(port))) {
+      assertThat(one.apply(new Put("a", "1"))).isEqualTo("put");
+      var channel = NettyChannelBuilder.forAddress("127.0.0.1", port).usePlaintext().build();
+      try {
+        var admin = AdminProtocolServiceGrpc.newBlockingStub(channel);
+        assertThatThrownBy(() -> admin.groupList(GroupListRequestProto.getDefaultInstance()))
+            .isInstanceOf(StatusRuntimeException.class)
+            .hasMessageContaining("PERMISSION_DENIED: this node has no peers");
+      } finally {
+        channel.shutdownNow();
+      }
     }
   }
 
@@ -400,6 +419,13 @@ class RangeStoreTest {
     try (var one = OneRange.start(directory, settings)) {
       assertThat(one.rows()).containsExactly("a=1");
     }
+  }
+
+  private static StoreSettings withPort(int port) {
+    var d = StoreSettings.defaults();
+    return new StoreSettings(
+        true, port, d.memoryBytes(), 16, d.queuedBytesMax(), 1, 1, d.bytesPerEntry(), d.entryBytesMax(),
+        d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
   }
 
   static List<String> threadsOf(RangeStore store) {
