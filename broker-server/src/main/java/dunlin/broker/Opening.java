@@ -93,7 +93,8 @@ final class Opening {
             connection,
             packet.version(),
             publisher,
-            sessionExpirySeconds > 0,
+            // A stored session that is resumed without expiry stays stored until this connection ends.
+            sessionExpirySeconds > 0 || sessionPresent,
             packet.receiveMaximum(),
             connected));
   }

@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.Subscription;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.QuotaExceededException;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
@@ -12,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -130,13 +132,19 @@ final class Subscriptions {
                 () -> {
                   if (session.ended()) return;
                   if (failure != null) {
-                    for (int i : at) subscribing.reasons[i] = ReasonCode.UNSPECIFIED_ERROR;
+                    ReasonCode reason = refusal(failure);
+                    for (int i : at) subscribing.reasons[i] = reason;
                     for (InboxClient.Subscription one : toStore) entries.remove(one.filter());
                     subscribing.retainedDue.removeAll(toStore);
                     session.frontend().storeFailures().increment();
                   }
                   oneDone(subscribing);
                 }));
+  }
+
+  private static ReasonCode refusal(Throwable failure) {
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+    return cause instanceof QuotaExceededException ? ReasonCode.QUOTA_EXCEEDED : ReasonCode.UNSPECIFIED_ERROR;
   }
 
   /** Has the filter's loop count the subscription, then puts the subscriber on its list. */
