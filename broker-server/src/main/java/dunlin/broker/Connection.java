@@ -39,7 +39,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
    *   any              -> CLOSED    the channel is gone
    *
    * Bounds: held has at most one packet that is not complete, plus one read. Written bytes: writePublish is only called
-   *   while the socket takes more; answers to a client's own packets come one for one read, and reading stops with autoRead.
+   *   while the socket takes more; a client that does not read the answers to its own packets is not read from (Hold.SOCKET).
    * Failure: whatever happens to one connection, others do not notice.
    */
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
@@ -54,7 +54,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     /** Its lane is out of credit. */
     CREDIT(2),
     /** It has as many publishes unacknowledged as it may. */
-    PENDING(4);
+    PENDING(4),
+    /** The stores work on as many of its other packets as it may have under way. */
+    OPERATIONS(8),
+    /** It does not read what it is sent: answers to its packets pile up. */
+    SOCKET(16);
 
     private final int bit;
 
@@ -84,6 +88,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private boolean problemInformation = true;
   private boolean publishWill = true;
   private long sessionExpirySeconds;
+  private long keepAliveMillis;
 
   private @Nullable ByteBuf held;
   private @Nullable ByteBuf out;
@@ -146,6 +151,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     try {
       while (held != null && holds == 0 && state != State.CLOSING && state != State.CLOSED) {
         if (!decoder.decode(held, this)) break;
+        // Deliveries stop at the watermark, so only answers to what the client sends can have brought it twice as far.
+        if (!channel().isWritable() && waitingBytes() > 2L * loop.frontend().settings().outboundMax()) hold(Hold.SOCKET);
       }
     } catch (MalformedPacketException e) {
       malformed(e);
@@ -338,7 +345,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       return;
     }
     state = State.LIVE;
-    loop.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);
+    keepAliveMillis = opened.keepAliveSeconds() * 1_500L;
+    loop.keepAlive().watch(this, keepAliveMillis);
     writePacket(opened.connack());
     resume(Hold.OPENING);
     live.drained();
@@ -454,7 +462,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   void silent() {
     switch (state) {
       case AWAITING_CONNECT -> close();
-      case LIVE -> fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
+      case LIVE -> {
+        // What is not read from cannot be heard.
+        if (holds != 0) loop.keepAlive().watch(this, keepAliveMillis);
+        else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
+      }
       case OPENING -> refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened in time");
       case CLOSING -> channel().close();
       case CLOSED -> {}
@@ -501,7 +513,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
-    if (state == State.LIVE && session != null && ctx.channel().isWritable()) session.writableAgain();
+    if (state != State.LIVE || session == null || !ctx.channel().isWritable()) return;
+    session.writableAgain();
+    resume(Hold.SOCKET);
   }
 
   @Override

@@ -152,10 +152,12 @@ final class InboundPublishes {
       session.connection().writePubcomp(packetId, ReasonCode.SUCCESS);
       return;
     }
+    session.operationBegins();
     session.frontend().inbox().released(session.ref(), packetId).whenComplete(
         (_, failure) ->
             session.loop().run(
                 () -> {
+                  session.operationEnds();
                   if (session.ended()) return;
                   if (failure != null) {
                     session.connection().storeFailed("release of packet " + packetId, failure);

@@ -16,12 +16,14 @@ import org.jspecify.annotations.Nullable;
 final class LiveSession {
   /*
    * Owner: the connection's event loop; load, loop and what is final may be read by all.
+   * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store.
    * Failure: when the connection ends, end() hands everything back; a session that was taken over meanwhile is fenced by its
    *   epoch, so what it still sends to the stores changes nothing.
    */
   /** The load of a session that takes nothing more at the moment. */
   static final int REFUSES = Integer.MAX_VALUE;
 
+  private static final int OPERATIONS_MAX = 256;
   private static final VarHandle LOAD;
 
   static {
@@ -46,6 +48,7 @@ final class LiveSession {
   private final @Nullable InboxReader inbox;
 
   private boolean ended;
+  private int operations;
 
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by LOAD: the loop writes it, the others read it, without order
   private int load;
@@ -219,6 +222,15 @@ final class LiveSession {
 
   private boolean isOwn(Publication message) {
     return message.publisher().equals(publisher);
+  }
+
+  /** One of the client's packets waits for a store; with too many of them the client is not read from. */
+  void operationBegins() {
+    if (++operations == OPERATIONS_MAX) connection.hold(Connection.Hold.OPERATIONS);
+  }
+
+  void operationEnds() {
+    if (--operations == OPERATIONS_MAX / 2) connection.resume(Connection.Hold.OPERATIONS);
   }
 
   /** The client is done with a message of its inbox. */

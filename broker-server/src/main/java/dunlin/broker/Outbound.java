@@ -178,10 +178,12 @@ final class Outbound {
 
   /** PUBREL may leave only when a crash cannot bring the PUBLISH back [MQTT-4.3.3-6]. */
   private void recordReceived(Outgoing message, int packetId) {
+    session.operationBegins();
     session.frontend().inbox().received(session.ref(), message.sequence).whenComplete(
         (_, failure) ->
             session.loop().run(
                 () -> {
+                  session.operationEnds();
                   if (session.ended()) return;
                   if (failure != null) {
                     connection.storeFailed("receipt of packet " + packetId, failure);

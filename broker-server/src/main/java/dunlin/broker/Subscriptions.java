@@ -73,6 +73,7 @@ final class Subscriptions {
   void subscribe(Packet.Subscribe packet) {
     List<Subscription> asked = packet.subscriptions();
     Subscribing subscribing = new Subscribing(packet.packetId(), asked.size());
+    session.operationBegins();
     List<InboxClient.Subscription> toStore = new ArrayList<>();
     List<Integer> storedAt = new ArrayList<>();
     for (int i = 0; i < asked.size(); i++) {
@@ -130,7 +131,6 @@ final class Subscriptions {
         (_, failure) ->
             loop.run(
                 () -> {
-                  if (session.ended()) return;
                   if (failure != null) {
                     ReasonCode reason = refusal(failure);
                     for (int i : at) subscribing.reasons[i] = reason;
@@ -175,7 +175,6 @@ final class Subscriptions {
 
   private void routed(
       TopicFilter filter, Entry entry, Subscribing subscribing, int index, @Nullable Throwable failure) {
-    if (session.ended()) return;
     if (failure != null) {
       session.frontend().storeFailures().increment();
       subscribing.reasons[index] = ReasonCode.UNSPECIFIED_ERROR;
@@ -189,7 +188,9 @@ final class Subscriptions {
   }
 
   private void oneDone(Subscribing subscribing) {
-    if (--subscribing.left > 0 || session.ended()) return;
+    if (--subscribing.left > 0) return;
+    session.operationEnds();
+    if (session.ended()) return;
     session.connection().writePacket(
         new Packet.Suback(subscribing.packetId, Arrays.asList(subscribing.reasons), null, List.of()));
     for (InboxClient.Subscription due : subscribing.retainedDue) {
@@ -217,10 +218,12 @@ final class Subscriptions {
       session.connection().writePacket(answer);
       return;
     }
+    session.operationBegins();
     session.frontend().inbox().unsubscribe(session.ref(), stored).whenComplete(
         (_, failure) ->
             loop.run(
                 () -> {
+                  session.operationEnds();
                   if (session.ended()) return;
                   if (failure != null) session.connection().storeFailed("unsubscribing", failure);
                   else session.connection().writePacket(answer);
