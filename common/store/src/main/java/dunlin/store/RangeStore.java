@@ -81,7 +81,7 @@ public final class RangeStore implements AutoCloseable {
    * Takes the data directory for this process, creating it when it is not there.
    *
    * @throws StoreException when the directory cannot be used: not writable, in use, not Dunlin's, of an unknown format
-   *     or corrupt. Nothing in it has been changed then
+   *     or corrupt. Nothing that was in it has been changed then
    */
   public static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters) {
     return new RangeStore(settings, DataDirectory.open(dataDirectory), meters);
@@ -159,7 +159,7 @@ public final class RangeStore implements AutoCloseable {
     try {
       refuseUnknownRanges();
       for (var range : ranges) createIfNew(range);
-      // Three things at once: the native library and the rows, Ratis' classes, and the logs.
+      // The rows open on their own threads while Ratis' classes are loaded here and the logs are read.
       for (var range : ranges) range.open(memory, thread("open-" + range.id()));
       requireFreePort();
       var started =

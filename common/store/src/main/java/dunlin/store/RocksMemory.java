@@ -51,7 +51,7 @@ final class RocksMemory implements AutoCloseable {
         .setCompressionType(CompressionType.LZ4_COMPRESSION)
         .setTargetFileSizeBase(16 * MIB)
         .setMaxBytesForLevelBase(64 * MIB)
-        // The limits of notes on Ratis: tens of ranges share one process's file descriptors and cores.
+        // Tens of ranges share one process's file descriptors and cores.
         .setMaxOpenFiles(64)
         .setMaxBackgroundJobs(2)
         // A range flushes for years: its MANIFEST would grow to 1 GiB before RocksDB begins a new one.

@@ -11,7 +11,8 @@ import java.time.Duration;
  *     range has one replica and nobody to talk to: calls are refused
  * @param memoryBytes RocksDB's memory over all ranges of the process, block cache and write buffers together, at
  *     least 8 MiB
- * @param queuedCommandsMax commands that wait for the log, 2 to 1,048,576; one more is refused
+ * @param queuedCommandsMax commands that wait for the log, 2 to 1,048,576, rounded up to a power of two;
+ *     one more is refused
  * @param queuedBytesMax bytes of the commands that wait for the log, at least entryBytesMax; more are refused
  * @param entriesInFlight log entries proposed and not yet applied, 1 to 64
  * @param commandsPerEntry commands packed into one log entry, 1 to 4,096
