@@ -76,7 +76,6 @@ final class Node implements AutoCloseable {
     ranges.onFatal(
         failure -> {
           ready = false;
-          log.error("a store has failed, this node serves nobody any more", failure);
           onFailure.accept(failure);
         });
     String name = name(ranges.nodeId());

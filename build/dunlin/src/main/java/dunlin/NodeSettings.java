@@ -55,7 +55,7 @@ final class NodeSettings {
           "Lets everybody connect on addresses that are not loopback; on loopback everybody may.");
 
   static final Setting<Integer> CLUSTER_PORT =
-      Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft, on loopback; 0 takes any free one.");
+      Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft towards other nodes, on loopback; 0 opens none, which is right for a node that runs alone.");
   static final Setting<List<String>> CLUSTER_SEEDS =
       Setting.textList(
           "dunlin.cluster.seeds", List.of(), "Other nodes to join; this version runs alone and refuses to start with any.");
