@@ -147,6 +147,9 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
     Gauge.builder("dunlin.subscriptions.filters", this, f -> f.sum(loop -> loop.routes().size()))
         .description("Distinct topic filters of connected sessions without expiry")
         .register(meters);
+    Gauge.builder("dunlin.subscriptions.changes", this, f -> f.sum(loop -> loop.routes().changesWaiting()))
+        .description("Routes of this frontend that are to be set or removed and are not yet")
+        .register(meters);
     Gauge.builder("dunlin.lane.messages", this, f -> f.sum(loop -> loop.window().messages()))
         .description("Messages that hold credit of a lane")
         .register(meters);

@@ -22,10 +22,14 @@ final class RouteTable {
    * Owner: one event loop; other loops send their requests here. Every loop may look a number up.
    * Numbers: loop i of n gives out i, i + n, i + 2n and so on, so that a number tells its table. A number is
    *   used again, so who looks one up must check FilterHandle.isOf against the route that it came with.
-   * Order: the table's calls to the dist tier come from one thread and take effect in their order, so removing a route and
-   *   setting it again right behind ends with the route set.
-   * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions.
+   * Order: changes go to the dist tier one behind the other and take effect in that order, so removing a route and setting it
+   *   again right behind ends with the route set.
+   * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes under way
+   *   are a share of CHANGES_MAX, so that a thousand clients that leave at once do not fill the dist tier's queue and have
+   *   the next one's SUBSCRIBE refused; what waits behind them is bounded by the subscriptions that sessions may have, and
+   *   the packets that they may have under way.
    */
+  private static final int CHANGES_MAX = 8_192;
   private static final VarHandle SLOT = MethodHandles.arrayElementVarHandle(FilterHandle[].class);
 
   private final Loop loop;
@@ -34,10 +38,18 @@ final class RouteTable {
   private final long incarnation;
   private final DistClient dist;
 
+  private final int changesMax;
+
   private final Map<Key, Entry> entries = new HashMap<>();
+  private final ArrayDeque<Change> changesWaiting = new ArrayDeque<>();
+  private int changesUnderWay;
+  private boolean makingChanges;
   private final ArrayDeque<Integer> freeSlots = new ArrayDeque<>();
   private int slotsUsed = 1; // slot 0 stays empty: number 0 of a route means "none"
   private volatile @Nullable FilterHandle[] bySlot = new @Nullable FilterHandle[16];
+
+  /** A route to set or to remove. */
+  private record Change(Route route, boolean set, CompletableFuture<Void> done) {}
 
   private record Key(String tenant, TopicFilter filter) {}
 
@@ -61,6 +73,7 @@ final class RouteTable {
     this.shard = shard;
     this.incarnation = incarnation;
     this.dist = dist;
+    this.changesMax = Math.max(64, CHANGES_MAX / loopCount);
   }
 
   /** Which of the loops keeps a filter. */
@@ -76,10 +89,10 @@ final class RouteTable {
     if (entry == null) {
       FilterHandle handle = new FilterHandle(tenant, filter, takeNumber(), loopCount);
       publish(handle.number(), handle);
-      entry = new Entry(handle, dist.addRoute(route(handle)));
+      entry = new Entry(handle, change(handle, true));
       entries.put(new Key(tenant, filter), entry);
     } else if (entry.routed.isCompletedExceptionally()) {
-      entry.routed = dist.addRoute(route(entry.handle));
+      entry.routed = change(entry.handle, true);
     }
     entry.uses++;
     return new Use(entry.handle, entry.routed);
@@ -95,7 +108,7 @@ final class RouteTable {
     entries.remove(key);
     publish(handle.number(), null);
     freeSlots.add(slotOf(handle.number()));
-    loop.frontend().routeRemoved(dist.removeRoute(route(handle)), handle);
+    loop.frontend().routeRemoved(change(handle, false), handle);
   }
 
   int size() {
@@ -109,8 +122,36 @@ final class RouteTable {
     return slot < slots.length ? (FilterHandle) SLOT.getAcquire(slots, slot) : null;
   }
 
-  private Route route(FilterHandle handle) {
-    return new Route(handle.tenant(), handle.filter(), shard, incarnation, handle.number());
+  /** Changes to routes that have not been made yet. */
+  int changesWaiting() {
+    return changesWaiting.size() + changesUnderWay;
+  }
+
+  private CompletableFuture<Void> change(FilterHandle handle, boolean set) {
+    Route route = new Route(handle.tenant(), handle.filter(), shard, incarnation, handle.number());
+    Change change = new Change(route, set, new CompletableFuture<>());
+    changesWaiting.add(change);
+    makeChanges();
+    return change.done();
+  }
+
+  private void makeChanges() {
+    if (makingChanges) return; // a change that is made at once comes back to here; the loop below goes on
+    makingChanges = true;
+    while (changesUnderWay < changesMax && !changesWaiting.isEmpty()) {
+      Change next = changesWaiting.remove();
+      changesUnderWay++;
+      CompletableFuture<Void> made = next.set() ? dist.addRoute(next.route()) : dist.removeRoute(next.route());
+      made.whenComplete((_, failure) -> loop.run(() -> made(next, failure)));
+    }
+    makingChanges = false;
+  }
+
+  private void made(Change change, @Nullable Throwable failure) {
+    changesUnderWay--;
+    if (failure == null) change.done().complete(null);
+    else change.done().completeExceptionally(failure);
+    makeChanges();
   }
 
   private int slotOf(int number) {
