@@ -46,6 +46,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   private final InstantSource clock;
   private final ScheduledExecutorService scheduler;
   private final RetainMeters meters;
+  private final SetsUnderWay setsUnderWay = new SetsUnderWay();
   private final ExpirySweep sweep = new ExpirySweep();
   private final AtomicBoolean sweeping = new AtomicBoolean();
   private final Semaphore removals = new Semaphore(REMOVALS_MAX);
@@ -100,7 +101,9 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     }
     RetainCommand command =
         message.payloadLength() == 0 ? new Clear(TopicKeys.of(message)) : new Set(settings.messagesMax(), message);
+    setsUnderWay.begin();
     if (!range.propose(command, completing(answer))) {
+      setsUnderWay.end();
       meters.refusedBusy.increment();
       answer.accept(ReasonCode.QUOTA_EXCEEDED);
     }
@@ -110,11 +113,13 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     return new Completion<>() {
       @Override
       public void done(RetainResult result) {
+        setsUnderWay.end();
         answer.accept(counted(result));
       }
 
       @Override
       public void failed(StoreException failure) {
+        setsUnderWay.end();
         log.debug("a retained message's fate is unknown: {}", failure.getMessage());
         meters.refusedFailed.increment();
         answer.accept(ReasonCode.UNSPECIFIED_ERROR);
@@ -146,13 +151,19 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     FilterSeek seek = new FilterSeek(tenant, filter);
     if (after != null) seek.from(after.key());
     var answer = new CompletableFuture<Page>();
+    Runnable read = () -> readSoon(seek, messagesMax, bytesMax, answer);
+    if (after == null) setsUnderWay.whenEnded(read);
+    else read.run();
+    return answer;
+  }
+
+  private void readSoon(FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {
     try {
       range.readers().execute(() -> read(seek, messagesMax, bytesMax, answer));
     } catch (RejectedExecutionException e) {
       meters.refusedPages.increment();
       answer.completeExceptionally(new StoreException("retained messages: too many pages are being read", e));
     }
-    return answer;
   }
 
   private void read(FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {
