@@ -1,0 +1,111 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.hivemq.client.mqtt.MqttClient;
+import com.hivemq.client.mqtt.datatypes.MqttQos;
+import com.hivemq.client.mqtt.mqtt5.Mqtt5AsyncClient;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Promise D8: who subscribes while a topic's retained message changes is never left with an old one. */
+class RetainedOrderIT {
+  private static final int VALUES = 3_000;
+  private static final int SUBSCRIBERS = 60;
+
+  @Test
+  void everySubscriberEndsWithTheLastValueAndStartsWithNoneOlderThanAcknowledged(@TempDir Path data) {
+    try (TestBroker broker = TestBroker.on(data)) {
+      Mqtt5AsyncClient publisher = connected(broker, "publisher");
+      AtomicInteger acknowledged = new AtomicInteger(-1);
+      CompletableFuture<Void> published = CompletableFuture.runAsync(() -> publishAll(publisher, acknowledged));
+
+      List<Seen> all = new ArrayList<>();
+      for (int i = 0; i < SUBSCRIBERS; i++) {
+        Seen seen = new Seen(acknowledged.get());
+        all.add(seen);
+        Mqtt5AsyncClient subscriber = connected(broker, "subscriber-" + i);
+        subscriber
+            .subscribeWith()
+            .topicFilter("counter/#")
+            .qos(MqttQos.AT_LEAST_ONCE)
+            .callback(message -> seen.value(Integer.parseInt(text(message.getPayloadAsBytes()))))
+            .send()
+            .join();
+      }
+      published.join();
+
+      for (Seen seen : all) {
+        await().atMost(TestBroker.SOON).untilAsserted(() -> assertThat(seen.highest()).isEqualTo(VALUES - 1));
+        assertThat(seen.first()).as("older than what was acknowledged before").isGreaterThanOrEqualTo(seen.before);
+      }
+    }
+  }
+
+  private static void publishAll(Mqtt5AsyncClient publisher, AtomicInteger acknowledged) {
+    List<CompletableFuture<?>> sent = new ArrayList<>();
+    for (int i = 0; i < VALUES; i++) {
+      int value = i;
+      sent.add(
+          publisher
+              .publishWith()
+              .topic("counter/a")
+              .qos(MqttQos.AT_LEAST_ONCE)
+              .retain(true)
+              .payload(Integer.toString(i).getBytes(StandardCharsets.UTF_8))
+              .send()
+              .thenAccept(_ -> acknowledged.accumulateAndGet(value, Math::max)));
+      if (i % 50 == 49) sent.forEach(CompletableFuture::join);
+    }
+    sent.forEach(CompletableFuture::join);
+  }
+
+  private static String text(byte[] payload) {
+    return new String(payload, StandardCharsets.UTF_8);
+  }
+
+  private static Mqtt5AsyncClient connected(TestBroker broker, String id) {
+    Mqtt5AsyncClient client =
+        MqttClient.builder()
+            .useMqttVersion5()
+            .identifier(id)
+            .serverHost("127.0.0.1")
+            .serverPort(broker.port())
+            .buildAsync();
+    client.connect().join();
+    return client;
+  }
+
+  /** What one subscriber has seen of the counter. */
+  private static final class Seen {
+    /** What had been acknowledged to the publisher before the subscriber subscribed. */
+    final int before;
+
+    private int first = -1;
+    private int highest = -1;
+
+    Seen(int before) {
+      this.before = before;
+    }
+
+    synchronized void value(int value) {
+      if (first < 0) first = value;
+      highest = Math.max(highest, value);
+    }
+
+    synchronized int first() {
+      return first;
+    }
+
+    synchronized int highest() {
+      return highest;
+    }
+  }
+}
