@@ -212,7 +212,7 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
 
   private static ListenerException cannotListen(String where, Exception cause) {
     return new ListenerException(
-        "cannot listen on " + where + " (dunlin.listeners.tcp.port): " + cause.getMessage(), cause);
+        "cannot listen on " + where + " (dunlin.listeners.tcp.host, dunlin.listeners.tcp.port): " + cause.getMessage(), cause);
   }
 
   /** The port that clients of TCP connect to, once it listens. */

@@ -10,6 +10,7 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.LoggerFactory;
 
 /** The broker as a process: settings from {@code -Ddunlin.*}, the environment and a file; runs until SIGTERM. */
 final class Main {
@@ -37,6 +38,10 @@ final class Main {
       started.set(Node.start(settings, failure -> storeFailed(failure, err)));
     } catch (SettingException | StoreException | ListenerException e) {
       err.println("dunlin: " + e.getMessage());
+      Runtime.getRuntime().halt(CANNOT_START);
+    } catch (RuntimeException | Error e) { // a fault of ours: its trace is wanted, and no thread may keep the process
+      LoggerFactory.getLogger(Main.class).error("the node did not start", e);
+      err.println("dunlin: cannot start: " + e);
       Runtime.getRuntime().halt(CANNOT_START);
     }
     long sinceStart = System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();

@@ -8,6 +8,7 @@ import dunlin.retain.RetainServer;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.Metrics;
+import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
@@ -111,6 +112,7 @@ final class Node implements AutoCloseable {
     dist.removeRoutesBefore(clients.shard(), ranges.incarnation())
         .whenComplete(
             (removed, failure) -> {
+              if (closed.get()) return; // a listener that cannot be bound ends this start while they are being removed
               if (failure != null) log.warn("routes of this node's earlier life could not be removed", failure);
               else if (removed > 0) log.info("removed {} routes of this node's earlier life", removed);
             });
@@ -157,7 +159,7 @@ final class Node implements AutoCloseable {
     try {
       admin = opening(AdminServer.start(loopback(port), () -> ready, metrics::scrape));
     } catch (IllegalStateException e) {
-      if (asked) throw e;
+      if (asked) throw new SettingException("%s: %s".formatted(NodeSettings.ADMIN_PORT.key(), e.getMessage()));
       admin = opening(AdminServer.start(loopback(0), () -> ready, metrics::scrape));
       log.warn("port {} is taken, the admin port is {}", port, admin.port());
     }
