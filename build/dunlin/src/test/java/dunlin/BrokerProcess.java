@@ -1,0 +1,137 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** The shipped broker as a process of its own, as {@code bin/dunlin} starts it, on ports that the system chose. */
+final class BrokerProcess implements AutoCloseable {
+  private static final Duration START_MAX = Duration.ofSeconds(30);
+  private static final Pattern LISTENS = Pattern.compile("listens on port (\\d+)");
+
+  private final Process process;
+  private final List<String> out = new CopyOnWriteArrayList<>();
+  private final List<String> err = new CopyOnWriteArrayList<>();
+  private final List<Thread> readers;
+
+  private BrokerProcess(Process process) {
+    this.process = process;
+    readers = List.of(reader(process.getInputStream(), out), reader(process.getErrorStream(), err));
+  }
+
+  /** Launches and does not wait for anything. */
+  static BrokerProcess launch(Path dataDirectory, String... settings) {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("dist.directory"), "bin", "dunlin").toString());
+    command.add("-Ddunlin.data-dir=" + dataDirectory);
+    command.add("-Ddunlin.listeners.tcp.port=0");
+    command.add("-Ddunlin.admin.port=-1");
+    // The last of two equal keys is the one that Java takes.
+    for (String setting : settings) command.add("-D" + setting);
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
+    builder.environment().put("DUNLIN_JVM_OPTS", "-ea -Xmx256m -XX:TieredStopAtLevel=1");
+    try {
+      return new BrokerProcess(builder.start());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Launches and returns when clients can connect. */
+  static BrokerProcess start(Path dataDirectory, String... settings) {
+    BrokerProcess broker = launch(dataDirectory, settings);
+    try {
+      await("the broker listens")
+          .atMost(START_MAX)
+          .pollInterval(Duration.ofMillis(20))
+          .until(() -> broker.listens() || !broker.process.isAlive());
+      assertThat(broker.listens()).as("listens; %s", broker).isTrue();
+      return broker;
+    } catch (RuntimeException | AssertionError e) {
+      broker.close();
+      throw e;
+    }
+  }
+
+  private static Thread reader(InputStream stream, List<String> lines) {
+    return Thread.ofPlatform()
+        .daemon()
+        .start(
+            () -> {
+              try (var reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {
+                for (String line = reader.readLine(); line != null; line = reader.readLine()) lines.add(line);
+              } catch (IOException e) {
+                lines.add("reading this stream failed: " + e);
+              }
+            });
+  }
+
+  boolean listens() {
+    return out.stream().anyMatch(line -> LISTENS.matcher(line).find());
+  }
+
+  int port() {
+    for (String line : out) {
+      Matcher matcher = LISTENS.matcher(line);
+      if (matcher.find()) return Integer.parseInt(matcher.group(1));
+    }
+    throw new AssertionError("listens on no port; " + this);
+  }
+
+  /** What it wrote to standard output: its log. */
+  List<String> out() {
+    return out;
+  }
+
+  List<String> err() {
+    return err;
+  }
+
+  /** SIGKILL: returns when the process is gone. */
+  void kill() {
+    process.destroyForcibly();
+    awaitExit(Duration.ofSeconds(10));
+  }
+
+  /** SIGTERM, and no more. */
+  void terminate() {
+    process.destroy();
+  }
+
+  /** Waits for its end and for the last of its output; returns the exit code. */
+  int awaitExit(Duration limit) {
+    try {
+      assertThat(process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)).as("ends within %s; %s", limit, this).isTrue();
+      for (Thread reader : readers) reader.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted while a broker ended", e);
+    }
+    return process.exitValue();
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+
+  @Override
+  public String toString() {
+    return "standard output:\n" + String.join("\n", out) + "\nstandard error:\n" + String.join("\n", err);
+  }
+}
