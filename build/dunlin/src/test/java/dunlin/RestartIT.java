@@ -1,0 +1,323 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import com.hivemq.client.mqtt.MqttClient;
+import com.hivemq.client.mqtt.MqttGlobalPublishFilter;
+import com.hivemq.client.mqtt.datatypes.MqttQos;
+import com.hivemq.client.mqtt.mqtt5.Mqtt5AsyncClient;
+import dunlin.WireClient.Connect;
+import dunlin.WireClient.Packet;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import org.eclipse.paho.client.mqttv3.IMqttDeliveryToken;
+import org.eclipse.paho.client.mqttv3.MqttAsyncClient;
+import org.eclipse.paho.client.mqttv3.MqttCallback;
+import org.eclipse.paho.client.mqttv3.MqttConnectOptions;
+import org.eclipse.paho.client.mqttv3.MqttException;
+import org.eclipse.paho.client.mqttv3.MqttMessage;
+import org.eclipse.paho.client.mqttv3.MqttPersistenceException;
+import org.eclipse.paho.client.mqttv3.persist.MemoryPersistence;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The shipped broker, killed and started again on its data: what it has acknowledged is there. */
+class RestartIT {
+  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final int KILLS = 3;
+  private static final int IN_FLIGHT = 128;
+
+  @TempDir Path directory;
+
+  @Test
+  @Tag("MQTT-4.1.0-1")
+  @Tag("MQTT-3.1.2-8")
+  void whatIsDurableSurvivesAKill() {
+    try (var broker = BrokerProcess.start(directory)) {
+      WireClient.connected(broker.port(), Connect.of("offline"))
+          .disconnectAfter(
+              each -> {
+                each.subscribe("queued/+", 2);
+                each.subscribe("wills/#", 1);
+              });
+      var online = WireClient.connected(broker.port(), Connect.of("online").will("wills/online", "killed", 1, 0));
+      online.subscribe("queued/#", 1);
+      WireClient.connected(broker.port(), Connect.of("delayed").will("wills/delayed", "late", 1, 4)).close();
+      WireClient.connected(broker.port(), Connect.of("gone")).disconnect(0);
+      try (var publisher = WireClient.connected(broker.port(), Connect.of("publisher"))) {
+        for (int i = 1; i <= 200; i++) publisher.publish("queued/" + i % 2, "" + i, 1 + i % 2, i, false);
+        List<Packet> answers = new ArrayList<>();
+        while (answers.size() < 200) answers.add(publisher.next());
+        assertThat(answers).allMatch(each -> each.reason() == 0);
+        for (int i = 0; i < 10; i++) publisher.publishAndWait("retained/" + i, "first " + i, true);
+        publisher.publishAndWait("retained/0", "second 0", true);
+        publisher.publishAndWait("retained/1", "", true);
+        List<Packet> first = online.next(10, WireClient.PUBLISH);
+        for (int i = 0; i < 10; i += 2) online.puback(first.get(i).packetId());
+        broker.kill();
+      }
+      online.close();
+    }
+
+    try (var broker = BrokerProcess.start(directory)) {
+      try (var offline = WireClient.connected(broker.port(), Connect.of("offline"))) {
+        assertThat(offline.sessionPresent()).isTrue();
+        List<Packet> arrived = offline.next(202, WireClient.PUBLISH);
+        List<Packet> queued = arrived.stream().filter(each -> each.topic().startsWith("queued/")).toList();
+        assertThat(queued).extracting(Packet::payload).containsExactlyElementsOf(numbers(1, 200));
+        assertThat(queued).allMatch(each -> each.qos() == 1 + Integer.parseInt(each.payload()) % 2);
+        assertThat(queued).noneMatch(Packet::retain);
+        assertThat(arrived).filteredOn(each -> each.topic().startsWith("wills/")).extracting(Packet::payload)
+            .containsExactlyInAnyOrder("killed", "late");
+      }
+      try (var online = WireClient.connected(broker.port(), Connect.of("online"))) {
+        assertThat(online.sessionPresent()).isTrue();
+        List<String> left = new ArrayList<>(numbers(1, 200));
+        // Acknowledged positions are recorded soon after, not at once: a kill may take back some.
+        List<String> arrived = new ArrayList<>();
+        while (!arrived.contains("200")) {
+          Packet packet = online.next();
+          if (Integer.parseInt(packet.payload()) <= 10) assertThat(packet.duplicate()).isTrue();
+          arrived.add(packet.payload());
+        }
+        left.removeAll(arrived);
+        assertThat(List.of("1", "3", "5", "7", "9")).containsAll(left);
+        assertThat(arrived).isEqualTo(numbers(1, 200).stream().filter(each -> !left.contains(each)).toList());
+        assertThat(online.publishAndWait("queued/by itself", "the route is there")).isZero();
+        assertThat(online.next().payload()).isEqualTo("the route is there");
+      }
+      try (var publisher = WireClient.connected(broker.port(), Connect.of("publisher"))) {
+        assertThat(publisher.sessionPresent()).isTrue();
+        publisher.publish("queued/1", "1", 2, 1, true); // its PUBREC had come
+        publisher.next(WireClient.PUBREC);
+        publisher.subscribe("retained/#", 0);
+        assertThat(publisher.next(9, WireClient.PUBLISH)).allMatch(Packet::retain).extracting(Packet::payload)
+            .contains("second 0", "first 2").doesNotContain("first 0", "first 1");
+        assertThat(publisher.untilPong()).isEmpty();
+      }
+      try (var gone = WireClient.connected(broker.port(), Connect.of("gone"))) {
+        assertThat(gone.sessionPresent()).isFalse();
+      }
+      assertThat(broker.err()).isEmpty();
+    }
+  }
+
+  private static List<String> numbers(int from, int to) {
+    List<String> numbers = new ArrayList<>();
+    for (int i = from; i <= to; i++) numbers.add("" + i);
+    return numbers;
+  }
+
+  @Test
+  @Tag("MQTT-4.3.2-1")
+  @Tag("MQTT-4.3.3-1")
+  void nothingAcknowledgedIsLostByKillsUnderLoad() throws Exception {
+    long seed = System.nanoTime();
+    System.out.println("RestartIT seed " + seed);
+    Random random = new Random(seed);
+    BrokerProcess broker = BrokerProcess.start(directory);
+    String port = "dunlin.listeners.tcp.port=" + broker.port();
+    List<String> once = Collections.synchronizedList(new ArrayList<>());
+    List<String> exactly = Collections.synchronizedList(new ArrayList<>());
+    ConcurrentLinkedQueue<String> acknowledged = new ConcurrentLinkedQueue<>();
+    Mqtt5AsyncClient subscriber = hiveMq(broker.port(), "subscriber 1", once);
+    subscriber.subscribeWith().topicFilter("one").qos(MqttQos.AT_LEAST_ONCE).send().get(20, TimeUnit.SECONDS);
+    try (var offline = WireClient.connected(broker.port(), Connect.of("offline").receiveMaximum(1_000))) {
+      offline.subscribe("one", 1);
+    }
+    try (var exactlySubscriber = new PahoThatComesBack(broker.port(), "subscriber 2", exactly);
+        var exactlyPublisher = new PahoThatComesBack(broker.port(), "publisher 2", new ArrayList<>())) {
+      exactlySubscriber.subscribe("two");
+      Mqtt5AsyncClient publisher = hiveMq(broker.port(), "publisher 1", new ArrayList<>());
+      AtomicBoolean stop = new AtomicBoolean();
+      AtomicInteger sent = new AtomicInteger();
+      Thread first = Thread.ofPlatform().start(() -> publish(publisher, stop, sent, acknowledged));
+      Thread second = Thread.ofPlatform().start(() -> exactlyPublisher.publish("two", stop));
+      int killed = 0;
+      while (killed++ < KILLS) {
+        int enough = acknowledged.size() + 200 + random.nextInt(2_000);
+        await().atMost(SOON).until(() -> acknowledged.size() >= enough);
+        broker.kill();
+        broker = BrokerProcess.start(directory, port);
+      }
+      int end = acknowledged.size() + 200;
+      await().atMost(SOON).until(() -> acknowledged.size() >= end);
+      stop.set(true);
+      first.join();
+      second.join();
+      await("all are acknowledged").atMost(SOON).until(() -> acknowledged.size() == sent.get());
+      await("all have come").atMost(SOON).until(() -> new LinkedHashSet<>(once).size() == sent.get());
+      exactlyPublisher.awaitDelivered();
+      await("all have come once").atMost(SOON).until(() -> exactly.size() >= exactlyPublisher.sent.get());
+      publisher.disconnect().get(20, TimeUnit.SECONDS);
+      subscriber.disconnect().get(20, TimeUnit.SECONDS);
+      System.out.printf("RestartIT: %d messages of QoS 1, %d of QoS 2%n", sent.get(), exactly.size());
+
+      List<String> all = numbers(1, sent.get());
+      assertThat(new LinkedHashSet<>(once)).as("online, seed %d", seed).containsExactlyElementsOf(all);
+      LinkedHashSet<String> later = new LinkedHashSet<>();
+      try (var offline = WireClient.connected(broker.port(), Connect.of("offline").receiveMaximum(1_000))) {
+        while (later.size() < all.size()) {
+          Packet packet = offline.next();
+          later.add(packet.payload());
+          offline.puback(packet.packetId());
+        }
+      }
+      assertThat(later).as("offline, seed %d", seed).containsExactlyElementsOf(all);
+      assertThat(exactly).as("QoS 2, seed %d", seed).isEqualTo(numbers(1, exactlyPublisher.sent.get()));
+    } finally {
+      broker.close();
+    }
+  }
+
+  /** Publishes with QoS 1, IN_FLIGHT at a time, through all reconnects of the client. */
+  private static void publish(
+      Mqtt5AsyncClient publisher, AtomicBoolean stop, AtomicInteger sent, ConcurrentLinkedQueue<String> acknowledged) {
+    Semaphore window = new Semaphore(IN_FLIGHT);
+    while (!stop.get()) {
+      window.acquireUninterruptibly();
+      String payload = Integer.toString(sent.incrementAndGet());
+      var _ =
+          publisher
+              .publishWith()
+              .topic("one")
+              .qos(MqttQos.AT_LEAST_ONCE)
+              .payload(payload.getBytes(StandardCharsets.UTF_8))
+              .send()
+              .whenComplete(
+                  (result, failure) -> {
+                    if (failure == null && result.getError().isEmpty()) acknowledged.add(payload);
+                    window.release();
+                  });
+    }
+  }
+
+  private static Mqtt5AsyncClient hiveMq(int port, String clientId, List<String> arrived) throws Exception {
+    Mqtt5AsyncClient client =
+        MqttClient.builder()
+            .useMqttVersion5()
+            .identifier(clientId)
+            .serverHost("127.0.0.1")
+            .serverPort(port)
+            .automaticReconnect()
+            .initialDelay(50, TimeUnit.MILLISECONDS)
+            .maxDelay(200, TimeUnit.MILLISECONDS)
+            .applyAutomaticReconnect()
+            .buildAsync();
+    client.publishes(
+        MqttGlobalPublishFilter.ALL, message -> arrived.add(new String(message.getPayloadAsBytes(), StandardCharsets.UTF_8)));
+    client.connectWith().cleanStart(false).sessionExpiryInterval(3_600).send().get(20, TimeUnit.SECONDS);
+    return client;
+  }
+
+  /** A client of MQTT 3 whose session state outlives its connections, as long as this object does. */
+  private static final class PahoThatComesBack implements AutoCloseable {
+    private final MqttAsyncClient client;
+    private final AtomicInteger sent = new AtomicInteger();
+    private final AtomicInteger delivered = new AtomicInteger();
+
+    PahoThatComesBack(int port, String clientId, List<String> arrived) throws MqttException {
+      client = new MqttAsyncClient("tcp://127.0.0.1:" + port, clientId, new LastingMemory());
+      client.setCallback(
+          new MqttCallback() {
+            @Override
+            public void connectionLost(Throwable cause) {}
+
+            @Override
+            public void messageArrived(String topic, MqttMessage message) {
+              arrived.add(new String(message.getPayload(), StandardCharsets.UTF_8));
+            }
+
+            @Override
+            public void deliveryComplete(IMqttDeliveryToken token) {
+              delivered.incrementAndGet();
+            }
+          });
+      var options = new MqttConnectOptions();
+      options.setMqttVersion(MqttConnectOptions.MQTT_VERSION_3_1_1);
+      options.setCleanSession(false);
+      options.setAutomaticReconnect(true);
+      options.setMaxReconnectDelay(1_000);
+      options.setMaxInflight(IN_FLIGHT);
+      client.connect(options).waitForCompletion(20_000);
+    }
+
+    void subscribe(String filter) throws MqttException {
+      client.subscribe(filter, 2).waitForCompletion(20_000);
+    }
+
+    /** Publishes with QoS 2 whenever there is a connection with room. */
+    void publish(String topic, AtomicBoolean stop) {
+      while (!stop.get()) {
+        try {
+          String payload = Integer.toString(sent.get() + 1);
+          client.publish(topic, payload.getBytes(StandardCharsets.UTF_8), 2, false);
+          sent.incrementAndGet();
+        } catch (MqttException notNow) {
+          LockSupport.parkNanos(1_000_000); // no connection, or too many in flight
+        }
+      }
+    }
+
+    void awaitDelivered() {
+      await("all of QoS 2 are acknowledged").atMost(SOON).until(() -> delivered.get() >= sent.get());
+    }
+
+    @Override
+    public void close() throws MqttException {
+      client.disconnectForcibly(100, 100, true);
+      client.close(true);
+    }
+  }
+
+  /** Paho closes its persistence with each connection, and the one in memory forgets all then. */
+  private static final class LastingMemory extends MemoryPersistence {
+    private boolean opened;
+
+    @Override
+    public void open(String clientId, String serverUri) throws MqttPersistenceException {
+      if (!opened) super.open(clientId, serverUri);
+      opened = true;
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void sigtermStopsABusyBrokerInTime() throws Exception {
+    try (var broker = BrokerProcess.start(directory)) {
+      Mqtt5AsyncClient publisher = hiveMq(broker.port(), "publisher", new ArrayList<>());
+      try (var subscriber = WireClient.connected(broker.port(), Connect.of("subscriber"))) {
+        subscriber.subscribe("one", 1); // and reads nothing
+        AtomicBoolean stop = new AtomicBoolean();
+        ConcurrentLinkedQueue<String> acknowledged = new ConcurrentLinkedQueue<>();
+        Thread.ofPlatform().daemon().start(() -> publish(publisher, stop, new AtomicInteger(), acknowledged));
+        await().atMost(SOON).until(() -> acknowledged.size() > 500);
+        broker.terminate();
+        assertThat(broker.awaitExit(Duration.ofSeconds(5))).isIn(0, 143);
+        stop.set(true);
+        assertThat(broker.err()).isEmpty();
+        assertThat(broker.out()).noneMatch(line -> line.startsWith("\tat "));
+
+        List<Packet> read = subscriber.awaitClosed();
+        assertThat(read.getLast().type()).isEqualTo(WireClient.DISCONNECT);
+        assertThat(read.getLast().reason()).isEqualTo(0x8B);
+      }
+    }
+  }
+}
