@@ -93,7 +93,8 @@ final class InboxReader {
     for (InboxMessage message : page.messages()) take(message);
     expected = Math.max(expected, page.nextSequence());
     if (page.end() && !pushedMeanwhile) highest = expected - 1;
-    fetch();
+    // Retained messages wait until the inbox has been read, and a page of expired messages brings no acknowledgement.
+    session.drained();
   }
 
   /** The client is done with a message. */

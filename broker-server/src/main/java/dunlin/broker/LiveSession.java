@@ -54,10 +54,8 @@ final class LiveSession {
   private int load;
 
   // What merge() has gathered for the one copy of a message that matched several of the session's filters.
-  private boolean merging;
   private @Nullable SubscriptionOptions mergedOptions;
   private int[] mergedIdentifiers = {};
-  private boolean mergedNoLocal;
 
   LiveSession(
       Connection connection,
@@ -185,21 +183,19 @@ final class LiveSession {
   }
 
   /** Notes one of several subscriptions that a message matched; true the first time, until {@link #offerMerged}. */
-  boolean merge(Subscriber subscriber) {
+  boolean merge(Publication message, Subscriber subscriber) {
     SubscriptionOptions options = subscriber.options();
-    if (!merging) {
-      merging = true;
+    // Left out here, so that its QoS and identifier do not show in the copy that another subscription brings.
+    if (options.noLocal() && isOwn(message)) return false;
+    SubscriptionOptions before = mergedOptions;
+    if (before == null) {
       mergedOptions = options;
       mergedIdentifiers = subscriber.identifiers();
-      mergedNoLocal = options.noLocal();
       return true;
     }
-    SubscriptionOptions before = mergedOptions;
-    if (before == null) throw new IllegalStateException("merging nothing");
-    mergedNoLocal &= options.noLocal();
     QoS qos = before.maximumQoS().code() >= options.maximumQoS().code() ? before.maximumQoS() : options.maximumQoS();
     boolean retain = before.retainAsPublished() || options.retainAsPublished();
-    mergedOptions = new SubscriptionOptions(qos, mergedNoLocal, retain, 0, 0);
+    mergedOptions = new SubscriptionOptions(qos, false, retain, 0, 0);
     mergedIdentifiers = concat(mergedIdentifiers, subscriber.identifiers());
     return false;
   }
@@ -207,7 +203,6 @@ final class LiveSession {
   /** Offers the one copy of a message whose subscriptions were merged. */
   void offerMerged(Publication message) {
     SubscriptionOptions options = mergedOptions;
-    merging = false;
     mergedOptions = null;
     if (options != null) offer(message, options, mergedIdentifiers);
   }

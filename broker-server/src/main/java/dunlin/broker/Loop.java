@@ -233,7 +233,7 @@ final class Loop {
       if (subscribers == null) continue;
       for (int j = 0; j < subscribers.size(); j++) {
         Subscriber subscriber = subscribers.get(j);
-        if (subscriber.session.merge(subscriber)) merged.add(subscriber.session);
+        if (subscriber.session.merge(message, subscriber)) merged.add(subscriber.session);
       }
     }
     for (LiveSession session : merged) session.offerMerged(message);

@@ -18,7 +18,8 @@ final class Outbound {
    * Owner: the connection's event loop.
    * Bounds: QoS 0 up to the bytes that may wait for the socket, beyond which it is dropped and counted. QoS 1 and 2 of a
    *   session without expiry: a queue bounded in messages and bytes, beyond which the newest is dropped and counted, or, in a
-   *   group, refused. Of a durable session: only what InboxReader takes; the rest waits in the inbox.
+   *   group, refused. Of a durable session: only what InboxReader takes; the rest waits in the inbox. Retained messages
+   *   come a page at a time, when nothing waits; so each bound may be passed by one page, of which nothing is dropped.
    * Failure: when the connection ends, messages of a durable session are still in its inbox, messages from a group go to
    *   other members unless their QoS 2 exchange has begun [MQTT-4.8.2-4, -5], the rest ends with the session.
    */
@@ -70,6 +71,12 @@ final class Outbound {
     }
   }
 
+  /** Sends a message of QoS 0 that somebody keeps back until there is room: it is not dropped, also when the room is gone. */
+  void sendKept(Publication message, boolean retain, int[] identifiers) {
+    counts.copies().received();
+    write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);
+  }
+
   /** Whether the socket takes a message of QoS 0, or the queue one of QoS 1 or 2. */
   boolean hasRoom(QoS qos, int size) {
     if (qos == QoS.AT_MOST_ONCE) return connection.takesQoS0();
@@ -86,7 +93,7 @@ final class Outbound {
     take(message);
   }
 
-  /** Sends or queues a message that has a place kept for it. */
+  /** Sends or queues a message whose place is given, by what its source knows of the bounds. */
   void take(Outgoing message) {
     counts.copies().waiting(1);
     if (queued() == 0 && window.hasRoom(sequenceOf(message)) && connection.writable()) {

@@ -16,8 +16,8 @@ import org.jspecify.annotations.Nullable;
 final class RetainedReader {
   /*
    * Owner: the connection's event loop.
-   * Bounds: one page in memory at a time, asked for when nothing waits for the client any more; a request for each
-   *   subscription at most.
+   * Bounds: one page in memory at a time, asked for when nothing waits for the client any more, so all of it is taken even
+   *   when the socket fills up meanwhile; a request for each subscription at most.
    * Failure: a page that cannot be read closes the connection, for the client could not know that it got only a part.
    */
   private static final int PAGE_MESSAGES = 256;
@@ -69,11 +69,12 @@ final class RetainedReader {
     for (Publication message : page.messages()) {
       QoS qos = message.qos().min(request.options().maximumQoS());
       if (qos == QoS.AT_MOST_ONCE) {
-        outbound.sendQoS0(message, true, identifiers);
+        outbound.sendKept(message, true, identifiers);
       } else if (session.durable()) {
         toStore.add(message);
       } else {
-        outbound.offer(new Outgoing(message, qos, true, identifiers, null));
+        session.loop().counts().copies().received();
+        outbound.take(new Outgoing(message, qos, true, identifiers, null));
       }
     }
     if (toStore.isEmpty()) {

@@ -13,6 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
@@ -35,6 +36,9 @@ final class Subscriptions {
 
   /** One subscription. The subscriber comes with the handle; until then, and for a durable session always, it is null. */
   private static final class Entry {
+    /** Completes on the session's loop when publishes are sure to find the subscription; not for a durable session. */
+    final CompletableFuture<Void> routed = new CompletableFuture<>();
+
     SubscriptionOptions options;
     @Nullable Subscriber subscriber;
     boolean removed;
@@ -99,13 +103,17 @@ final class Subscriptions {
         storedAt.add(i);
         if (entry == null) entries.put(filter, new Entry(options));
         else entry.options = options;
-      } else if (entry == null) {
-        entry = new Entry(options);
-        entries.put(filter, entry);
-        attach(filter, entry, subscribing, i);
       } else {
-        entry.options = options;
-        if (entry.subscriber != null) entry.subscriber.replaceOptions(options);
+        if (entry == null) {
+          entry = new Entry(options);
+          entries.put(filter, entry);
+          attach(filter, entry);
+        } else {
+          entry.options = options;
+          if (entry.subscriber != null) entry.subscriber.replaceOptions(options);
+        }
+        // Also when it existed: the SUBSCRIBE that has made it may still wait for the route.
+        awaitRoute(filter, entry, subscribing, i);
       }
     }
     if (!toStore.isEmpty()) store(toStore, storedAt, subscribing);
@@ -148,8 +156,7 @@ final class Subscriptions {
   }
 
   /** Has the filter's loop count the subscription, then puts the subscriber on its list. */
-  private void attach(TopicFilter filter, Entry entry, Subscribing subscribing, int index) {
-    subscribing.left++;
+  private void attach(TopicFilter filter, Entry entry) {
     SubscriptionOptions options = entry.options;
     Loop owner = session.frontend().ownerOf(session.publisher().tenant(), filter);
     owner.run(
@@ -159,7 +166,7 @@ final class Subscriptions {
           ShareGroup group = use.handle().group();
           if (group != null) group.add(subscriber);
           loop.run(() -> attached(entry, subscriber));
-          use.routed().whenComplete((_, failure) -> loop.run(() -> routed(filter, entry, subscribing, index, failure)));
+          use.routed().whenComplete((_, failure) -> loop.run(() -> routed(filter, entry, failure)));
         });
   }
 
@@ -173,18 +180,26 @@ final class Subscriptions {
     if (!subscriber.filter.filter().shared()) subscriber.filter.add(loop.index(), subscriber);
   }
 
-  private void routed(
-      TopicFilter filter, Entry entry, Subscribing subscribing, int index, @Nullable Throwable failure) {
-    if (failure != null) {
-      session.frontend().storeFailures().increment();
-      subscribing.reasons[index] = ReasonCode.UNSPECIFIED_ERROR;
-      subscribing.retainedDue.removeIf(due -> due.filter().equals(filter));
-      if (entries.get(filter) == entry) {
-        entries.remove(filter);
-        detach(entry);
-      }
+  private void routed(TopicFilter filter, Entry entry, @Nullable Throwable failure) {
+    if (failure == null) {
+      entry.routed.complete(null);
+      return;
     }
-    oneDone(subscribing);
+    session.frontend().storeFailures().increment();
+    if (entries.remove(filter, entry)) detach(entry);
+    entry.routed.completeExceptionally(failure);
+  }
+
+  private void awaitRoute(TopicFilter filter, Entry entry, Subscribing subscribing, int index) {
+    subscribing.left++;
+    entry.routed.whenComplete(
+        (_, failure) -> {
+          if (failure != null) {
+            subscribing.reasons[index] = ReasonCode.UNSPECIFIED_ERROR;
+            subscribing.retainedDue.removeIf(due -> due.filter().equals(filter));
+          }
+          oneDone(subscribing);
+        });
   }
 
   private void oneDone(Subscribing subscribing) {

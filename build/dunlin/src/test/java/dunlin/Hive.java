@@ -1,0 +1,122 @@
+package dunlin;
+
+import com.hivemq.client.mqtt.MqttClient;
+import com.hivemq.client.mqtt.MqttGlobalPublishFilter;
+import com.hivemq.client.mqtt.datatypes.MqttQos;
+import com.hivemq.client.mqtt.mqtt5.Mqtt5AsyncClient;
+import com.hivemq.client.mqtt.mqtt5.message.connect.Mqtt5Connect;
+import com.hivemq.client.mqtt.mqtt5.message.connect.Mqtt5ConnectBuilder;
+import com.hivemq.client.mqtt.mqtt5.message.publish.Mqtt5Publish;
+import com.hivemq.client.mqtt.mqtt5.message.publish.Mqtt5PublishResult;
+import com.hivemq.client.mqtt.mqtt5.message.subscribe.Mqtt5Subscribe;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+
+/** HiveMQ's client of MQTT 5, keeping all messages in the order in which they came. */
+final class Hive implements AutoCloseable {
+  private final Mqtt5AsyncClient client;
+  private final LinkedBlockingQueue<Mqtt5Publish> arrived = new LinkedBlockingQueue<>();
+
+  private Hive(TestBroker broker, String clientId) {
+    client =
+        MqttClient.builder()
+            .useMqttVersion5()
+            .identifier(clientId)
+            .serverHost("127.0.0.1")
+            .serverPort(broker.port())
+            .buildAsync();
+    client.publishes(MqttGlobalPublishFilter.ALL, arrived::add);
+  }
+
+  /** A session that lasts for an hour, or ends with its connection. */
+  static Hive connected(TestBroker broker, boolean durable) {
+    return connected(broker, UUID.randomUUID().toString(), with -> with.sessionExpiryInterval(durable ? 3_600 : 0));
+  }
+
+  static Hive connected(TestBroker broker, String clientId, UnaryOperator<Mqtt5ConnectBuilder> with) {
+    Hive hive = new Hive(broker, clientId);
+    hive.client.connect(with.apply(Mqtt5Connect.builder()).build()).join();
+    return hive;
+  }
+
+  static MqttQos qos(int code) {
+    return Objects.requireNonNull(MqttQos.fromCode(code));
+  }
+
+  Hive subscribe(String filter, int qos) {
+    return subscribe(Mqtt5Subscribe.builder().topicFilter(filter).qos(qos(qos)).build());
+  }
+
+  Hive subscribe(Mqtt5Subscribe subscribe) {
+    client.subscribe(subscribe).join();
+    return this;
+  }
+
+  void unsubscribe(String filter) {
+    client.unsubscribeWith().topicFilter(filter).send().join();
+  }
+
+  CompletableFuture<Mqtt5PublishResult> publish(String topic, int qos, String payload) {
+    return publish(topic, qos, payload, false);
+  }
+
+  CompletableFuture<Mqtt5PublishResult> publish(String topic, int qos, String payload, boolean retain) {
+    return publish(
+        Mqtt5Publish.builder()
+            .topic(topic)
+            .qos(qos(qos))
+            .retain(retain)
+            .payload(payload.getBytes(StandardCharsets.UTF_8))
+            .build());
+  }
+
+  CompletableFuture<Mqtt5PublishResult> publish(Mqtt5Publish message) {
+    return client.publish(message);
+  }
+
+  /** What has come so far and was not asked for before. */
+  LinkedBlockingQueue<Mqtt5Publish> arrived() {
+    return arrived;
+  }
+
+  Mqtt5Publish next() {
+    try {
+      Mqtt5Publish message = arrived.poll(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS);
+      if (message == null) throw new AssertionError("no message came");
+      return message;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError(e);
+    }
+  }
+
+  /** Takes messages until one has this payload; answers them without that one. */
+  List<Mqtt5Publish> before(String payload) {
+    List<Mqtt5Publish> messages = new ArrayList<>();
+    while (true) {
+      Mqtt5Publish message = next();
+      if (text(message).equals(payload)) return messages;
+      messages.add(message);
+    }
+  }
+
+  static String text(Mqtt5Publish message) {
+    return new String(message.getPayloadAsBytes(), StandardCharsets.UTF_8);
+  }
+
+  Mqtt5AsyncClient client() {
+    return client;
+  }
+
+  @Override
+  public void close() {
+    if (client.getState().isConnected()) client.disconnect().join();
+  }
+}
