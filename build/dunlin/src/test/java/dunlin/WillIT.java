@@ -25,6 +25,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** When wills are sent, when not, and with what in them. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@SuppressWarnings("try") // when and how a connection closes is what is tested
 class WillIT {
   private static final int CLEAN = 0x02;
   private static final int WILL = 0x04;
