@@ -429,6 +429,27 @@ final class WireClient implements AutoCloseable {
     expect(PINGRESP);
   }
 
+  /** Whether the connection has ended, without waiting for that; only while no packet is expected. */
+  boolean ended() {
+    try {
+      socket.setSoTimeout(1);
+      return in.read() < 0;
+    } catch (SocketTimeoutException _) {
+      return false;
+    } catch (IOException _) {
+      return true;
+    }
+  }
+
+  /** Sends a byte, also when the connection may have ended. */
+  void sendLeniently(int b) {
+    try {
+      socket.getOutputStream().write(b);
+    } catch (IOException _) {
+      // Then reading shows the end.
+    }
+  }
+
   /** Whether bytes are there to be read, without waiting for any. */
   boolean hasInput() {
     try {
