@@ -133,7 +133,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       in.release();
       return;
     }
-    loop.keepAlive().heard(this);
+    // Before, time runs for the CONNECT as a whole: one that comes byte by byte does not get more of it.
+    if (state == State.LIVE) loop.keepAlive().heard(this);
     if (held == null) {
       held = in;
     } else {

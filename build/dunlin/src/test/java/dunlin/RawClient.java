@@ -5,6 +5,7 @@ import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketException;
@@ -154,7 +155,7 @@ final class RawClient implements AutoCloseable {
       socket = new Socket();
       if (receiveBuffer > 0) socket.setReceiveBufferSize(receiveBuffer);
       socket.setTcpNoDelay(true);
-      socket.connect(new InetSocketAddress("127.0.0.1", port));
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
       socket.setSoTimeout(PATIENCE_MILLIS);
       in = new DataInputStream(socket.getInputStream());
     } catch (IOException e) {
@@ -427,6 +428,27 @@ final class RawClient implements AutoCloseable {
   void ping() {
     send(PINGREQ);
     expect(PINGRESP);
+  }
+
+  /** Whether the connection has ended, without waiting for that; only while no packet is expected. */
+  boolean ended() {
+    try {
+      socket.setSoTimeout(1);
+      return in.read() < 0;
+    } catch (SocketTimeoutException _) {
+      return false;
+    } catch (IOException _) {
+      return true;
+    }
+  }
+
+  /** Sends a byte, also when the connection may have ended. */
+  void sendLeniently(int b) {
+    try {
+      socket.getOutputStream().write(b);
+    } catch (IOException _) {
+      // Then reading shows the end.
+    }
   }
 
   /** Whether bytes are there to be read, without waiting for any. */

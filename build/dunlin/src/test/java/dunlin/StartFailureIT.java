@@ -136,7 +136,7 @@ class StartFailureIT {
         Arguments.of("ranges/" + range + "/CURRENT", Damage.TRUNCATE));
   }
 
-  private enum Damage {
+  enum Damage {
     FLIP,
     TRUNCATE,
     DELETE

@@ -198,7 +198,8 @@ final class WireClient implements AutoCloseable {
   }
 
   private int nextPacketId() {
-    return lastPacketId = lastPacketId % 65_535 + 1;
+    lastPacketId = lastPacketId % 65_535 + 1;
+    return lastPacketId;
   }
 
   /** The next packet of this type; others that come before it are kept for {@link #next()}. */
