@@ -139,6 +139,7 @@ public final class Dunlin implements AutoCloseable {
     }
 
     void delete() {
+      if (!Files.exists(path)) return;
       List<Path> all = new ArrayList<>();
       try (var walk = Files.walk(path)) {
         walk.forEach(all::addFirst);

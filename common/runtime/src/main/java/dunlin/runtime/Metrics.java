@@ -35,9 +35,14 @@ public final class Metrics implements AutoCloseable {
 
   private Metrics(String node) {
     beans = new NodeBeans(node);
-    registry.config().commonTags("node", node);
-    registry.add(prometheus);
-    if (beans.available()) registry.add(jmx(node));
+    add(prometheus, node);
+    if (beans.available()) add(jmx(node), node);
+  }
+
+  /** Each has the tag itself: whoever adds our registry to another composite reaches these past the one between. */
+  private void add(MeterRegistry part, String node) {
+    part.config().commonTags("node", node);
+    registry.add(part);
   }
 
   /**

@@ -2,6 +2,7 @@ package dunlin.runtime;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.lang.management.ManagementFactory;
 import java.util.Map;
 import java.util.Set;
@@ -24,6 +25,18 @@ class MetricsTest {
       ObjectName name = new ObjectName("dunlin:type=Metrics,node=one,name=dunlin.test.packets,tag-type=connect");
       assertThat(SERVER.getAttribute(name, "Count")).isEqualTo(3L);
       assertThat(metrics.scrape()).contains("dunlin_test_packets_total{node=\"one\",type=\"connect\"} 3.0\n");
+    }
+  }
+
+  @Test
+  void metersOfACompositeThatHoldsTheRegistryHaveTheNodeToo() {
+    try (Metrics metrics = Metrics.open("one")) {
+      var early = new CompositeMeterRegistry();
+      early.counter("dunlin.test.early").increment();
+      early.add(metrics.registry());
+      early.counter("dunlin.test.late").increment();
+
+      assertThat(metrics.scrape()).contains("dunlin_test_early_total{node=\"one\"}", "dunlin_test_late_total{node=\"one\"}");
     }
   }
 
