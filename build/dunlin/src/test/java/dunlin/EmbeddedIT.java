@@ -239,7 +239,7 @@ class EmbeddedIT {
     var server = ManagementFactory.getPlatformMBeanServer();
     var attribute = server.getMBeanInfo(name).getAttributes()[0].getName();
     var effective = (TabularData) server.getAttribute(name, attribute);
-    return String.valueOf(((CompositeData) effective.get(new Object[] {key})).get("value"));
+    return String.valueOf((effective.get(new Object[] {key})).get("value"));
   }
 
   private static Set<Thread> threads() {
