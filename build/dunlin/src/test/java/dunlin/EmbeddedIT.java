@@ -29,7 +29,6 @@ import java.util.stream.Collectors;
 import javax.management.JMException;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
-import javax.management.openmbean.CompositeData;
 import javax.management.openmbean.TabularData;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -239,7 +238,7 @@ class EmbeddedIT {
     var server = ManagementFactory.getPlatformMBeanServer();
     var attribute = server.getMBeanInfo(name).getAttributes()[0].getName();
     var effective = (TabularData) server.getAttribute(name, attribute);
-    return String.valueOf((effective.get(new Object[] {key})).get("value"));
+    return String.valueOf(effective.get(new Object[] {key}).get("value"));
   }
 
   private static Set<Thread> threads() {
