@@ -95,6 +95,6 @@ final class Fanout implements Delivery {
   public int groupCredit(Route route) {
     FilterHandle filter = frontend.filterOf(route);
     ShareGroup group = filter == null ? null : filter.group();
-    return group == null ? 0 : group.size();
+    return group == null ? 0 : group.credit();
   }
 }

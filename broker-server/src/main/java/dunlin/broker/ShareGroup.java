@@ -14,6 +14,12 @@ final class ShareGroup {
    * loop before it gets anything, and refuses when it is gone.
    * Bounds: grows by doubling, as large as the sessions that subscribed.
    */
+  /** How many members are looked at when the ones that were picked take nothing. */
+  static final int TRIES = 16;
+
+  /** Messages that a member is presumed to take when nothing waits for it; what the session tier grants by default, too. */
+  private static final int WINDOW = 256;
+
   private volatile AtomicReferenceArray<@Nullable Subscriber> members = new AtomicReferenceArray<>(2);
   private volatile int size;
 
@@ -86,6 +92,20 @@ final class ShareGroup {
       }
     }
     return best;
+  }
+
+  /** An estimate of how much all members take: none with 0, otherwise more than 1. */
+  int credit() {
+    int count = size;
+    Subscriber member = pick();
+    if (member == null) return 0;
+    int load = member.session.load();
+    for (int i = 0; load == LiveSession.REFUSES && i < Math.min(count, TRIES); i++) {
+      Subscriber other = at(i);
+      if (other != null) load = other.session.load();
+    }
+    if (load == LiveSession.REFUSES) return 0;
+    return Math.clamp((long) count * (WINDOW - load), 2, Integer.MAX_VALUE);
   }
 
   /** The member at a place, to try one after the other; null when it has left meanwhile. */

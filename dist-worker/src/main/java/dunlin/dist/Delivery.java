@@ -20,8 +20,8 @@ public interface Delivery {
   void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement);
 
   /**
-   * How much the members of a group's route can take at the moment: 0 for nothing, more is better. Read on every message
-   * of the group by any thread; an estimate, which may be stale.
+   * How much the members of a group's route can take at the moment: 0 for nothing, 1 for keeping it until they can, more is
+   * better. Read on every message of the group by any thread; an estimate, which may be stale.
    */
   int groupCredit(Route route);
 }

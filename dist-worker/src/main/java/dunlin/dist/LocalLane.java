@@ -30,6 +30,9 @@ final class LocalLane implements Lane {
    * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more answers so.
    * Failure: an exception of a destination goes up to the publisher's connection; the scratch is clean afterwards.
    */
+  /** The credit of a shard that takes a message, but only to keep it. */
+  private static final int KEEPS = 1;
+
   private final RouteRange routes;
   private final DistWorker worker;
   private final Function<Publisher, ShardId> home;
@@ -114,8 +117,9 @@ final class LocalLane implements Lane {
   }
 
   /**
-   * The better of two shards at random; where neither has credit, any that has. Where none has, one all the same: its
-   * destination decides between waiting and refusing. All shards here are local, so none is preferred for that.
+   * The better of two shards at random; where neither has members that take it now, the best of all. Where none has any
+   * credit, one all the same: its destination decides between waiting and refusing. All shards here are local, so none is
+   * preferred for that.
    */
   private Route ready(Route[] shards) {
     int one = random.nextInt(shards.length);
@@ -125,7 +129,7 @@ final class LocalLane implements Lane {
     int creditOfTwo = credit(shards[two]);
     int best = creditOfTwo > creditOfOne ? two : one;
     int most = Math.max(creditOfOne, creditOfTwo);
-    for (int i = 1; most <= 0 && i < shards.length; i++) {
+    for (int i = 1; most <= KEEPS && i < shards.length; i++) {
       int next = (one + i) % shards.length;
       int credit = credit(shards[next]);
       if (credit > most) {

@@ -280,6 +280,21 @@ class DistWorkerTest {
   }
 
   @Test
+  void aGroupsMessageGoesWhereItIsTakenBeforeWhereItIsOnlyKept() {
+    add(route("$share/g/a", FRONTEND));
+    for (int i = 1; i <= 6; i++) {
+      add(route("$share/g/a", ShardId.inbox(i)));
+      inboxes.credit.put(ShardId.inbox(i), 1);
+    }
+    frontend.credit.put(FRONTEND, 2);
+
+    for (int i = 0; i < 50; i++) publish("a");
+
+    assertThat(frontend.delivered).hasSize(50);
+    assertThat(inboxes.delivered).isEmpty();
+  }
+
+  @Test
   void aGroupSpreadsOverShardsWithEqualCreditAndPrefersMore() {
     var shards = List.of(ShardId.inbox(1), ShardId.inbox(2), ShardId.inbox(3), ShardId.inbox(4));
     for (ShardId shard : shards) {

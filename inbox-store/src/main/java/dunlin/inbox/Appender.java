@@ -4,6 +4,7 @@ import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.GroupState.GroupMember;
 import dunlin.inbox.SessionCommand.Append;
 import dunlin.inbox.SessionCommand.AppendTo;
+import dunlin.inbox.SessionCommand.AppendToGroup;
 import dunlin.inbox.SessionResult.Outcome;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -153,6 +154,25 @@ final class Appender {
             owner,
             new InboxMessage(
                 sequence, target.qos(), target.retain(), false, false, target.identifiers(), message));
+  }
+
+  /** A message that a group's members elsewhere do not take: to one here, or to the group's inbox. */
+  Outcome appendToGroup(Change change, AppendToGroup command) {
+    var message = command.message();
+    var group = state.groups.get(new GroupKey(message.tenant(), command.group()));
+    if (group == null) return new Outcome.Existed(List.of(false));
+    byte[] encoded = StoredMessage.bytes(message);
+    var target = target(group, message, encoded.length);
+    if (target.qos() == QoS.AT_MOST_ONCE) {
+      pass(change, target, message);
+      return new Outcome.Existed(List.of(true));
+    }
+    var targets = new ArrayList<>(List.of(target));
+    if (state.limits.overflow() == OverflowPolicy.REJECT && rejects(change, targets, encoded.length)) {
+      return new Outcome.Full();
+    }
+    store(change, targets, message, encoded);
+    return new Outcome.Existed(List.of(true));
   }
 
   /** Retained messages that a new subscription calls for: always with RETAIN set [MQTT-3.3.1-8]. */

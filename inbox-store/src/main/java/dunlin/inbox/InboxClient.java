@@ -41,6 +41,13 @@ public interface InboxClient {
   /** Appends messages to one durable session: retained messages of QoS 1 and 2 that a new subscription calls for. */
   CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained);
 
+  /**
+   * Takes a message of a shared subscription that none of its members elsewhere takes, for a durable member or the group's inbox.
+   *
+   * @return whether the group has durable members, and so whether the message was taken
+   */
+  CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message);
+
   /** The client has PUBACKed or PUBCOMPed these sequences. Recorded lazily: a crash may repeat a message, never lose one. */
   void acknowledge(SessionRef session, long[] sequences);
 

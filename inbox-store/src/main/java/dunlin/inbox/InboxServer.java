@@ -314,6 +314,24 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   @Override
+  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
+    // Most groups have no durable member, and finding that out must cost no entry.
+    if (!logic.state().groups.containsKey(new GroupKey(message.tenant(), group))) return CompletableFuture.completedFuture(false);
+    var taken = new CompletableFuture<Boolean>();
+    call(
+        new SessionCommand.AppendToGroup(clock.millis(), group, message),
+        taken,
+        (outcome, _) -> {
+          switch (outcome) {
+            case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
+            case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
+            case Outcome.Done _, Outcome.Stale _, Outcome.Connected _ -> taken.completeExceptionally(unexpected(outcome));
+          }
+        });
+    return taken;
+  }
+
+  @Override
   public void acknowledge(SessionRef session, long[] sequences) {
     acks.add(session, sequences, false);
     flushSoon();

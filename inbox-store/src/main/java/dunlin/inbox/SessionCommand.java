@@ -42,6 +42,9 @@ sealed interface SessionCommand {
   record AppendTo(long now, SessionRef session, SubscriptionOptions options, List<Publication> retained)
       implements SessionCommand {}
 
+  /** A message to one group: its plain subscribers have got it before. */
+  record AppendToGroup(long now, TopicFilter group, Publication message) implements SessionCommand {}
+
   /**
    * @param expired whether these are done because their Message Expiry Interval has passed, not because the client has them
    */

@@ -3,6 +3,7 @@ package dunlin.inbox;
 import dunlin.inbox.SessionCommand.Acknowledge;
 import dunlin.inbox.SessionCommand.Append;
 import dunlin.inbox.SessionCommand.AppendTo;
+import dunlin.inbox.SessionCommand.AppendToGroup;
 import dunlin.inbox.SessionCommand.Configure;
 import dunlin.inbox.SessionCommand.Connect;
 import dunlin.inbox.SessionCommand.Disconnect;
@@ -35,6 +36,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int TICK = 12;
   private static final int FRONTEND_GONE = 13;
   private static final int DRAIN_GROUP = 14;
+  private static final int APPEND_TO_GROUP = 15;
 
   @Override
   public int encodedLength(SessionCommand command) {
@@ -104,6 +106,12 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.options(options);
         out.number(retained.size());
         retained.forEach(out::publication);
+      }
+      case AppendToGroup(var now, var group, var message) -> {
+        out.octet(APPEND_TO_GROUP);
+        out.number(now);
+        out.filter(group);
+        out.publication(message);
       }
       case Acknowledge(var session, var sequences, var expired) -> {
         out.octet(ACKNOWLEDGE);
@@ -177,6 +185,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case APPEND -> new Append(in.number(), in.publication(), readExchange(in), in.list(FieldReader::filter));
       case APPEND_TO ->
           new AppendTo(in.number(), in.session(), in.options(), in.list(FieldReader::publication));
+      case APPEND_TO_GROUP -> new AppendToGroup(in.number(), in.filter(), in.publication());
       case ACKNOWLEDGE -> new Acknowledge(in.session(), in.numbers(), in.flag());
       case RECEIVED -> new Received(in.session(), in.number());
       case RELEASED -> new Released(in.session(), readPacketId(in));

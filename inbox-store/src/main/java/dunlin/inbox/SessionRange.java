@@ -3,6 +3,7 @@ package dunlin.inbox;
 import dunlin.inbox.SessionCommand.Acknowledge;
 import dunlin.inbox.SessionCommand.Append;
 import dunlin.inbox.SessionCommand.AppendTo;
+import dunlin.inbox.SessionCommand.AppendToGroup;
 import dunlin.inbox.SessionCommand.Configure;
 import dunlin.inbox.SessionCommand.Connect;
 import dunlin.inbox.SessionCommand.Disconnect;
@@ -106,6 +107,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
       case Disconnect(var now, _, _, _, _) -> now;
       case Append(var now, _, _, _) -> now;
       case AppendTo(var now, _, _, _) -> now;
+      case AppendToGroup(var now, _, _) -> now;
       case Tick(var now, _, _) -> now;
       case FrontendGone(var now, _, _, _) -> now;
       case DrainGroup(var now, _, _) -> now;
@@ -125,6 +127,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
           owned(ref, session -> life.disconnect(change, session, publishWill, expirySeconds, handed));
       case Append append -> appender.append(change, append);
       case AppendTo append -> owned(append.session(), session -> appender.appendTo(change, session, append));
+      case AppendToGroup append -> appender.appendToGroup(change, append);
       case Acknowledge(var ref, var sequences, var expired) ->
           owned(
               ref,

@@ -18,7 +18,7 @@ record SessionResult(Outcome outcome, Effects effects) {
     record Connected(InboxClient.Connected connected) implements Outcome {}
 
     /**
-     * @param existed for each topic filter, whether there was a subscription
+     * @param existed for each topic filter, whether there was a subscription, or a group with members
      */
     record Existed(List<Boolean> existed) implements Outcome {}
   }

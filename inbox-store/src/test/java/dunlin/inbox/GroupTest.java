@@ -2,6 +2,7 @@ package dunlin.inbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.model.Publication;
 import dunlin.model.QoS;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -66,6 +67,38 @@ final class GroupTest {
     h.publish("jobs", "m", JOBS);
 
     assertThat(h.inbox(a)).containsExactly("m", "m");
+  }
+
+  @Test
+  void aMessageForTheGroupAloneGoesToNoPlainSubscriber() {
+    var a = member("a");
+    h.subscribe(a, "jobs", QoS.AT_LEAST_ONCE);
+
+    var taken = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter(JOBS), message("m")));
+    var nobody = h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter("$share/other/jobs"), message("m")));
+
+    assertThat(h.inbox(a)).containsExactly("m");
+    assertThat(taken).isEqualTo(new SessionResult.Outcome.Existed(List.of(true)));
+    assertThat(nobody).isEqualTo(new SessionResult.Outcome.Existed(List.of(false)));
+    h.assertBalance();
+  }
+
+  @Test
+  void aMessageForTheGroupAloneWaitsForAMemberLikeAnyOther() {
+    var a = member("a");
+    h.disconnect(a, false, 3600);
+
+    h.apply(new SessionCommand.AppendToGroup(h.now, RangeHarness.filter(JOBS), message("m")));
+    assertThat(group().backlog.count).isEqualTo(1);
+    var again = h.connect("a").session();
+    h.settle();
+
+    assertThat(h.inbox(again)).containsExactly("m");
+    h.assertBalance();
+  }
+
+  private Publication message(String payload) {
+    return h.message("p", "jobs", QoS.AT_LEAST_ONCE, payload);
   }
 
   @Test

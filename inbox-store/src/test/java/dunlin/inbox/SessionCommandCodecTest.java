@@ -42,6 +42,7 @@ final class SessionCommandCodecTest {
             5, message, new Publication.Exchange(9, 65_535), List.of(RangeHarness.filter("$share/g/a"))),
         new SessionCommand.Append(5, message, null, List.of()),
         new SessionCommand.AppendTo(5, session, options, List.of(message, message)),
+        new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message),
         new SessionCommand.Acknowledge(session, new long[] {1, 2, 3, 1000, 7, Long.MAX_VALUE}, true),
         new SessionCommand.Acknowledge(session, new long[0], false),
         new SessionCommand.Received(session, 1L << 40),
