@@ -4,6 +4,8 @@ import com.hivemq.client.mqtt.MqttClient;
 import com.hivemq.client.mqtt.MqttGlobalPublishFilter;
 import com.hivemq.client.mqtt.datatypes.MqttQos;
 import com.hivemq.client.mqtt.mqtt5.Mqtt5AsyncClient;
+import com.hivemq.client.mqtt.mqtt5.exceptions.Mqtt5PubAckException;
+import com.hivemq.client.mqtt.mqtt5.exceptions.Mqtt5PubRecException;
 import com.hivemq.client.mqtt.mqtt5.message.connect.Mqtt5Connect;
 import com.hivemq.client.mqtt.mqtt5.message.connect.Mqtt5ConnectBuilder;
 import com.hivemq.client.mqtt.mqtt5.message.publish.Mqtt5Publish;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
@@ -81,6 +84,22 @@ final class Hive implements AutoCloseable {
     return client.publish(message);
   }
 
+  /** Publishes and answers the reason code of the PUBACK or PUBREC. */
+  CompletableFuture<Integer> reason(String topic, int qos, String payload) {
+    return publish(topic, qos, payload)
+        .handle(
+            (result, failure) -> {
+              Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
+              if (cause instanceof Mqtt5PubAckException refused) return refused.getMqttMessage().getReasonCode().getCode();
+              if (cause instanceof Mqtt5PubRecException refused) return refused.getMqttMessage().getReasonCode().getCode();
+              return switch (result) {
+                case Mqtt5PublishResult.Mqtt5Qos1Result one -> one.getPubAck().getReasonCode().getCode();
+                case Mqtt5PublishResult.Mqtt5Qos2Result two -> two.getPubRec().getReasonCode().getCode();
+                default -> throw new AssertionError("no answer to a publish: " + result, failure);
+              };
+            });
+  }
+
   /** What has come so far and was not asked for before. */
   LinkedBlockingQueue<Mqtt5Publish> arrived() {
     return arrived;
@@ -109,6 +128,11 @@ final class Hive implements AutoCloseable {
 
   static String text(Mqtt5Publish message) {
     return new String(message.getPayloadAsBytes(), StandardCharsets.UTF_8);
+  }
+
+  /** Disconnects, and the session ends. */
+  void end() {
+    client.disconnectWith().sessionExpiryInterval(0).send().join();
   }
 
   Mqtt5AsyncClient client() {
