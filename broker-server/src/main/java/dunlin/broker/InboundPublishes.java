@@ -155,7 +155,7 @@ final class InboundPublishes {
     session.operationBegins();
     session.frontend().inbox().released(session.ref(), packetId).whenComplete(
         (_, failure) ->
-            session.loop().run(
+            session.loop().post(
                 () -> {
                   session.operationEnds();
                   if (session.ended()) return;

@@ -80,7 +80,7 @@ final class InboxReader {
     fetching = true;
     pushedMeanwhile = false;
     session.frontend().inbox().fetch(session.ref(), expected, PAGE_MESSAGES, PAGE_BYTES).whenComplete(
-        (page, failure) -> session.loop().run(() -> fetched(page, failure)));
+        (page, failure) -> session.loop().post(() -> fetched(page, failure)));
   }
 
   private void fetched(InboxClient.@Nullable Page page, @Nullable Throwable failure) {

@@ -131,7 +131,10 @@ final class Loop {
     }
   }
 
-  /** Runs something on this loop soon. Any thread; the posts of one thread keep their order. */
+  /**
+   * Runs something on this loop soon. Any thread; the posts of one thread keep their order. What follows an answer of a store is
+   * posted even on the loop itself: an answer that was there at once must not overtake one before it that is still on its way.
+   */
   void post(Runnable task) {
     arrivals.offer(task);
     if (!arrivalsAnnounced.get() && arrivalsAnnounced.compareAndSet(false, true)) announceArrivals();

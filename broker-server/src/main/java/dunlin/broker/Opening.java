@@ -77,7 +77,7 @@ final class Opening {
                 sessionExpirySeconds > 0,
                 sessionExpirySeconds,
                 kept))
-        .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
+        .whenComplete((connected, failure) -> connection.loop().post(() -> answered(connected, failure)));
   }
 
   private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {

@@ -188,7 +188,7 @@ final class Outbound {
     session.operationBegins();
     session.frontend().inbox().received(session.ref(), message.sequence).whenComplete(
         (_, failure) ->
-            session.loop().run(
+            session.loop().post(
                 () -> {
                   session.operationEnds();
                   if (session.ended()) return;

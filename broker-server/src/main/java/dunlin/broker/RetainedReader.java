@@ -52,7 +52,7 @@ final class RetainedReader {
         .frontend()
         .retain()
         .find(session.publisher().tenant(), request.filter(), cursor, PAGE_MESSAGES, PAGE_BYTES)
-        .whenComplete((page, failure) -> session.loop().run(() -> found(request, page, failure)));
+        .whenComplete((page, failure) -> session.loop().post(() -> found(request, page, failure)));
   }
 
   private void found(Request request, RetainClient.@Nullable Page page, @Nullable Throwable failure) {
@@ -89,7 +89,7 @@ final class RetainedReader {
   private void store(Request request, List<Publication> messages) {
     session.frontend().inbox().append(session.ref(), request.options(), messages).whenComplete(
         (_, failure) ->
-            session.loop().run(
+            session.loop().post(
                 () -> {
                   reading = false;
                   if (session.ended()) return;

@@ -137,7 +137,7 @@ final class Subscriptions {
     subscribing.left++;
     session.frontend().inbox().subscribe(session.ref(), toStore).whenComplete(
         (_, failure) ->
-            loop.run(
+            loop.post(
                 () -> {
                   if (failure != null) {
                     ReasonCode reason = refusal(failure);
@@ -236,7 +236,7 @@ final class Subscriptions {
     session.operationBegins();
     session.frontend().inbox().unsubscribe(session.ref(), stored).whenComplete(
         (_, failure) ->
-            loop.run(
+            loop.post(
                 () -> {
                   session.operationEnds();
                   if (session.ended()) return;

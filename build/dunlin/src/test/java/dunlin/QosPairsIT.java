@@ -132,6 +132,7 @@ class QosPairsIT {
             broker.uri(), UUID.randomUUID().toString(), new MemoryPersistence());
     var options = new MqttConnectOptions();
     options.setCleanSession(!durable);
+    options.setMaxInflight(MESSAGES); // the client frees a place only some time after publish() has returned
     options.setMqttVersion(MqttConnectOptions.MQTT_VERSION_3_1_1);
     client.connect(options);
     return client;
