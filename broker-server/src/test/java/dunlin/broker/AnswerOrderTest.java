@@ -1,0 +1,166 @@
+package dunlin.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.dist.DistClient;
+import dunlin.dist.Route;
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.SessionRef;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import dunlin.retain.RetainClient;
+import dunlin.runtime.DropEvents;
+import dunlin.transport.Lane;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.DataInputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Answers of the session tier take effect in their order, also one that is there before anybody has asked for it. */
+class AnswerOrderTest {
+  private static final FrontendSettings SETTINGS =
+      new FrontendSettings(
+          "127.0.0.1", 0, false, 1, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER, 10,
+          65_536, 100, 65_536, 1_000, 1_000_000, Duration.ofSeconds(1));
+
+  @Test
+  @Tag("MQTT-4.6.0-4")
+  void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {
+    try (var drops = new DropEvents("one");
+        var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
+      frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages()));
+      frontend.listen();
+      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.tcpPort())) {
+        socket.setSoTimeout(10_000);
+        var in = new DataInputStream(socket.getInputStream());
+        // CONNECT of MQTT 3.1.1, clean session 0, client identifier "c".
+        socket.getOutputStream().write(HexFormat.of().parseHex("100d00044d5154540400000000" + "0163"));
+        List<Integer> types = new ArrayList<>();
+        List<Integer> released = new ArrayList<>();
+        while (released.size() < 2) {
+          int type = in.readUnsignedByte() >> 4;
+          byte[] body = new byte[in.readUnsignedByte()];
+          in.readFully(body);
+          types.add(type);
+          // PUBREC for packet identifiers 2 and 3 in one write, so that both are read in one round.
+          if (types.size() == 3) socket.getOutputStream().write(HexFormat.of().parseHex("50020002" + "50020003"));
+          if (type == 6) released.add((int) body[1]);
+        }
+        assertThat(types).containsExactly(2, 3, 3, 6, 6);
+        assertThat(released).containsExactly(2, 3);
+      }
+    }
+  }
+
+  /** A session with two messages of QoS 2; the answer for the first is given by another thread just before the second's. */
+  private static final class TwoMessages implements InboxClient {
+    private final CompletableFuture<Void> first = new CompletableFuture<>();
+
+    @Override
+    public CompletableFuture<Connected> connect(Connect request) {
+      var session = new SessionRef(request.tenant(), request.clientId(), 1);
+      return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 3, new int[0]));
+    }
+
+    @Override
+    public CompletableFuture<InboxClient.Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
+      var publisher = new Publisher(Publisher.DEFAULT_TENANT, "p");
+      List<InboxMessage> messages = new ArrayList<>();
+      for (int sequence = 1; sequence <= 2; sequence++) {
+        var message = Publication.of(publisher, "t", QoS.EXACTLY_ONCE, false, System.currentTimeMillis(), new byte[1]);
+        messages.add(new InboxMessage(sequence, QoS.EXACTLY_ONCE, false, false, false, new int[0], message));
+      }
+      return CompletableFuture.completedFuture(new InboxClient.Page(messages, 3, true));
+    }
+
+    @Override
+    public CompletableFuture<Void> received(SessionRef session, long sequence) {
+      if (sequence == 1) return first;
+      try {
+        Thread.ofPlatform().start(() -> first.complete(null)).join();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public void acknowledge(SessionRef session, long[] sequences) {}
+
+    @Override
+    public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Void> released(SessionRef session, int packetId) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private static final class NoRoutes implements DistClient {
+    @Override
+    public Lane openLane() {
+      return (_, _) -> {};
+    }
+
+    @Override
+    public CompletableFuture<Void> addRoute(Route route) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Void> removeRoute(Route route) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  private static final class NothingRetained implements RetainClient {
+    @Override
+    public void set(Publication message, Consumer<ReasonCode> answer) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<RetainClient.Page> find(
+        String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
+      throw new UnsupportedOperationException();
+    }
+  }
+}
