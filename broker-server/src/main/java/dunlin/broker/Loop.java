@@ -122,7 +122,10 @@ final class Loop {
     return nowMillis;
   }
 
-  /** Runs something on this loop: at once when called on it, otherwise soon, in the order of each caller's posts. */
+  /**
+   * Runs something on this loop: at once when called on it, and then before what others have posted earlier; otherwise soon, in
+   * the order of each caller's posts.
+   */
   void run(Runnable task) {
     if (isCurrent()) {
       task.run();

@@ -183,7 +183,11 @@ final class Outbound {
     }
   }
 
-  /** PUBREL may leave only when a crash cannot bring the PUBLISH back [MQTT-4.3.3-6]. */
+  /**
+   * PUBREL may leave only when a crash cannot bring the PUBLISH back [MQTT-4.3.3-6], and in the order of PUBREC [MQTT-4.6.0-4].
+   * An answer that is there already calls back in this very round, when earlier ones still wait among the loop's arrivals; so
+   * it is posted behind them and not run.
+   */
   private void recordReceived(Outgoing message, int packetId) {
     session.operationBegins();
     session.frontend().inbox().received(session.ref(), message.sequence).whenComplete(
