@@ -13,10 +13,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Queue;
 import java.util.Random;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Semaphore;
@@ -132,18 +132,17 @@ class RestartIT {
     Random random = new Random(seed);
     BrokerProcess broker = BrokerProcess.start(directory);
     String port = "dunlin.listeners.tcp.port=" + broker.port();
-    List<String> once = Collections.synchronizedList(new ArrayList<>());
-    List<String> exactly = Collections.synchronizedList(new ArrayList<>());
+    Queue<String> once = new ConcurrentLinkedQueue<>();
+    Queue<String> exactly = new ConcurrentLinkedQueue<>();
     ConcurrentLinkedQueue<String> acknowledged = new ConcurrentLinkedQueue<>();
     Mqtt5AsyncClient subscriber = hiveMq(broker.port(), "subscriber 1", once);
     subscriber.subscribeWith().topicFilter("one").qos(MqttQos.AT_LEAST_ONCE).send().get(20, TimeUnit.SECONDS);
-    try (var offline = WireClient.connected(broker.port(), Connect.of("offline").receiveMaximum(1_000))) {
-      offline.subscribe("one", 1);
-    }
+    WireClient.connected(broker.port(), Connect.of("offline")).disconnectAfter(each -> each.subscribe("one", 1));
+    WireClient.connected(broker.port(), Connect.of("offline 2")).disconnectAfter(each -> each.subscribe("two", 1));
     try (var exactlySubscriber = new PahoThatComesBack(broker.port(), "subscriber 2", exactly);
-        var exactlyPublisher = new PahoThatComesBack(broker.port(), "publisher 2", new ArrayList<>())) {
+        var exactlyPublisher = new PahoThatComesBack(broker.port(), "publisher 2", new ConcurrentLinkedQueue<>())) {
       exactlySubscriber.subscribe("two");
-      Mqtt5AsyncClient publisher = hiveMq(broker.port(), "publisher 1", new ArrayList<>());
+      Mqtt5AsyncClient publisher = hiveMq(broker.port(), "publisher 1", new ConcurrentLinkedQueue<>());
       AtomicBoolean stop = new AtomicBoolean();
       AtomicInteger sent = new AtomicInteger();
       Thread first = Thread.ofPlatform().start(() -> publish(publisher, stop, sent, acknowledged));
@@ -170,19 +169,28 @@ class RestartIT {
 
       List<String> all = numbers(1, sent.get());
       assertThat(new LinkedHashSet<>(once)).as("online, seed %d", seed).containsExactlyElementsOf(all);
-      LinkedHashSet<String> later = new LinkedHashSet<>();
-      try (var offline = WireClient.connected(broker.port(), Connect.of("offline").receiveMaximum(1_000))) {
-        while (later.size() < all.size()) {
-          Packet packet = offline.next();
-          later.add(packet.payload());
-          offline.puback(packet.packetId());
-        }
-      }
-      assertThat(later).as("offline, seed %d", seed).containsExactlyElementsOf(all);
-      assertExactlyOnce(exactly, exactlyPublisher, "QoS 2, seed " + seed);
+      List<String> exactlyOnline = List.copyOf(exactly);
+      List<String> later = inbox(broker.port(), "offline", "last of one", "one");
+      assertThat(new LinkedHashSet<>(later)).as("offline, seed %d", seed).containsExactlyElementsOf(all);
+      List<String> exactlyLater = inbox(broker.port(), "offline 2", "last of two", "two");
+      assertExactlyOnce(exactlyLater, exactlyPublisher, "QoS 2 offline, seed " + seed);
+      assertExactlyOnce(exactlyOnline, exactlyPublisher, "QoS 2, seed " + seed);
     } finally {
       broker.close();
     }
+  }
+
+  /** All that waits for a session, up to a last message that is published here. */
+  private static List<String> inbox(int port, String clientId, String last, String topic) {
+    WireClient.connected(port, Connect.of("last").expiry(0)).disconnectAfter(each -> each.publishAndWait(topic, last));
+    List<String> payloads = new ArrayList<>();
+    try (var client = WireClient.connected(port, Connect.of(clientId).receiveMaximum(1_000))) {
+      for (Packet packet = client.next(); !packet.payload().equals(last); packet = client.next()) {
+        payloads.add(packet.payload());
+        client.puback(packet.packetId());
+      }
+    }
+    return payloads;
   }
 
   private static void assertExactlyOnce(List<String> arrived, PahoThatComesBack publisher, String description) {
@@ -223,7 +231,7 @@ class RestartIT {
     }
   }
 
-  private static Mqtt5AsyncClient hiveMq(int port, String clientId, List<String> arrived) throws Exception {
+  private static Mqtt5AsyncClient hiveMq(int port, String clientId, Queue<String> arrived) throws Exception {
     Mqtt5AsyncClient client =
         MqttClient.builder()
             .useMqttVersion5()
@@ -246,9 +254,9 @@ class RestartIT {
     private final MqttAsyncClient client;
 
     /** What the client took over; what it refused may have gone out all the same, when the connection broke just then. */
-    private final List<String> sent = Collections.synchronizedList(new ArrayList<>());
+    private final Queue<String> sent = new ConcurrentLinkedQueue<>();
 
-    PahoThatComesBack(int port, String clientId, List<String> arrived) throws MqttException {
+    PahoThatComesBack(int port, String clientId, Queue<String> arrived) throws MqttException {
       client = new MqttAsyncClient("tcp://127.0.0.1:" + port, clientId, new LastingMemory());
       client.setCallback(
           new MqttCallback() {
@@ -317,7 +325,7 @@ class RestartIT {
   @Test
   void sigtermStopsABusyBrokerInTime() throws Exception {
     try (var broker = BrokerProcess.start(directory)) {
-      Mqtt5AsyncClient publisher = hiveMq(broker.port(), "publisher", new ArrayList<>());
+      Mqtt5AsyncClient publisher = hiveMq(broker.port(), "publisher", new ConcurrentLinkedQueue<>());
       try (var subscriber = WireClient.connected(broker.port(), Connect.of("subscriber"))) {
         subscriber.subscribe("one", 1); // and reads nothing
         AtomicBoolean stop = new AtomicBoolean();

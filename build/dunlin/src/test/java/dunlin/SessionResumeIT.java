@@ -336,6 +336,27 @@ class SessionResumeIT {
     }
   }
 
+  /** Whoever hands a message of QoS 2 on when it is released gets it in order only so. */
+  @Test
+  @Tag("MQTT-4.6.0-4")
+  void pubrelsComeInTheOrderOfPubrecs() {
+    Connect connect = Connect.of(name());
+    try (var publisher = WireClient.connected(broker.port(), Connect.of(name()).expiry(0));
+        var client = WireClient.connected(broker.port(), connect)) {
+      client.subscribe(connect.clientId(), 2);
+      for (int round = 0; round < 20; round++) {
+        for (int i = 1; i <= 500; i++) publisher.publish(connect.clientId(), "" + i, 2, i, false);
+        publisher.next(500, WireClient.PUBREC);
+        for (int i = 1; i <= 500; i++) publisher.pubrel(i);
+        publisher.next(500, WireClient.PUBCOMP);
+        List<Integer> sent = client.next(500, WireClient.PUBLISH).stream().map(Packet::packetId).toList();
+        sent.forEach(client::pubrec);
+        assertThat(client.next(500, WireClient.PUBREL)).extracting(Packet::packetId).isEqualTo(sent);
+        sent.forEach(client::pubcomp);
+      }
+    }
+  }
+
   @Test
   @Tag("MQTT-4.3.3-10")
   void aPublishersExchangeGoesOnWhereItWas() {
