@@ -1,5 +1,6 @@
 package dunlin;
 
+import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
@@ -157,7 +158,7 @@ final class RawClient implements AutoCloseable {
       socket.setTcpNoDelay(true);
       socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port));
       socket.setSoTimeout(PATIENCE_MILLIS);
-      in = new DataInputStream(socket.getInputStream());
+      in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -1,0 +1,245 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.RawClient.Message;
+import dunlin.RawClient.Packet;
+import dunlin.runtime.DropReason;
+import dunlin.runtime.HopLedger;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** Clients that do not keep up: what is held for them is bounded, what is dropped is counted, and nobody else notices. */
+@SuppressWarnings("try") // when a client gives up is part of some tests
+class SlowReaderIT {
+  private static final String NO_SYNC = "dunlin.store.fsync";
+  private static final int KIB = 1_024;
+
+  @Test
+  void qos0ToAClientThatDoesNotReadIsDroppedAndCounted(@TempDir Path data) {
+    int messages = 8_000;
+    String padding = "x".repeat(2 * KIB);
+    try (TestBroker broker =
+            TestBroker.on(
+                data,
+                Map.of(NO_SYNC, "false", "dunlin.session.outbound-max", "64KiB", "dunlin.session.queue-messages-max", "1000000"));
+        RawClient slow = new RawClient(broker.port(), 4 * KIB);
+        Hive quick = Hive.connected(broker, false);
+        Hive publisher = Hive.connected(broker, false)) {
+      slow.connect(RawClient.connect(5, true, 0, "slow", RawClient.NO_PROPERTIES));
+      slow.subscribe("t", 0);
+      quick.subscribe("t", 1);
+      publishAll(publisher, messages, padding);
+
+      assertNumbersOf(quick, 0, messages);
+      long dropped = copies(broker).dropped(DropReason.NOT_WRITABLE);
+      // Beside the 64 KiB, what the operating system buffers on both sides of the loopback.
+      assertThat(messages - dropped).as("messages held for the slow one").isLessThan(8L * KIB * KIB / padding.length());
+      for (long left = messages - dropped; left > 0; left--) slow.take();
+      publisher.publish("t", 1, "end").join();
+      assertThat(slow.before("end")).isEmpty();
+    }
+  }
+
+  @ParameterizedTest(name = "queue of {0} messages and {1}")
+  @CsvSource({"100, 16MiB, 110", "10000, 16KiB, 26"})
+  void qos1ToAClientThatDoesNotAcknowledgeIsDroppedAndCountedWhenItsQueueIsFull(
+      int queueMessages, String queueBytes, int kept, @TempDir Path data) {
+    int messages = 1_000;
+    String padding = "x".repeat(KIB - 5);
+    try (TestBroker broker =
+            TestBroker.on(
+                data,
+                Map.of(
+                    NO_SYNC, "false",
+                    "dunlin.session.queue-messages-max", Integer.toString(queueMessages),
+                    "dunlin.session.queue-bytes-max", queueBytes));
+        RawClient slow = RawClient.connected(broker, "slow", RawClient.receiveMaximum(10));
+        Hive quick = Hive.connected(broker, false);
+        Hive publisher = Hive.connected(broker, false)) {
+      slow.subscribe("t", 1);
+      quick.subscribe("t", 1);
+      List<CompletableFuture<Integer>> reasons = new ArrayList<>();
+      for (int i = 0; i < messages; i++) {
+        reasons.add(publisher.reason("t", 1, i + padding));
+        // The quick one has no more room than the slow one, so it sets the pace.
+        if (i % 10 == 9) assertNumbersOf(quick, i - 9, i + 1);
+      }
+      assertThat(reasons).allSatisfy(reason -> assertThat(reason.join()).isZero());
+      long dropped = copies(broker).dropped(DropReason.QUEUE_FULL);
+      assertThat(dropped).isBetween(messages - kept - 1L, messages - kept + 1L);
+
+      // The oldest are kept, in their order, and there is room again behind them.
+      for (int i = 0; i < messages - dropped; i++) assertThat(number(slow.take().text())).isEqualTo(i);
+      publisher.publish("t", 1, "end").join();
+      assertThat(slow.before("end")).isEmpty();
+    }
+  }
+
+  @Test
+  void aDurableSubscriberThatDoesNotReadFindsEverythingInItsOrderLater(@TempDir Path data) {
+    int messages = 15_000;
+    String padding = "x".repeat(KIB);
+    try (TestBroker broker = TestBroker.on(data, Map.of(NO_SYNC, "false", "dunlin.session.outbound-max", "64KiB"));
+        RawClient slow = new RawClient(broker.port(), 4 * KIB);
+        Hive publisher = Hive.connected(broker, false)) {
+      slow.connect(RawClient.connect(5, true, 0, "slow", RawClient.properties(RawClient.sessionExpiry(60))));
+      slow.subscribe("t", 1);
+      publishAll(publisher, messages, padding);
+      assertThat(copies(broker).inFlight()).as("messages taken from the inbox ahead of the client").isLessThan(messages / 2);
+
+      for (int i = 0; i < messages; i++) assertThat(number(slow.take().text())).isEqualTo(i);
+      publisher.publish("t", 1, "end").join();
+      assertThat(slow.before("end")).isEmpty();
+      assertThat(copies(broker).dropped()).isZero();
+    }
+  }
+
+  /** Flooded without waiting for any PUBACK, the broker stops reading instead of queueing, and what it acknowledges is there. */
+  @Test
+  @Tag("MQTT-4.6.0-2")
+  void aFloodOfQos1ToADurableSubscriberIsHeldBackAndNothingAcknowledgedIsLost(@TempDir Path data) {
+    int messages = 5_000;
+    int publishers = 4;
+    try (TestBroker broker =
+            TestBroker.on(
+                data,
+                Map.of("dunlin.lane.messages-max", "64", "dunlin.mqtt.receive-maximum", "200", "dunlin.inbox.messages-max", "1000000"));
+        Hive subscriber = Hive.connected(broker, true)) {
+      subscriber.subscribe("t/+", 1);
+      List<RawClient> clients = IntStream.range(0, publishers).mapToObj(i -> RawClient.connected3(broker, "p" + i)).toList();
+      long inFlightMost = 0;
+      List<CompletableFuture<Void>> floods = new ArrayList<>();
+      for (int p = 0; p < publishers; p++) {
+        RawClient client = clients.get(p);
+        String topic = "t/" + p;
+        floods.add(
+            CompletableFuture.runAsync(
+                () -> {
+                  for (int i = 0; i < messages; i++) client.publish(topic, 1, 1 + i % 65_535, Integer.toString(i));
+                }));
+      }
+      for (int i = 0; i < messages; i++) {
+        for (RawClient client : clients) {
+          Packet puback = client.expect(RawClient.PUBACK);
+          assertThat(puback.packetId()).isEqualTo(1 + i % 65_535);
+        }
+        inFlightMost = Math.max(inFlightMost, broker.node().node().frontend().publishes().inFlight());
+      }
+      floods.forEach(CompletableFuture::join);
+      clients.forEach(RawClient::close);
+
+      int[] next = new int[publishers];
+      for (int i = 0; i < messages * publishers; i++) {
+        var message = subscriber.next();
+        int publisher = Integer.parseInt(message.getTopic().toString().substring(2));
+        assertThat(Hive.text(message)).isEqualTo(Integer.toString(next[publisher]++));
+      }
+      assertThat(inFlightMost).isBetween(1L, publishers * 200L);
+    }
+  }
+
+  /** A client that sends and never reads is not read from any more, once what waits for it is more than it may be. */
+  @Test
+  void aClientThatDoesNotReadItsAnswersIsNotReadFrom(@TempDir Path data) {
+    try (TestBroker broker = TestBroker.on(data, Map.of(NO_SYNC, "false", "dunlin.session.outbound-max", "64KiB"));
+        RawClient deaf = new RawClient(broker.port(), 4 * KIB);
+        RawClient other = RawClient.connected(broker, "other")) {
+      deaf.connect(RawClient.connect(5, true, 0, "deaf", RawClient.NO_PROPERTIES));
+      byte[] one = RawClient.packet(RawClient.PUBREL, RawClient.u16(1));
+      byte[] many = new byte[64 * KIB];
+      for (int i = 0; i < many.length; i++) many[i] = one[i % one.length];
+      AtomicLong sent = new AtomicLong();
+      AtomicBoolean enough = new AtomicBoolean();
+      CompletableFuture<Void> flood =
+          CompletableFuture.runAsync(
+              () -> {
+                while (!enough.get()) {
+                  deaf.send(many);
+                  sent.addAndGet(many.length);
+                }
+              });
+      long[] before = {-1};
+      await()
+          .atMost(TestBroker.SOON)
+          .pollInterval(Duration.ofMillis(300))
+          .until(
+              () -> {
+                long now = sent.get();
+                boolean stuck = now == before[0];
+                before[0] = now;
+                return stuck;
+              });
+      // Far less than it would have sent: what the operating system buffers on both ways, beside the 64 KiB.
+      assertThat(sent.get()).isBetween(1L, 32L * KIB * KIB);
+      other.ping();
+
+      // When it reads at last, it is served on.
+      enough.set(true);
+      for (long answers = 0; !flood.isDone() || answers < sent.get() / one.length; answers++) {
+        deaf.expect(RawClient.PUBCOMP);
+      }
+      deaf.ping();
+    }
+  }
+
+  /** The wave that a shared lane carries passes a subscriber that does not acknowledge: others get theirs meanwhile. */
+  @Test
+  void manySubscribersThatDoNotAcknowledgeDoNotHoldUpAnother(@TempDir Path data) {
+    int messages = 2_000;
+    List<RawClient> silent = new ArrayList<>();
+    try (TestBroker broker =
+            TestBroker.on(data, Map.of(NO_SYNC, "false", "dunlin.session.queue-messages-max", "500", "dunlin.lane.messages-max", "64"));
+        Hive quick = Hive.connected(broker, true);
+        Hive publisher = Hive.connected(broker, false)) {
+      for (int i = 0; i < 20; i++) {
+        RawClient client = RawClient.connected(broker, "silent " + i, RawClient.receiveMaximum(1), RawClient.sessionExpiry(i % 2 * 60L));
+        client.subscribe("t", 2);
+        silent.add(client);
+      }
+      quick.subscribe("t", 1);
+      publishAll(publisher, messages, "");
+
+      assertNumbersOf(quick, 0, messages);
+      assertThat(copies(broker).dropped(DropReason.QUEUE_FULL)).isEqualTo(10 * (messages - 501L));
+      for (RawClient client : silent) {
+        Message first = client.message();
+        assertThat(first.text()).isEqualTo("0");
+        client.close();
+      }
+    }
+  }
+
+  private static void publishAll(Hive publisher, int messages, String padding) {
+    List<CompletableFuture<?>> sent = new ArrayList<>();
+    for (int i = 0; i < messages; i++) sent.add(publisher.publish("t", 1, i + padding));
+    sent.forEach(CompletableFuture::join);
+  }
+
+  private static void assertNumbersOf(Hive subscriber, int from, int to) {
+    for (int i = from; i < to; i++) assertThat(number(Hive.text(subscriber.next()))).isEqualTo(i);
+  }
+
+  private static int number(String text) {
+    int end = text.indexOf('x');
+    return Integer.parseInt(end < 0 ? text : text.substring(0, end));
+  }
+
+  private static HopLedger copies(TestBroker broker) {
+    return broker.node().node().frontend().copies();
+  }
+}
