@@ -29,7 +29,11 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Conversations byte by byte, mostly with clients that break the rules; beside each of them an innocent one goes on. */
+/**
+ * Conversations byte by byte, mostly with clients that break the rules; beside each of them an innocent one goes on.
+ *
+ * <p>Long, since it is one table of conversations against one broker that all of them share.
+ */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ProtocolIT {
   private static final int RECEIVE_MAXIMUM = 20;
