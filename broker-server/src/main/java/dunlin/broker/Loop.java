@@ -137,6 +137,7 @@ final class Loop {
   /**
    * Runs something on this loop soon. Any thread; the posts of one thread keep their order. What follows an answer of a store is
    * posted even on the loop itself: an answer that was there at once must not overtake one before it that is still on its way.
+   * Only the answer to a connect is run, since pushes may follow it that are posted before its callback is hung on.
    */
   void post(Runnable task) {
     arrivals.offer(task);

@@ -77,7 +77,8 @@ final class Opening {
                 sessionExpirySeconds > 0,
                 sessionExpirySeconds,
                 kept))
-        .whenComplete((connected, failure) -> connection.loop().post(() -> answered(connected, failure)));
+        // Not posted: an answer that is there already must come before what the session tier has pushed behind it meanwhile.
+        .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
   }
 
   private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {

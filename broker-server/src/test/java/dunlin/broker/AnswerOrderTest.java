@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
+import dunlin.inbox.Connections;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.SessionRef;
@@ -44,7 +45,7 @@ class AnswerOrderTest {
   void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {
     try (var drops = new DropEvents("one");
         var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
-      frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages()));
+      frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null)));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.tcpPort())) {
         socket.setSoTimeout(10_000);
@@ -68,35 +69,70 @@ class AnswerOrderTest {
     }
   }
 
+  /** The session tier pushes from the moment that it has connected; the first push must not find a connection without session. */
+  @Test
+  void whatIsPushedRightAfterConnectArrives() throws Exception {
+    try (var drops = new DropEvents("one");
+        var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
+      frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend)));
+      frontend.listen();
+      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.tcpPort())) {
+        socket.setSoTimeout(10_000);
+        var in = new DataInputStream(socket.getInputStream());
+        socket.getOutputStream().write(HexFormat.of().parseHex("100d00044d5154540400000000" + "0163"));
+        assertThat(in.readUnsignedByte() >> 4).as("CONNACK").isEqualTo(2);
+        in.readFully(new byte[in.readUnsignedByte()]);
+        assertThat(in.readUnsignedByte() >> 4).as("PUBLISH").isEqualTo(3);
+      }
+    }
+  }
+
   /** A session with two messages of QoS 2; the answer for the first is given by another thread just before the second's. */
   private static final class TwoMessages implements InboxClient {
     private final CompletableFuture<Void> first = new CompletableFuture<>();
+    private final @Nullable Connections pushingTo;
+
+    /**
+     * @param pushingTo who is pushed the first message right after it was connected, before the answer is looked at; or null
+     *     when both messages wait
+     */
+    TwoMessages(@Nullable Connections pushingTo) {
+      this.pushingTo = pushingTo;
+    }
 
     @Override
     public CompletableFuture<Connected> connect(Connect request) {
       var session = new SessionRef(request.tenant(), request.clientId(), 1);
+      if (pushingTo != null) {
+        elsewhere(() -> pushingTo.push(request.connection(), message(1)));
+        return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 1, new int[0]));
+      }
       return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 3, new int[0]));
     }
 
     @Override
     public CompletableFuture<InboxClient.Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
+      return CompletableFuture.completedFuture(new InboxClient.Page(List.of(message(1), message(2)), 3, true));
+    }
+
+    private static InboxMessage message(long sequence) {
       var publisher = new Publisher(Publisher.DEFAULT_TENANT, "p");
-      List<InboxMessage> messages = new ArrayList<>();
-      for (int sequence = 1; sequence <= 2; sequence++) {
-        var message = Publication.of(publisher, "t", QoS.EXACTLY_ONCE, false, System.currentTimeMillis(), new byte[1]);
-        messages.add(new InboxMessage(sequence, QoS.EXACTLY_ONCE, false, false, false, new int[0], message));
+      var message = Publication.of(publisher, "t", QoS.EXACTLY_ONCE, false, System.currentTimeMillis(), new byte[1]);
+      return new InboxMessage(sequence, QoS.EXACTLY_ONCE, false, false, false, new int[0], message);
+    }
+
+    private static void elsewhere(Runnable action) {
+      try {
+        Thread.ofPlatform().start(action).join();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
       }
-      return CompletableFuture.completedFuture(new InboxClient.Page(messages, 3, true));
     }
 
     @Override
     public CompletableFuture<Void> received(SessionRef session, long sequence) {
       if (sequence == 1) return first;
-      try {
-        Thread.ofPlatform().start(() -> first.complete(null)).join();
-      } catch (InterruptedException e) {
-        throw new IllegalStateException(e);
-      }
+      elsewhere(() -> first.complete(null));
       return CompletableFuture.completedFuture(null);
     }
 
