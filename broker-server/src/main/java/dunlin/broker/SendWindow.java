@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 final class SendWindow {
   /*
    * Owner: the connection's event loop.
-   * A message's packet identifier follows from its sequence, 1 + sequence mod 65,535. A durable session's sequences are its
+   * A message's packet identifier follows from its sequence, 1 + (sequence - 1) mod 65,535. A durable session's sequences are its
    *   inbox's, so a message keeps its identifier when it is sent again after a crash, with nothing stored for it.
    * Bounds: the client's Receive Maximum in messages, and 65,535 sequences from the first unacknowledged one on, so that no
    *   identifier is in use twice. The ring is nothing while idle, grows by doubling, and is as large as the widest span of
@@ -31,7 +31,7 @@ final class SendWindow {
   }
 
   static int packetId(long sequence) {
-    return 1 + (int) (sequence % IDENTIFIERS);
+    return 1 + (int) ((sequence - 1) % IDENTIFIERS);
   }
 
   int size() {

@@ -58,12 +58,12 @@ class AnswerOrderTest {
           byte[] body = new byte[in.readUnsignedByte()];
           in.readFully(body);
           types.add(type);
-          // PUBREC for packet identifiers 2 and 3 in one write, so that both are read in one round.
-          if (types.size() == 3) socket.getOutputStream().write(HexFormat.of().parseHex("50020002" + "50020003"));
+          // PUBREC for packet identifiers 1 and 2 in one write, so that both are read in one round.
+          if (types.size() == 3) socket.getOutputStream().write(HexFormat.of().parseHex("50020001" + "50020002"));
           if (type == 6) released.add((int) body[1]);
         }
         assertThat(types).containsExactly(2, 3, 3, 6, 6);
-        assertThat(released).containsExactly(2, 3);
+        assertThat(released).containsExactly(1, 2);
       }
     }
   }

@@ -48,9 +48,10 @@ class SendWindowTest {
   @Test
   @Tag("MQTT-2.2.1-3")
   void identifiersWrapWithoutZero() {
-    assertThat(SendWindow.packetId(65_534)).isEqualTo(65_535);
-    assertThat(SendWindow.packetId(65_535)).isEqualTo(1);
-    assertThat(SendWindow.packetId(2L * 65_535)).isEqualTo(1);
+    assertThat(SendWindow.packetId(1)).isEqualTo(1);
+    assertThat(SendWindow.packetId(65_535)).isEqualTo(65_535);
+    assertThat(SendWindow.packetId(65_536)).isEqualTo(1);
+    assertThat(SendWindow.packetId(2L * 65_535 + 1)).isEqualTo(1);
   }
 
   @Test
