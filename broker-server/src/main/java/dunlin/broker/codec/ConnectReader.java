@@ -74,7 +74,8 @@ final class ConnectReader {
   }
 
   private static void checkFlags(PacketReader reader, ProtocolVersion version, int flags) {
-    if ((flags & RESERVED) != 0) throw reader.malformed("reserved connect flag set"); // [MQTT-3.1.2-3]
+    // [MQTT-3.1.2-3]; in MQTT 3.1 the flag is merely not used.
+    if ((flags & RESERVED) != 0 && version != ProtocolVersion.MQTT_3_1) throw reader.malformed("reserved connect flag set");
     if ((flags & WILL_QOS) == WILL_QOS) throw reader.malformed("will with QoS 3"); // [MQTT-3.1.2-12]
     if ((flags & WILL) == 0 && (flags & (WILL_QOS | WILL_RETAIN)) != 0) {
       throw reader.malformed("Will QoS or Will Retain without a will"); // [MQTT-3.1.2-11, -13]

@@ -62,7 +62,7 @@ class MalformedConnectTest {
   @EnumSource
   void theRefusalTellsTheVersion(ProtocolVersion version) {
     byte[] connect = Wire.connect(version).clone();
-    connect[version == ProtocolVersion.MQTT_3_1 ? 11 : 9] |= 1;
+    connect[version == ProtocolVersion.MQTT_3_1 ? 11 : 9] |= 0x20; // retains a will that is not there
     assertThat(refused(MALFORMED_PACKET, connect).version()).contains(version);
   }
 
@@ -71,6 +71,7 @@ class MalformedConnectTest {
   void reservedFlagIsMalformed() {
     refused(MALFORMED_PACKET, connect3(0x03, "c"));
     refused(MALFORMED_PACKET, connect5(0x03, properties(), "c"));
+    accepted(packet(0x10, text("MQIsdp"), 3, 0x03, u16(0), text("c")));
   }
 
   @Test
