@@ -219,6 +219,11 @@ final class Subscriptions {
     for (int i = 0; i < reasons.length; i++) {
       Optional<TopicFilter> parsed = TopicFilter.parse(packet.filters().get(i));
       if (parsed.isEmpty()) {
+        if (!session.version().hasProperties()) {
+          // UNSUBACK of MQTT 3 has no codes, so nothing else can say it.
+          session.connection().fail(ReasonCode.TOPIC_FILTER_INVALID, "invalid topic filter in UNSUBSCRIBE");
+          return;
+        }
         reasons[i] = ReasonCode.TOPIC_FILTER_INVALID;
         continue;
       }

@@ -224,6 +224,20 @@ class ProtocolIT {
   }
 
   @Test
+  void anInvalidFilterInUnsubscribeIsSaidAsTheVersionCan() {
+    try (RawClient client = RawClient.connected(broker, "c")) {
+      client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "a+", "$share/g", "a");
+      assertThat(client.expect(RawClient.UNSUBACK).body()).containsExactly(0, 1, 0, 0x8F, 0x8F, 0x11);
+      client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "");
+      client.expectDisconnect(0x81);
+    }
+    try (RawClient client = RawClient.connected3(broker, "c")) {
+      client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), "a+");
+      client.expectClosed();
+    }
+  }
+
+  @Test
   @Tag("MQTT-3.1.3-8")
   void anEmptyClientIdentifierNeedsACleanSessionInMqtt3() {
     try (RawClient client = new RawClient(broker.port())) {

@@ -49,7 +49,7 @@ final class ClientPackets {
     var subscriptions = new ArrayList<Subscription>();
     while (reader.remaining() > 0) {
       countFilter(reader, subscriptions.size() + 1);
-      String filter = reader.readText("topic filter");
+      String filter = readFilter(reader);
       int options = reader.readByte("subscription options");
       subscriptions.add(
           new Subscription(filter, readOptions(reader, version, filter, options, properties.subscriptionIdentifier())));
@@ -79,9 +79,16 @@ final class ClientPackets {
     List<String> filters = new ArrayList<>();
     while (reader.remaining() > 0) {
       countFilter(reader, filters.size() + 1);
-      filters.add(reader.readText("topic filter"));
+      filters.add(readFilter(reader));
     }
     return new Packet.Unsubscribe(packetId, filters, properties.userProperties());
+  }
+
+  /** Whether it is a valid filter is left to SUBACK and UNSUBACK, but no text is none. */
+  private static String readFilter(PacketReader reader) {
+    String filter = reader.readText("topic filter");
+    if (filter.isEmpty()) throw reader.malformed("empty topic filter"); // [MQTT-4.7.3-1]
+    return filter;
   }
 
   private static void countFilter(PacketReader reader, int count) {
