@@ -1,0 +1,208 @@
+package dunlin.broker;
+
+import dunlin.broker.codec.ProtocolVersion;
+import dunlin.dist.DistClient;
+import dunlin.dist.Route;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.SessionRef;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import dunlin.retain.RetainClient;
+import dunlin.runtime.DropEvents;
+import dunlin.transport.Lane;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** A frontend whose event loops run, without a listener, over a dist tier that does what the test says and no other tiers. */
+final class OpenFrontend implements AutoCloseable {
+  static final int LANE_MESSAGES = 16;
+
+  /** Messages of QoS 1 that a session takes, beside the one in flight. */
+  static final int QUEUE_MESSAGES = 4;
+
+  final FakeDist dist = new FakeDist();
+  private final DropEvents drops = new DropEvents("test");
+  private final Frontend frontend;
+  private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
+
+  OpenFrontend(int lanes) {
+    var settings =
+        new FrontendSettings(
+            "127.0.0.1", 0, false, lanes, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER,
+            10, 65_536, QUEUE_MESSAGES, 65_536, LANE_MESSAGES, 1_000, Duration.ofSeconds(1));
+    frontend = new Frontend(settings, "node", 7, InstantSource.system(), new SimpleMeterRegistry(), drops);
+    frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
+  }
+
+  Frontend frontend() {
+    return frontend;
+  }
+
+  Loop loop(int index) {
+    return frontend.loop(index);
+  }
+
+  /** Does something on an event loop. */
+  <T> T on(int loop, Callable<T> action) {
+    try {
+      return loop(loop).executor().submit(action).get(10, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  /** A session without expiry whose client takes one message at a time. */
+  LiveSession session(int loop, String clientId) {
+    return on(
+        loop,
+        () -> {
+          Connection connection = new Connection(loop(loop));
+          var channel = new EmbeddedChannel(connection);
+          channels.add(channel);
+          var publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
+          var connected =
+              new InboxClient.Connected(
+                  new SessionRef(publisher.tenant(), clientId, 1), false, List.of(), 1, 1, new int[0]);
+          return new LiveSession(connection, ProtocolVersion.MQTT_5, publisher, false, 1, connected);
+        });
+  }
+
+  /** A subscription of a new session on loop 0, with QoS 1. */
+  Subscriber subscriber(FilterHandle filter, String clientId) {
+    return new Subscriber(session(0, clientId), filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE));
+  }
+
+  static FilterHandle handle(String filter, int loops) {
+    return new FilterHandle(Publisher.DEFAULT_TENANT, TopicFilter.parse(filter).orElseThrow(), loops, loops);
+  }
+
+  static Publication message(String payload) {
+    var publisher = new Publisher(Publisher.DEFAULT_TENANT, "publisher");
+    byte[] bytes = payload.getBytes(StandardCharsets.UTF_8);
+    return Publication.of(publisher, "t", QoS.AT_LEAST_ONCE, false, System.currentTimeMillis(), bytes);
+  }
+
+  @Override
+  public void close() {
+    frontend.close();
+    for (EmbeddedChannel channel : channels) channel.releaseOutbound();
+    drops.close();
+  }
+
+  /** Notes each call; a change of routes is answered when the test says so. */
+  static final class FakeDist implements DistClient {
+    /** "+filter number" for a route that was set, "-filter number" for one that was removed. */
+    final List<String> calls = Collections.synchronizedList(new ArrayList<>());
+
+    final List<CompletableFuture<Void>> answers = Collections.synchronizedList(new ArrayList<>());
+
+    @Override
+    public Lane openLane() {
+      return (_, acknowledgement) -> {
+        if (acknowledgement != null) throw new AssertionError("nothing is published in these tests");
+      };
+    }
+
+    @Override
+    public CompletableFuture<Void> addRoute(Route route) {
+      return called('+', route);
+    }
+
+    @Override
+    public CompletableFuture<Void> removeRoute(Route route) {
+      return called('-', route);
+    }
+
+    private CompletableFuture<Void> called(char what, Route route) {
+      var answer = new CompletableFuture<Void>();
+      answers.add(answer);
+      calls.add(what + route.filter().text() + ' ' + route.handle());
+      return answer;
+    }
+
+    @Override
+    public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+      return CompletableFuture.completedFuture(0L);
+    }
+  }
+
+  private static final class NothingRetained implements RetainClient {
+    @Override
+    public void set(Publication message, Consumer<ReasonCode> answer) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<RetainClient.Page> find(
+        String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
+      throw new UnsupportedOperationException();
+    }
+  }
+
+  /** No durable sessions. */
+  private static final class NoSessions implements InboxClient {
+    @Override
+    public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
+      return CompletableFuture.completedFuture(false);
+    }
+
+    @Override
+    public CompletableFuture<Connected> connect(Connect request) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public void acknowledge(SessionRef session, long[] sequences) {}
+
+    @Override
+    public CompletableFuture<Void> received(SessionRef session, long sequence) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Void> released(SessionRef session, int packetId) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
+      throw new UnsupportedOperationException();
+    }
+  }
+}

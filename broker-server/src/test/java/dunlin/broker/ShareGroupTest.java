@@ -1,0 +1,199 @@
+package dunlin.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.model.Publisher;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+class ShareGroupTest {
+  private static final FilterHandle FILTER = OpenFrontend.handle("$share/g/t", 1);
+
+  private final OpenFrontend open = new OpenFrontend(1);
+
+  @AfterAll
+  void closes() {
+    open.close();
+  }
+
+  @Test
+  void anEmptyGroupPicksNobody() {
+    ShareGroup group = new ShareGroup();
+    assertThat(group.pick()).isNull();
+    assertThat(group.pickFor(publisher(1))).isNull();
+    assertThat(group.at(0)).isNull();
+    assertThat(group.credit()).isZero();
+
+    Subscriber only = open.subscriber(FILTER, "only");
+    group.add(only);
+    assertThat(group.pick()).isSameAs(only);
+    group.remove(only);
+    assertThat(group.pick()).isNull();
+    assertThat(group.pickFor(publisher(1))).isNull();
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void joinsAndLeavesKeepEachMemberAtOnePlace(long seed) {
+    Random random = new Random(seed);
+    ShareGroup group = new ShareGroup();
+    List<Subscriber> outside = subscribers(20);
+    List<Subscriber> inside = new ArrayList<>();
+    for (int step = 0; step < 2_000; step++) {
+      if (outside.isEmpty() || (!inside.isEmpty() && random.nextBoolean())) {
+        Subscriber leaving = inside.remove(random.nextInt(inside.size()));
+        group.remove(leaving);
+        outside.add(leaving);
+      } else {
+        Subscriber joining = outside.remove(random.nextInt(outside.size()));
+        group.add(joining);
+        inside.add(joining);
+      }
+      Set<Subscriber> found = new HashSet<>();
+      for (int i = 0; i < group.size(); i++) found.add(Objects.requireNonNull(group.at(i)));
+      assertThat(found).as("seed %d, step %d", seed, step).containsExactlyInAnyOrderElementsOf(inside);
+      assertThat(group.at(group.size())).isNull();
+    }
+  }
+
+  @Test
+  void ofTwoMembersTheOneWithLessWaitingIsPicked() {
+    ShareGroup group = new ShareGroup();
+    List<Subscriber> members = subscribers(2);
+    members.forEach(group::add);
+    Subscriber busy = members.get(0);
+    offer(busy, 2);
+
+    for (int i = 0; i < 100; i++) assertThat(group.pick()).isSameAs(members.get(1));
+  }
+
+  @Test
+  void idleMembersArePickedEvenly() {
+    ShareGroup group = new ShareGroup();
+    subscribers(8).forEach(group::add);
+    Map<Subscriber, Integer> picks = new HashMap<>();
+    for (int i = 0; i < 80_000; i++) picks.merge(Objects.requireNonNull(group.pick()), 1, Integer::sum);
+
+    assertThat(picks.values()).hasSize(8).allSatisfy(each -> assertThat(each).isBetween(9_500, 10_500));
+  }
+
+  @Test
+  void creditIsNoneWhenNobodyTakesAnythingAndFindsTheOneWhoDoes() {
+    ShareGroup group = new ShareGroup();
+    List<Subscriber> members = subscribers(3);
+    members.forEach(group::add);
+    assertThat(group.credit()).isEqualTo(3 * 256);
+    for (Subscriber member : members) offer(member, 1 + OpenFrontend.QUEUE_MESSAGES);
+    assertThat(group.credit()).isZero();
+
+    group.add(open.subscriber(FILTER, "fresh"));
+    for (int i = 0; i < 50; i++) assertThat(group.credit()).isGreaterThan(1);
+  }
+
+  @Test
+  @Tag("MQTT-4.8.2-4")
+  void aPublisherChangesItsMemberOnlyForOneThatJoinsOrWhenItsOwnLeaves() {
+    ShareGroup group = new ShareGroup();
+    List<Subscriber> members = subscribers(5);
+    members.forEach(group::add);
+    Map<Integer, Subscriber> before = picks(group);
+    assertThat(new HashSet<>(before.values())).hasSize(5);
+
+    Subscriber joining = open.subscriber(FILTER, "joining");
+    group.add(joining);
+    Map<Integer, Subscriber> with = picks(group);
+    assertThat(with.values()).contains(joining);
+    with.forEach((publisher, member) -> assertThat(member == joining || member == before.get(publisher)).isTrue());
+
+    Subscriber leaving = members.get(2);
+    group.remove(leaving);
+    Map<Integer, Subscriber> without = picks(group);
+    assertThat(without.values()).doesNotContain(leaving);
+    without.forEach(
+        (publisher, member) -> assertThat(member == with.get(publisher) || with.get(publisher) == leaving).isTrue());
+  }
+
+  /** One thread changes the group, others pick without a lock: as long as there is a member, somebody is found. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void readersAlwaysFindAMemberWhileOthersComeAndGo(long seed) {
+    ShareGroup group = new ShareGroup();
+    List<Subscriber> all = subscribers(40);
+    group.add(all.getFirst());
+    AtomicBoolean done = new AtomicBoolean();
+    List<CompletableFuture<Long>> readers =
+        IntStream.range(0, 2).mapToObj(reader -> CompletableFuture.supplyAsync(() -> pickUntil(group, done, reader))).toList();
+
+    Random random = new Random(seed);
+    List<Subscriber> outside = new ArrayList<>(all.subList(1, all.size()));
+    List<Subscriber> inside = new ArrayList<>();
+    for (int step = 0; step < 200_000; step++) {
+      boolean joins = inside.isEmpty() || (!outside.isEmpty() && random.nextInt(4) < (step / 1_000 % 2 == 0 ? 3 : 1));
+      if (joins) {
+        Subscriber joining = outside.removeLast();
+        group.add(joining);
+        inside.add(joining);
+      } else {
+        Subscriber leaving = inside.remove(random.nextInt(inside.size()));
+        group.remove(leaving);
+        outside.add(leaving);
+      }
+    }
+    done.set(true);
+
+    for (CompletableFuture<Long> reader : readers) assertThat(reader.join()).as("empty picks with seed %d", seed).isZero();
+    for (int i = 0; i < 1_000; i++) assertThat(outside).doesNotContain(Objects.requireNonNull(group.pick()));
+  }
+
+  private static long pickUntil(ShareGroup group, AtomicBoolean done, int reader) {
+    long empty = 0;
+    while (!done.get()) {
+      if (group.pick() == null) empty++;
+      if (group.pickFor(publisher(reader)) == null) empty++;
+      if (group.credit() < 2) empty++;
+    }
+    return empty;
+  }
+
+  private static Map<Integer, Subscriber> picks(ShareGroup group) {
+    Map<Integer, Subscriber> picks = new HashMap<>();
+    for (int i = 0; i < 300; i++) picks.put(i, Objects.requireNonNull(group.pickFor(publisher(i))));
+    return picks;
+  }
+
+  private void offer(Subscriber member, int messages) {
+    open.on(
+        0,
+        () -> {
+          for (int i = 0; i < messages; i++) assertThat(member.session.offerShared(OpenFrontend.message("m"), member)).isTrue();
+          member.session.updateLoad();
+          return true;
+        });
+  }
+
+  private List<Subscriber> subscribers(int count) {
+    List<Subscriber> subscribers = new ArrayList<>();
+    for (int i = 0; i < count; i++) subscribers.add(open.subscriber(FILTER, "member " + i));
+    return subscribers;
+  }
+
+  private static Publisher publisher(int number) {
+    return new Publisher(Publisher.DEFAULT_TENANT, "publisher " + number);
+  }
+}
