@@ -106,6 +106,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     return loop;
   }
 
+  /** Who is at the other end; known before the first packet. */
+  Peer peer() {
+    return Peer.at(channel().remoteAddress(), "tcp");
+  }
+
   ConnectionId id() {
     return new ConnectionId(loop.frontend().nodeId(), loop.frontend().incarnation(), number);
   }
