@@ -80,7 +80,6 @@ class MessageLifeIT {
 
   /** Its expiry counts from when it is published, not from CONNECT. */
   @Test
-  @Tag("MQTT-3.1.3-10")
   void aWillsExpiryBeginsWhenItIsSent() {
     String topic = root + "/will";
     byte[] willProperties = RawClient.properties(RawClient.bytes(0x18, RawClient.u32(1)), expiry(100));
@@ -170,7 +169,6 @@ class MessageLifeIT {
 
   @ParameterizedTest
   @CsvSource({"0, 64800", "65535, 64800", "64800, ", "10, "})
-  @Tag("MQTT-3.2.2-21")
   void aKeepAliveAboveTheLongestGrantedIsAnsweredWithThatOne(int asked, @Nullable Long granted) {
     try (RawClient client = new RawClient(broker.port())) {
       assertThat(AnswerProperties.of(client.connect(RawClient.connect(5, true, asked, "k", NONE))).all().get(0x13))

@@ -73,7 +73,6 @@ class PacketIdentifierIT {
   }
 
   @Test
-  @Tag("MQTT-4.3.2-5")
   void anIdentifierOfQos1UsedAgainIsAnotherMessage() {
     try (RawClient client = RawClient.connected(broker, "twice");
         RawClient subscriber = RawClient.connected(broker, "s")) {

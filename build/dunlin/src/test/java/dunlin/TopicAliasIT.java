@@ -57,7 +57,6 @@ class TopicAliasIT {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2})
   @Tag("MQTT-3.1.2-26")
-  @Tag("MQTT-3.2.2-18")
   void aTopicIsNamedOnceAndThenStoodForByItsAlias(int qos) {
     String topic = root + "/named-once/" + qos;
     try (RawClient subscriber = RawClient.connected(broker, "s", aliasMaximum(5));
