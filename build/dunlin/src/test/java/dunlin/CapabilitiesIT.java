@@ -38,6 +38,7 @@ class CapabilitiesIT {
   }
 
   @Test
+  @Tag("MQTT-3.1.2-28")
   @Tag("MQTT-3.2.2-9")
   void whatIsNotAvailableIsSaidInConnack() {
     try (RawClient client = new RawClient(broker.port())) {
@@ -120,6 +121,7 @@ class CapabilitiesIT {
   @Test
   @Tag("MQTT-3.2.2-10")
   @Tag("MQTT-3.9.3-2")
+  @Tag("MQTT3-3.8.3-2")
   void subscriptionsAreGrantedTheMaximumQosOrToldWhatIsOff() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.SUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "a", 2, "a/+", 2, "$share/g/a", 1, "b", 0);

@@ -76,6 +76,7 @@ class TopicAliasIT {
   @ParameterizedTest
   @ValueSource(ints = {1, 3, 10, 200})
   @Tag("MQTT-3.1.2-26")
+  @Tag("MQTT-3.3.2-11")
   void noAliasIsAboveWhatTheClientTakesAndWhatTheSettingSays(int clientMaximum) {
     int topics = 3 * Math.min(clientMaximum, SETTING);
     try (RawClient subscriber = RawClient.connected(broker, "s", aliasMaximum(clientMaximum));
