@@ -18,6 +18,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandler;
+import io.netty.handler.codec.DecoderException;
 import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
@@ -76,6 +77,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private final Loop loop;
+  private final Listener listener;
   private final PacketDecoder decoder;
 
   private State state = State.AWAITING_CONNECT;
@@ -97,18 +99,24 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private int holds;
   private boolean decoding;
 
-  Connection(Loop loop) {
+  Connection(Loop loop, Listener listener) {
     this.loop = loop;
-    this.decoder = new PacketDecoder(loop.frontend().decoderLimits());
+    this.listener = listener;
+    this.decoder = new PacketDecoder(listener.decoderLimits());
   }
 
   Loop loop() {
     return loop;
   }
 
-  /** Who is at the other end; known before the first packet. */
+  /** Who is at the other end; known before the first packet. Worked out at each call. */
   Peer peer() {
-    return Peer.at(channel().remoteAddress(), "tcp");
+    return listener.peerOf(channel());
+  }
+
+  /** The largest packet that the client may send. */
+  int packetMax() {
+    return listener.decoderLimits().packetMax();
   }
 
   ConnectionId id() {
@@ -329,6 +337,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       fail(ReasonCode.PROTOCOL_ERROR, "a second CONNECT");
       return;
     }
+    if (!listener.serves(version)) {
+      loop.frontend().protocolError(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION);
+      refuse(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, "this listener does not serve " + version);
+      return;
+    }
     maximumPacketSize = packet.maximumPacketSize();
     problemInformation = packet.requestProblemInformation();
     if (packet.authenticationMethod() != null) {
@@ -527,7 +540,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this interface's
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    if (cause instanceof IOException) {
+    // What stands before this handler reads what the client sends, and throws when that is wrong.
+    if (cause instanceof IOException || cause instanceof DecoderException) {
       log.debug("connection of {} broke: {}", clientId(), cause.toString());
     } else {
       loop.frontend().unexpected("a connection failed", cause);

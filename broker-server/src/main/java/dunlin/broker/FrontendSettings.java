@@ -1,12 +1,13 @@
 package dunlin.broker;
 
 import java.time.Duration;
+import java.util.List;
 
 /**
  * How a frontend serves its clients.
  *
- * @param host address that the TCP listener binds to
- * @param port TCP port, 0 for any free one
+ * @param listeners where clients connect to
+ * @param transport how event loops wait for sockets
  * @param anonymous whether clients without credentials are let in on an address that is not loopback
  * @param lanes event loops, each with a lane of its own, 1 to 64
  * @param connectTimeout how long a connection may take to send CONNECT
@@ -25,8 +26,8 @@ import java.time.Duration;
  * @param sharedWait how long a message of QoS 1 or 2 waits for a member of a group to take it
  */
 public record FrontendSettings(
-    String host,
-    int port,
+    List<ListenerSettings> listeners,
+    IoTransport transport,
     boolean anonymous,
     int lanes,
     Duration connectTimeout,
@@ -48,6 +49,7 @@ public record FrontendSettings(
   public static final long NEVER = 0xFFFF_FFFFL;
 
   public FrontendSettings {
+    listeners = List.copyOf(listeners);
     if (lanes < 1 || lanes > 64) throw new IllegalArgumentException("lanes " + lanes);
     if (receiveMaximum < 1 || receiveMaximum > 65_535) {
       throw new IllegalArgumentException("receive maximum " + receiveMaximum);

@@ -110,7 +110,7 @@ final class Opening {
         settings.receiveMaximum(),
         QoS.EXACTLY_ONCE,
         true,
-        settings.packetMax(),
+        connection.packetMax(),
         assigned ? publisher.clientId() : null,
         settings.topicAliasMaximum(),
         null,

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Test;
 class AnswerOrderTest {
   private static final FrontendSettings SETTINGS =
       new FrontendSettings(
-          "127.0.0.1", 0, false, 1, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER, 10,
+          List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, false, 1, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER, 10,
           65_536, 100, 65_536, 1_000, 1_000_000, Duration.ofSeconds(1));
 
   @Test
@@ -47,7 +47,7 @@ class AnswerOrderTest {
         var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
       frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null)));
       frontend.listen();
-      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.tcpPort())) {
+      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);
         var in = new DataInputStream(socket.getInputStream());
         // CONNECT of MQTT 3.1.1, clean session 0, client identifier "c".
@@ -76,7 +76,7 @@ class AnswerOrderTest {
         var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
       frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend)));
       frontend.listen();
-      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.tcpPort())) {
+      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);
         var in = new DataInputStream(socket.getInputStream());
         socket.getOutputStream().write(HexFormat.of().parseHex("100d00044d5154540400000000" + "0163"));

@@ -44,7 +44,7 @@ final class OpenFrontend implements AutoCloseable {
   OpenFrontend(int lanes) {
     var settings =
         new FrontendSettings(
-            "127.0.0.1", 0, false, lanes, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER,
+            List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, false, lanes, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER,
             10, 65_536, QUEUE_MESSAGES, 65_536, LANE_MESSAGES, 1_000, Duration.ofSeconds(1));
     frontend = new Frontend(settings, "node", 7, InstantSource.system(), new SimpleMeterRegistry(), drops);
     frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
@@ -67,12 +67,17 @@ final class OpenFrontend implements AutoCloseable {
     }
   }
 
+  /** A connection that has no channel yet. */
+  Connection connection(int loop) {
+    return new Connection(loop(loop), frontend.listeners().byName("tcp").orElseThrow());
+  }
+
   /** A session without expiry whose client takes one message at a time. */
   LiveSession session(int loop, String clientId) {
     return on(
         loop,
         () -> {
-          Connection connection = new Connection(loop(loop));
+          Connection connection = connection(loop);
           var channel = new EmbeddedChannel(connection);
           channels.add(channel);
           var publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);

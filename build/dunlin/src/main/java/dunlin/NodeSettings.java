@@ -13,6 +13,7 @@ import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** Every setting of a node, declared once, and how the tiers' records are made of them. */
 final class NodeSettings {
@@ -44,10 +45,6 @@ final class NodeSettings {
               "dunlin.lanes", CORES, 1, 64, "Lanes, each an event loop with a thread of its own; the same number on all nodes.")
           .defaultMeans("the number of cores");
 
-  static final Setting<String> TCP_HOST =
-      Setting.text("dunlin.listeners.tcp.host", "127.0.0.1", "Address that MQTT over TCP listens on.");
-  static final Setting<Integer> TCP_PORT =
-      Setting.integer("dunlin.listeners.tcp.port", 1_883, 0, 65_535, "Port of MQTT over TCP; 0 takes any free one.");
   static final Setting<Boolean> ANONYMOUS =
       Setting.flag(
           "dunlin.auth.anonymous",
@@ -147,14 +144,18 @@ final class NodeSettings {
 
   /** Every setting there is, in the order of the reference page. */
   static final List<Setting<?>> ALL =
-      List.of(
-          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, TCP_HOST, TCP_PORT, ANONYMOUS,
+      withListeners(
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS,
           CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           TOPIC_ALIAS_MAXIMUM, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
           QUEUE_BYTES_MAX, SHARED_WAIT, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
+
+  private static List<Setting<?>> withListeners(Setting<?>... others) {
+    return Stream.concat(Stream.of(others), ListenerKeys.ALL.stream()).toList();
+  }
 
   static StoreSettings store(Settings settings) {
     return new StoreSettings(
@@ -190,8 +191,8 @@ final class NodeSettings {
 
   static FrontendSettings frontend(Settings settings) {
     return new FrontendSettings(
-        settings.get(TCP_HOST),
-        settings.get(TCP_PORT),
+        ListenerKeys.read(settings),
+        settings.get(ListenerKeys.IO_TRANSPORT),
         settings.get(ANONYMOUS),
         settings.get(LANES),
         settings.get(CONNECT_TIMEOUT),
