@@ -339,7 +339,12 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     }
     if (!listener.serves(version)) {
       loop.frontend().protocolError(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION);
-      refuse(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, "this listener does not serve " + version);
+      refuse(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, "this listener does not serve MQTT " + version);
+      return;
+    }
+    ReasonCode misnamed = listener.takesNames() ? Listener.refusal(peer(), packet.clientId()) : null;
+    if (misnamed != null) {
+      refuse(misnamed, "the certificate does not give this client this name");
       return;
     }
     maximumPacketSize = packet.maximumPacketSize();

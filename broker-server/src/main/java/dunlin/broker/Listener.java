@@ -2,6 +2,7 @@ package dunlin.broker;
 
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.model.ReasonCode;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -168,12 +169,17 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
     }
   }
 
-  /** Whether a client shows a certificate that lacks the name by which this listener knows its clients. */
-  boolean isNameless(Peer peer) {
-    return settings.tls().identity() != ListenerSettings.Identity.NONE
-        && !peer.certificates().isEmpty()
-        && peer.userName().isEmpty()
-        && peer.clientId().isEmpty();
+  /** Whether clients' certificates say who they are. */
+  boolean takesNames() {
+    return settings.tls().identity() != ListenerSettings.Identity.NONE;
+  }
+
+  /** Why a client with this certificate may not have this client identifier, or null when it may; it may leave it empty. */
+  static @Nullable ReasonCode refusal(Peer peer, String clientId) {
+    if (peer.certificates().isEmpty()) return null;
+    if (peer.userName().isEmpty() && peer.clientId().isEmpty()) return ReasonCode.NOT_AUTHORIZED; // it lacks the name
+    boolean another = peer.clientId().isPresent() && !clientId.isEmpty() && !clientId.equals(peer.clientId().get());
+    return another ? ReasonCode.CLIENT_IDENTIFIER_NOT_VALID : null;
   }
 
   // ----------------------------------------------------------------------------------------------------------------- for operators

@@ -64,7 +64,7 @@ final class Listeners implements AutoCloseable {
     if (!(ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system)) return Integer.MAX_VALUE;
     long limit = system.getMaxFileDescriptorCount();
     if (limit <= 0) return Integer.MAX_VALUE;
-    return (int) Math.clamp(limit - limit / 10 - system.getOpenFileDescriptorCount(), CONNECTIONS_LEAST, Integer.MAX_VALUE);
+    return Math.clamp(limit - limit / 10 - system.getOpenFileDescriptorCount(), CONNECTIONS_LEAST, Integer.MAX_VALUE);
   }
 
   /** Counts a connection of any listener; false when the process has as many as it can. */

@@ -32,7 +32,7 @@ final class Opening {
     this.frontend = connection.loop().frontend();
     this.packet = packet;
     this.assigned = packet.clientId().isEmpty();
-    String clientId = assigned ? "dunlin-" + UUID.randomUUID() : packet.clientId();
+    String clientId = connection.peer().clientId().orElse(assigned ? "dunlin-" + UUID.randomUUID() : packet.clientId());
     this.publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
     this.sessionExpirySeconds = Math.min(askedExpiry(packet), frontend.settings().sessionExpiryMax());
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());

@@ -106,7 +106,7 @@ final class TlsContext implements AutoCloseable {
       try {
         return ReferenceCountUtil.retain(context);
       } catch (IllegalReferenceCountException e) {
-        if (inUse.context() == context) throw e; // not replaced in between: closed
+        if (inUse.context().equals(context)) throw e; // not replaced in between: closed
       }
     }
   }

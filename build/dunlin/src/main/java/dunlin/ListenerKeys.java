@@ -5,7 +5,6 @@ import dunlin.broker.ListenerSettings;
 import dunlin.broker.ListenerSettings.ClientAuth;
 import dunlin.broker.ListenerSettings.Identity;
 import dunlin.broker.ListenerSettings.TlsVersion;
-import dunlin.broker.ListenerSettings.Type;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
@@ -23,8 +22,8 @@ final class ListenerKeys {
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
 
-  static final Setting<Type> TYPE =
-      Setting.choice(ROOT + "type", Type.TCP, "What MQTT travels in: TCP, TLS, WebSocket, secure WebSocket, or a Unix domain socket.")
+  static final Setting<ListenerSettings.Type> TYPE =
+      Setting.choice(ROOT + "type", ListenerSettings.Type.TCP, "What MQTT travels in: TCP, TLS, WebSocket, secure WebSocket, or a Unix domain socket.")
           .withName("tcp");
   static final Setting<Boolean> ENABLED = Setting.flag(ROOT + "enabled", true, "Whether the listener is opened.");
   static final Setting<String> HOST = Setting.text(ROOT + "host", "127.0.0.1", "Address that it listens on.");
@@ -33,7 +32,7 @@ final class ListenerKeys {
           .defaultFrom(TYPE, ListenerKeys::usualPort, "1883 for tcp, 8883 for tls, 8083 for ws, 8084 for wss");
   static final Setting<String> PATH =
       Setting.text(ROOT + "path", "", "Path in the URL of a WebSocket; file of a Unix domain socket.")
-          .defaultFrom(TYPE, type -> type == Type.WS || type == Type.WSS ? "/mqtt" : "", "/mqtt for ws and wss");
+          .defaultFrom(TYPE, type -> type == ListenerSettings.Type.WS || type == ListenerSettings.Type.WSS ? "/mqtt" : "", "/mqtt for ws and wss");
   static final Setting<Set<ProtocolVersion>> VERSIONS =
       Setting.choices(
           ROOT + "versions", ProtocolVersion.class, EnumSet.allOf(ProtocolVersion.class),
@@ -105,7 +104,7 @@ final class ListenerKeys {
 
   private ListenerKeys() {}
 
-  private static int usualPort(Type type) {
+  private static int usualPort(ListenerSettings.Type type) {
     return switch (type) {
       case TCP -> 1_883;
       case TLS -> 8_883;
