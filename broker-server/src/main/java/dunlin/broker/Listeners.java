@@ -46,8 +46,12 @@ final class Listeners implements AutoCloseable {
 
   /** @throws ListenerException when a listener's settings or files cannot be used */
   Listeners(FrontendSettings settings, DecoderLimits limits, MeterRegistry meters) {
+    this(settings, limits, meters, connectionsMax());
+  }
+
+  Listeners(FrontendSettings settings, DecoderLimits limits, MeterRegistry meters, int connectionsMax) {
     this.settings = settings;
-    this.connectionsMax = connectionsMax();
+    this.connectionsMax = connectionsMax;
     try {
       for (ListenerSettings one : settings.listeners()) all.add(new Listener(one, this, limits, meters));
     } catch (RuntimeException e) {

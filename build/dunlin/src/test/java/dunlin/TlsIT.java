@@ -15,15 +15,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
 import java.security.KeyPair;
 import java.security.cert.X509Certificate;
+import java.security.spec.X509EncodedKeySpec;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.HashMap;
 import java.util.Map;
-import javax.crypto.Cipher;
-import javax.crypto.EncryptedPrivateKeyInfo;
-import javax.crypto.SecretKeyFactory;
-import javax.crypto.spec.PBEKeySpec;
 import javax.management.JMException;
 import javax.management.ObjectName;
 import javax.net.ssl.SSLContext;
@@ -38,6 +37,22 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** MQTT over TLS: certificates of both sides, the names in them, and files that change under a running broker. */
 class TlsIT {
   private static final String ROOT = "dunlin.listeners.tls.";
+
+  /** As OpenSSL writes it, with the password "secret". */
+  private static final String ENCRYPTED_KEY =
+      """
+      -----BEGIN ENCRYPTED PRIVATE KEY-----
+      MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAiVZRho72x88wICCAAw
+      DAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEJ5Au+vtU2klJLpTmVb2GD4EgZAu
+      /Ol8fwLrl6zBF49SzHiuRWygR1Rg39PCuInquGkrMSOIvQOIQ9MGbMyUQ8DHvbjD
+      JrtxhSTunWwDqmOChJ7w9N3ajpStapNOZqkqaZcjI+rzb4dhG9MDrhzeK/CC8WGy
+      TnP7vXtyr9uuLoEfQ6vI951ZUMwE99qUW/iG4q4CbLFmPIT5uiMZhYVN356NsoE=
+      -----END ENCRYPTED PRIVATE KEY-----
+      """;
+
+  private static final String PUBLIC_KEY =
+      "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEllLDu/6W3/ICOGHLZ+aUn3lLHmWU"
+          + "Mb4/vcHtIjNPNvIfLqsQ/cu7JgF76juw0i/5ywoxZ6NwVbiUf4F0D++7fA==";
 
   private final Certificates authority = new Certificates();
   private final Issued server = authority.server();
@@ -113,8 +128,9 @@ class TlsIT {
   @ValueSource(strings = {"rsa", "ec", "encrypted"})
   void keysMayHaveOlderFormsOrAPassword(String form) {
     KeyPair keys = form.equals("ec") ? Certificates.ec() : Certificates.rsa();
-    file("server.pem", authority.server(keys, Duration.ofDays(9)).certificatePem());
-    file("server.key", form.equals("encrypted") ? encrypted(keys, "secret") : Certificates.oldKeyPem(keys));
+    boolean encrypted = form.equals("encrypted");
+    file("server.pem", authority.server(encrypted ? publicHalf() : keys, Duration.ofDays(9)).certificatePem());
+    file("server.key", encrypted ? ENCRYPTED_KEY : Certificates.oldKeyPem(keys));
     settings.put(ROOT + "tls.key-password", "secret");
     try (var broker = broker(); var client = client(broker, "TLSv1.3", authority.context())) {
       client.connect(RawClient.connect(4, true, 0, "client", RawClient.NO_PROPERTIES));
@@ -272,13 +288,23 @@ class TlsIT {
     refused("tls.key", settings.get(ROOT + "tls.key") + ".none", "dunlin.listeners.tls.tls.key");
     refused("tls.certificate", file("no.pem", "no certificate"), "dunlin.listeners.tls.tls.certificate");
     refused("tls.key", file("other.key", authority.server().keyPem()), "not the key of the certificate");
-    refused("tls.key", file("enc.key", encrypted(server.keys(), "secret")), "no password");
+    refused("tls.key", file("enc.key", ENCRYPTED_KEY), "no password");
     refused("tls.client-auth", "required", "dunlin.listeners.tls.tls.client-ca");
     refused("tls.identity", "cn-user-name", "dunlin.listeners.tls.tls.client-auth");
     settings.remove(ROOT + "tls.certificate");
     refused("type", "tls", "dunlin.listeners.tls.tls.certificate");
     refused("type", "wss", "dunlin.listeners.tls.tls.certificate");
     assertThat(Files.exists(directory.resolve("data"))).as("stores were opened").isFalse();
+  }
+
+  /** What a certificate of the encrypted key is made of. */
+  private static KeyPair publicHalf() {
+    try {
+      var key = KeyFactory.getInstance("EC").generatePublic(new X509EncodedKeySpec(Base64.getDecoder().decode(PUBLIC_KEY)));
+      return new KeyPair(key, null);
+    } catch (GeneralSecurityException e) {
+      throw new AssertionError(e);
+    }
   }
 
   private void refused(String key, String value, String named) {
@@ -310,20 +336,6 @@ class TlsIT {
   private static void write(Path folder, Issued issued) throws IOException {
     Files.writeString(folder.resolve("tls.crt"), issued.certificatePem());
     Files.writeString(folder.resolve("tls.key"), issued.keyPem());
-  }
-
-  private static String encrypted(KeyPair keys, String password) {
-    try {
-      String algorithm = "PBEWithHmacSHA256AndAES_256";
-      Cipher cipher = Cipher.getInstance(algorithm);
-      cipher.init(
-          Cipher.ENCRYPT_MODE, SecretKeyFactory.getInstance(algorithm).generateSecret(new PBEKeySpec(password.toCharArray())));
-      byte[] bytes = cipher.doFinal(keys.getPrivate().getEncoded());
-      return Certificates.pem(
-          "ENCRYPTED PRIVATE KEY", new EncryptedPrivateKeyInfo(cipher.getParameters(), bytes).getEncoded());
-    } catch (GeneralSecurityException | IOException e) {
-      throw new AssertionError(e);
-    }
   }
 
   /** A client over TLS, its handshake done. */

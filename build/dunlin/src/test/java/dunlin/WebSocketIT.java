@@ -255,7 +255,6 @@ class WebSocketIT {
       client.sendFrame(FINAL | BINARY, CONNECT);
       client.expectPacket(RawClient.CONNACK);
       client.send(RawClient.bytes(bytes, RawWebSocket.frame(FINAL | BINARY, PINGREQ))); // nothing behind it counts
-      if (what.contains("within")) client.expectPacket(RawClient.PINGRESP); // its first part was in order
       client.expectClose(code);
     }
   }
