@@ -291,6 +291,8 @@ class WebSocketIT {
         "a chunked body              | 400 | Host: localhost                  | Transfer-Encoding: chunked",
         "a header that is none       | 400 | Host: localhost                  | Ho st: localhost",
       })
+  @Tag("MQTT-6.0.0-3")
+  @Tag("MQTT3-6.0.0-3")
   void aRequestThatDoesNotBecomeAWebSocketGetsItsStatus(String what, int status, String right, String wrong) {
     try (var client = new RawWebSocket(port)) {
       client.sendText(RawWebSocket.request("/mqtt", "mqtt").replace(right, wrong));
