@@ -124,8 +124,8 @@ class ListenersIT {
       assertThat(refused(broker, "more", "address")).isEqualTo(1);
       // All of 127.0.0.0/8 is this machine.
       try (var socket = new Socket()) {
-        socket.bind(new InetSocketAddress("127.0.0.2", 0));
-        socket.connect(new InetSocketAddress("127.0.0.1", broker.node().port("more")));
+        socket.bind(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 2}), 0));
+        socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), broker.node().port("more")));
         new RawClient(socket).connect(CONNECT);
       }
       first.close();

@@ -198,6 +198,8 @@ class WebSocketIT {
   @Test
   void aPingFloodIsAnsweredByItsLastPingsOnly() {
     try (var client = RawWebSocket.open(port)) {
+      client.sendFrame(FINAL | BINARY, CONNECT);
+      client.expectPacket(RawClient.CONNACK);
       byte[] one = RawWebSocket.frame(FINAL | PING, new byte[125]);
       byte[] many = new byte[0];
       for (int i = 0; i < 100; i++) many = RawClient.bytes(many, one);
@@ -206,9 +208,9 @@ class WebSocketIT {
       client.sendFrame(FINAL | PING, last);
       int pongs = 1;
       while (!Arrays.equals(client.read().content(), last)) pongs++;
-      assertThat(pongs).isLessThan(20_001);
-      client.sendFrame(FINAL | BINARY, CONNECT);
-      client.expectPacket(RawClient.CONNACK);
+      assertThat(pongs).isLessThan(10_000);
+      client.sendFrame(FINAL | BINARY, PINGREQ);
+      client.expectPacket(RawClient.PINGRESP);
     }
   }
 
