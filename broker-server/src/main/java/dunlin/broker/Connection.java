@@ -287,7 +287,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     }
     ReasonCode misnamed = listener.takesNames() ? Listener.refusal(peer(), packet.clientId()) : null;
     if (misnamed != null) {
-      refuse(misnamed, "the certificate does not give this client this name");
+      String explanation = "the certificate does not give this client this name";
+      note(misnamed, null, explanation);
+      refuse(misnamed, explanation);
       return;
     }
     if (packet.authenticationMethod() != null) {

@@ -36,6 +36,9 @@ final class ProxyFront extends ChannelInboundHandlerAdapter {
 
   private final Listener listener;
 
+  /** What stands behind a wrong header is read as another one when the connection ends. */
+  private boolean refused;
+
   ProxyFront(Listener listener) {
     this.listener = listener;
   }
@@ -95,6 +98,8 @@ final class ProxyFront extends ChannelInboundHandlerAdapter {
   }
 
   private void refuse(ChannelHandlerContext ctx, ListenerRefusal reason, String why) {
+    if (refused) return;
+    refused = true;
     listener.refused(reason);
     log.debug("PROXY protocol of {} refused: {}", ctx.channel().remoteAddress(), why);
     ctx.close();

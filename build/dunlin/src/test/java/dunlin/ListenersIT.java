@@ -124,7 +124,7 @@ class ListenersIT {
       assertThat(refused(broker, "more", "address")).isEqualTo(1);
       // All of 127.0.0.0/8 is this machine.
       try (var socket = new Socket()) {
-        socket.bind(new InetSocketAddress("127.0.0.2", 0));
+        socket.bind(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 2}), 0));
         socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), broker.node().port("more")));
         new RawClient(socket).connect(CONNECT);
       }
