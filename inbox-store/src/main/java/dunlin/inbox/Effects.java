@@ -21,6 +21,7 @@ final class Effects {
   private Map<DropReason, Integer> dropped = Map.of();
   private @Nullable ConnectionId displaced;
   private boolean moreWork;
+  private boolean willDue;
   private int appended;
   private int acknowledged;
 
@@ -68,6 +69,11 @@ final class Effects {
     moreWork = true;
   }
 
+  /** A will became due: the timer is not to wait for its next turn. */
+  void willDue() {
+    willDue = true;
+  }
+
   void append() {
     appended++;
   }
@@ -100,6 +106,10 @@ final class Effects {
   /** Whether the step left something that can be done at once. */
   boolean hasMoreWork() {
     return moreWork;
+  }
+
+  boolean hasWillDue() {
+    return willDue;
   }
 
   /** Messages offered to inboxes: stored, or dropped because of a bound. */
