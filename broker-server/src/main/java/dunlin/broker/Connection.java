@@ -134,6 +134,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object data) {
     ByteBuf in = (ByteBuf) data;
+    loop.traffic().bytesReceived(in.readableBytes());
     if (state == State.CLOSING || state == State.CLOSED) {
       in.release();
       return;
@@ -255,29 +256,35 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     if (maximumPacketSize != 0 && length > maximumPacketSize) return false;
     PacketEncoder.publish(
         room(length), version, message, qos, duplicate, retain, packetId, identifiers, loop.nowMillis());
+    loop.traffic().sent(PacketType.PUBLISH);
     return true;
   }
 
   void writePuback(int packetId, ReasonCode reason) {
     PacketEncoder.puback(room(8), version, packetId, reason);
+    loop.traffic().sent(PacketType.PUBACK);
   }
 
   void writePubrec(int packetId, ReasonCode reason) {
     PacketEncoder.pubrec(room(8), version, packetId, reason);
+    loop.traffic().sent(PacketType.PUBREC);
   }
 
   void writePubrel(int packetId, ReasonCode reason) {
     PacketEncoder.pubrel(room(8), version, packetId, reason);
+    loop.traffic().sent(PacketType.PUBREL);
   }
 
   void writePubcomp(int packetId, ReasonCode reason) {
     PacketEncoder.pubcomp(room(8), version, packetId, reason);
+    loop.traffic().sent(PacketType.PUBCOMP);
   }
 
   /** Writes any other packet, without its reason string where the client did not ask for one. */
   void writePacket(Packet packet) {
     boolean mayExplain = problemInformation || packet instanceof Packet.Connack || packet instanceof Packet.Disconnect;
     PacketEncoder.encode(room(CHUNK_MIN), version, mayExplain ? packet : packet.withoutProblemInformation(false), maximumPacketSize);
+    loop.traffic().sent(PacketType.of(packet));
   }
 
   /** The buffer of this round, with room for so many bytes at least. */
@@ -294,6 +301,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private void pass(ByteBuf buffer) {
+    loop.traffic().bytesSent(buffer.readableBytes());
     context().write(buffer, context().voidPromise());
   }
 
@@ -324,6 +332,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onConnect(Packet.Connect packet) {
+    loop.traffic().received(PacketType.CONNECT);
     version = packet.version();
     if (state != State.AWAITING_CONNECT) {
       fail(ReasonCode.PROTOCOL_ERROR, "a second CONNECT");
@@ -381,51 +390,61 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onPublish(InboundPublish publish) {
+    loop.traffic().received(PacketType.PUBLISH);
     live().inbound().publish(publish);
   }
 
   @Override
   public void onPuback(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBACK);
     live().outbound().puback(packetId);
   }
 
   @Override
   public void onPubrec(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBREC);
     live().outbound().pubrec(packetId, reason);
   }
 
   @Override
   public void onPubrel(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBREL);
     live().inbound().pubrel(packetId);
   }
 
   @Override
   public void onPubcomp(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBCOMP);
     live().outbound().pubcomp(packetId);
   }
 
   @Override
   public void onSubscribe(Packet.Subscribe packet) {
+    loop.traffic().received(PacketType.SUBSCRIBE);
     live().subscriptions().subscribe(packet);
   }
 
   @Override
   public void onUnsubscribe(Packet.Unsubscribe packet) {
+    loop.traffic().received(PacketType.UNSUBSCRIBE);
     live().subscriptions().unsubscribe(packet);
   }
 
   @Override
   public void onPingreq() {
+    loop.traffic().received(PacketType.PINGREQ);
     writePacket(new Packet.Pingresp());
   }
 
   @Override
   public void onAuth(Packet.Auth packet) {
+    loop.traffic().received(PacketType.AUTH);
     fail(ReasonCode.PROTOCOL_ERROR, "AUTH without an authentication method [MQTT-4.12.0-6]");
   }
 
   @Override
   public void onDisconnect(Packet.Disconnect packet) {
+    loop.traffic().received(PacketType.DISCONNECT);
     if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0) {
       fail(ReasonCode.PROTOCOL_ERROR, "DISCONNECT may not give a session an expiry that had none");
       return;
@@ -490,6 +509,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       return;
     }
     loop.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
+    loop.traffic().bytesSent(buffer.readableBytes());
     context().writeAndFlush(buffer).addListener(ChannelFutureListener.CLOSE);
   }
 

@@ -24,6 +24,7 @@ final class Effects {
   private boolean willDue;
   private int appended;
   private int acknowledged;
+  private int sessionsExpired;
 
   /** A message for a connection that is there. */
   record Push(SessionState session, ConnectionId connection, InboxMessage message) {}
@@ -82,6 +83,10 @@ final class Effects {
     acknowledged++;
   }
 
+  void expireSession() {
+    sessionsExpired++;
+  }
+
   List<Push> pushes() {
     return pushes;
   }
@@ -119,6 +124,10 @@ final class Effects {
 
   int acknowledged() {
     return acknowledged;
+  }
+
+  int sessionsExpired() {
+    return sessionsExpired;
   }
 
   Map<DropReason, Integer> dropped() {
