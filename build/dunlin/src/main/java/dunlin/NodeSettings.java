@@ -111,6 +111,11 @@ final class NodeSettings {
           "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
           "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
 
+  static final Setting<Duration> SYS_INTERVAL =
+      Setting.duration(
+          "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
+          "How often the node publishes what it counts under $SYS/broker/, at full intervals of the clock; 0 for never.");
+
   static final Setting<Boolean> FSYNC =
       Setting.flag(
           "dunlin.store.fsync",
@@ -151,7 +156,7 @@ final class NodeSettings {
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, TCP_HOST, TCP_PORT, ANONYMOUS,
           CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           TOPIC_ALIAS_MAXIMUM, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
-          QUEUE_BYTES_MAX, SHARED_WAIT, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          QUEUE_BYTES_MAX, SHARED_WAIT, SYS_INTERVAL, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
