@@ -283,8 +283,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** Writes any other packet, without its reason string where the client did not ask for one. */
   void writePacket(Packet packet) {
     boolean mayExplain = problemInformation || packet instanceof Packet.Connack || packet instanceof Packet.Disconnect;
-    PacketEncoder.encode(room(CHUNK_MIN), version, mayExplain ? packet : packet.withoutProblemInformation(false), maximumPacketSize);
-    loop.traffic().sent(PacketType.of(packet));
+    Packet explained = mayExplain ? packet : packet.withoutProblemInformation(false);
+    if (PacketEncoder.encode(room(CHUNK_MIN), version, explained, maximumPacketSize)) loop.traffic().sent(PacketType.of(packet));
   }
 
   /** The buffer of this round, with room for so many bytes at least. */

@@ -13,10 +13,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class PacketEncoderTest {
   private static final Publisher PUBLISHER = new Publisher(Publisher.DEFAULT_TENANT, "p");
@@ -149,7 +151,7 @@ class PacketEncoderTest {
   }
 
   @Test
-  @Tag("MQTT-3.2.2-6")
+  @Tag("MQTT3-3.2.2-4")
   void version3SaysRefusalsInSixCodesOrNotAtAll() {
     Map<ReasonCode, Integer> exact =
         Map.of(
@@ -187,6 +189,7 @@ class PacketEncoderTest {
   }
 
   @Test
+  @Tag("MQTT3-3.9.3-2")
   void version3SaysEveryFailureOfASubscriptionAlike() {
     var suback =
         new Packet.Suback(
@@ -206,8 +209,6 @@ class PacketEncoderTest {
 
   @Test
   @Tag("MQTT-3.1.2-24")
-  @Tag("MQTT-3.2.2-19")
-  @Tag("MQTT-3.2.2-20")
   void problemInformationGivesWayToTheClientsMaximum() {
     var user = new UserProperty("name", "value");
     var puback = new Packet.Puback(1, ReasonCode.QUOTA_EXCEEDED, "reason", List.of(user));
@@ -226,6 +227,57 @@ class PacketEncoderTest {
     assertThat(lengthWithin(Packet.Disconnect.of(ReasonCode.BANNED, "x".repeat(100)), 3)).isEqualTo(3);
   }
 
+  static Stream<Packet> explained() {
+    String why = "because of a limit";
+    List<UserProperty> users = List.of(new UserProperty("name", "value"), new UserProperty("name", "other"));
+    List<ReasonCode> filters = List.of(ReasonCode.NOT_AUTHORIZED, ReasonCode.TOPIC_FILTER_INVALID);
+    return Stream.of(
+        new Packet.Puback(1, ReasonCode.QUOTA_EXCEEDED, why, users),
+        new Packet.Pubrec(1, ReasonCode.QUOTA_EXCEEDED, why, users),
+        new Packet.Pubrel(1, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND, why, users),
+        new Packet.Pubcomp(1, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND, why, users),
+        new Packet.Suback(1, filters, why, users),
+        new Packet.Unsuback(1, filters, why, users),
+        new Packet.Connack(
+            false, ReasonCode.BANNED, -1, 65_535, QoS.EXACTLY_ONCE, true, 0, null, 0, why, users, true, true, true, -1, null, null,
+            "method", new byte[] {1}),
+        new Packet.Disconnect(ReasonCode.BANNED, -1, why, null, users),
+        new Packet.Auth(ReasonCode.CONTINUE_AUTHENTICATION, "method", new byte[] {1}, why, users));
+  }
+
+  /** At every limit: what is written keeps to it, and only what does not fit in any form is not written. */
+  @ParameterizedTest
+  @MethodSource("explained")
+  @Tag("MQTT-3.2.2-19")
+  @Tag("MQTT-3.2.2-20")
+  @Tag("MQTT-3.4.2-2")
+  @Tag("MQTT-3.4.2-3")
+  @Tag("MQTT-3.5.2-2")
+  @Tag("MQTT-3.5.2-3")
+  @Tag("MQTT-3.6.2-2")
+  @Tag("MQTT-3.6.2-3")
+  @Tag("MQTT-3.7.2-2")
+  @Tag("MQTT-3.7.2-3")
+  @Tag("MQTT-3.9.2-1")
+  @Tag("MQTT-3.9.2-2")
+  @Tag("MQTT-3.11.2-1")
+  @Tag("MQTT-3.11.2-2")
+  @Tag("MQTT-3.14.2-3")
+  @Tag("MQTT-3.14.2-4")
+  @Tag("MQTT-3.15.2-2")
+  @Tag("MQTT-3.15.2-3")
+  void reasonStringAndUserPropertiesKeepToTheClientsMaximum(Packet packet) {
+    int full = lengthWithin(packet, 0);
+    int bare = lengthWithin(packet.withoutProblemInformation(false), 0);
+    assertThat(bare).isLessThan(full);
+    for (int limit = 1; limit <= full; limit++) {
+      int length = lengthWithin(packet, limit);
+      if (limit < bare) assertThat(length).isEqualTo(-1);
+      else assertThat(length).as("limit %d", limit).isBetween(bare, limit);
+    }
+    assertThat(lengthWithin(packet, full)).isEqualTo(full);
+  }
+
   /** Bytes written, or -1 when it was said that the packet does not fit. */
   private static int lengthWithin(Packet packet, long maximumPacketSize) {
     ByteBuf out = Unpooled.buffer();
@@ -237,6 +289,7 @@ class PacketEncoderTest {
   }
 
   @Test
+  @Tag("MQTT-4.7.3-3")
   void textLongerThanALengthCanSayIsRefused() {
     ByteBuf out = Unpooled.buffer();
     var packet = Packet.Disconnect.of(ReasonCode.SERVER_BUSY, "x".repeat(65_536));
