@@ -301,7 +301,7 @@ class WildcardsIT {
           "$share/+/a", 1, "$share/g/" + topic, 0);
 
       byte[] codes = subscriber.expect(RawClient.SUBACK).body();
-      assertThat(Arrays.copyOfRange(codes, 3, codes.length))
+      assertThat(Arrays.copyOfRange(codes, codes.length - 7, codes.length))
           .containsExactly(1, (byte) 0x8F, (byte) 0x8F, 2, (byte) 0x8F, (byte) 0x8F, 0);
       subscriber.publish(topic, 2, 1, "x");
       List<Message> messages = List.of(subscriber.take(), subscriber.take());

@@ -143,7 +143,7 @@ class DeliveryInPiecesTest {
     var all = new CountingBuffer(connect);
     assertThatThrownBy(() -> new PacketDecoder(roomy).decode(all, new Recorder()))
         .isInstanceOf(MalformedPacketException.class)
-        .hasMessageContaining("32 user properties");
+        .hasMessageContaining("user properties in one packet, limit 32 (dunlin.mqtt.user-properties-max)");
     assertThat(all.bytesRead).as("bytes looked at before the 33rd property is refused").isLessThan(1_000);
     all.release();
   }

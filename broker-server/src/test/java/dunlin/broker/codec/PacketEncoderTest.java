@@ -28,9 +28,9 @@ class PacketEncoderTest {
       ProtocolVersion version, Publication message, QoS qos, int packetId, int[] identifiers, long nowMillis) {
     ByteBuf out = Unpooled.buffer(1);
     out.writeByte(0x55); // what stands before must stay
-    PacketEncoder.publish(out, version, message, qos, false, false, packetId, identifiers, nowMillis);
+    PacketEncoder.publish(out, version, message, qos, false, false, packetId, identifiers, 0, nowMillis);
     assertThat(out.readByte()).isEqualTo((byte) 0x55);
-    assertThat(out.readableBytes()).isEqualTo(PacketEncoder.publishLength(version, message, qos, identifiers));
+    assertThat(out.readableBytes()).isEqualTo(PacketEncoder.publishLength(version, message, qos, identifiers, 0));
     byte[] bytes = Wire.readAll(out);
     out.release();
     return bytes;
@@ -45,6 +45,24 @@ class PacketEncoderTest {
         byte[] bytes = publish(version, message, qos, qos.code(), new int[] {1, 127, 128, 268_435_455}, 0);
         assertThat(bytes.length).isGreaterThan(payload);
       }
+    }
+  }
+
+  @Test
+  void anAliasComesWithItsNameOrInItsPlace() {
+    var message = new Publish(false, QoS.AT_LEAST_ONCE, false, 7, "topic/name", List.of(Prop.of(0x03, "text")), new byte[] {1});
+    for (int alias : new int[] {3, -3}) {
+      ByteBuf out = Unpooled.buffer();
+      PacketEncoder.publish(
+          out, ProtocolVersion.MQTT_5, message.publication(), QoS.AT_LEAST_ONCE, false, false, 7, new int[] {9}, alias, 0);
+      int foretold =
+          PacketEncoder.publishLength(
+              ProtocolVersion.MQTT_5, message.publication(), QoS.AT_LEAST_ONCE, new int[] {9}, alias);
+      assertThat(out.readableBytes()).isEqualTo(foretold);
+      byte[] properties = Wire.properties(0x03, "text", 0x23, Wire.u16(3), 0x0B, 9);
+      String name = alias > 0 ? "topic/name" : "";
+      assertThat(Wire.readAll(out)).isEqualTo(Wire.packet(0x32, name, Wire.u16(7), properties, new byte[] {1}));
+      out.release();
     }
   }
 
@@ -85,7 +103,7 @@ class PacketEncoderTest {
     var message =
         new Publish(false, QoS.AT_LEAST_ONCE, true, 1, "topic", List.of(Prop.of(0x02, 5)), new byte[] {9, 8}).publication();
     ByteBuf out = Unpooled.buffer();
-    PacketEncoder.publish(out, version, message, QoS.AT_LEAST_ONCE, true, true, 0xFFFF, new int[] {5}, 0);
+    PacketEncoder.publish(out, version, message, QoS.AT_LEAST_ONCE, true, true, 0xFFFF, new int[] {5}, 0, 0);
     assertThat(Wire.readAll(out)).isEqualTo(Wire.packet(0x3B, "topic", Wire.u16(0xFFFF), 9, 8));
   }
 
@@ -100,7 +118,7 @@ class PacketEncoderTest {
           for (int i = 0; i < 1_000; i++) {
             out.clear();
             PacketEncoder.publish(
-                out, ProtocolVersion.MQTT_5, message, QoS.AT_LEAST_ONCE, false, false, 1, identifiers, Publish.NOW);
+                out, ProtocolVersion.MQTT_5, message, QoS.AT_LEAST_ONCE, false, false, 1, identifiers, 0, Publish.NOW);
             PacketEncoder.puback(out, ProtocolVersion.MQTT_5, 1, ReasonCode.NO_MATCHING_SUBSCRIBERS);
             PacketEncoder.pubrel(out, ProtocolVersion.MQTT_3_1_1, 1, ReasonCode.SUCCESS);
           }
