@@ -17,6 +17,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandler;
+import io.netty.handler.codec.DecoderException;
 import java.io.IOException;
 import java.util.List;
 import java.util.Objects;
@@ -74,6 +75,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private final Loop loop;
+  private final Listener listener;
   private final PacketDecoder decoder;
   private final RoundWriter writer = new RoundWriter(this);
 
@@ -90,18 +92,24 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private int holds;
   private boolean decoding;
 
-  Connection(Loop loop) {
+  Connection(Loop loop, Listener listener) {
     this.loop = loop;
-    this.decoder = new PacketDecoder(loop.frontend().decoderLimits());
+    this.listener = listener;
+    this.decoder = new PacketDecoder(listener.decoderLimits());
   }
 
   Loop loop() {
     return loop;
   }
 
-  /** Who is at the other end; known before the first packet. */
+  /** Who is at the other end; known before the first packet. Worked out at each call. */
   Peer peer() {
-    return Peer.at(channel().remoteAddress(), "tcp");
+    return listener.peerOf(channel());
+  }
+
+  /** The largest packet that the client may send. */
+  int packetMax() {
+    return listener.decoderLimits().packetMax();
   }
 
   ConnectionId id() {
@@ -271,6 +279,17 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     Drain drain = loop.frontend().drainUnderWay();
     if (drain != null) {
       refuse(ReasonCode.USE_ANOTHER_SERVER, "the server is being drained", drain.serverReference());
+      return;
+    }
+    if (!listener.serves(packet.version())) {
+      String explanation = "this listener does not serve MQTT " + packet.version();
+      note(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, null, explanation);
+      refuse(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, explanation);
+      return;
+    }
+    ReasonCode misnamed = listener.takesNames() ? Listener.refusal(peer(), packet.clientId()) : null;
+    if (misnamed != null) {
+      refuse(misnamed, "the certificate does not give this client this name");
       return;
     }
     if (packet.authenticationMethod() != null) {
@@ -511,7 +530,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this interface's
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    if (cause instanceof IOException) {
+    // What stands before this handler reads what the client sends, and throws when that is wrong.
+    if (cause instanceof IOException || cause instanceof DecoderException) {
       log.debug("connection of {} broke: {}", clientId(), cause.toString());
     } else {
       loop.frontend().unexpected("a connection failed", cause);

@@ -1,6 +1,7 @@
 package dunlin;
 
 import dunlin.broker.Frontend;
+import dunlin.broker.FrontendSettings;
 import dunlin.broker.SysTopics;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxServer;
@@ -42,6 +43,7 @@ final class Node implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Node.class);
   private static final Duration STORE_START_MAX = Duration.ofSeconds(60);
   private static final int NAME_LENGTH = 8;
+  private static final int RELOAD_SECONDS = 3;
 
   /** As the jar says it; there is none when the classes are run from a folder. */
   private static final String VERSION =
@@ -74,6 +76,8 @@ final class Node implements AutoCloseable {
 
   private void start(Consumer<RuntimeException> onFailure) {
     NodeSettings.check(settings);
+    FrontendSettings frontendSettings = NodeSettings.frontend(settings);
+    Frontend.check(frontendSettings); // before the stores are opened, which takes its time
     InstantSource clock = InstantSource.system();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(meters::close);
@@ -96,7 +100,7 @@ final class Node implements AutoCloseable {
 
     Frontend clients =
         opening(
-            new Frontend(NodeSettings.frontend(settings), ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
+            new Frontend(frontendSettings, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
     frontend = clients;
     metrics.beans().register("Frontend", clients);
     InboxSettings inboxSettings = NodeSettings.inbox(settings);
@@ -128,9 +132,12 @@ final class Node implements AutoCloseable {
     opening(sys).start();
     clients.listen();
     opened.push(clients::disconnectAll);
+    clients.showListeners(metrics.beans());
+    housekeeping.scheduleWithFixedDelay(
+        clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
     openAdmin(metrics);
     ready = true;
-    log.info("node {} listens on port {}", ranges.nodeId(), clients.tcpPort());
+    log.info("node {} is ready", ranges.nodeId());
   }
 
   private static void awaitSessions(CompletableFuture<Void> ready) {
@@ -187,10 +194,6 @@ final class Node implements AutoCloseable {
   Frontend frontend() {
     if (frontend == null) throw new IllegalStateException("not started");
     return frontend;
-  }
-
-  int tcpPort() {
-    return frontend().tcpPort();
   }
 
   int adminPort() {
