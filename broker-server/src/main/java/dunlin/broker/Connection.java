@@ -139,6 +139,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object data) {
     ByteBuf in = (ByteBuf) data;
+    loop.traffic().bytesReceived(in.readableBytes());
     if (state == State.CLOSING || state == State.CLOSED) {
       in.release();
       return;
@@ -273,6 +274,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onConnect(Packet.Connect packet) {
+    loop.traffic().received(PacketType.CONNECT);
     writer.heed(packet);
     Drain drain = loop.frontend().drainUnderWay();
     if (drain != null) {
@@ -362,51 +364,61 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onPublish(InboundPublish publish) {
+    loop.traffic().received(PacketType.PUBLISH);
     client().inbound().publish(publish);
   }
 
   @Override
   public void onPuback(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBACK);
     client().outbound().puback(packetId);
   }
 
   @Override
   public void onPubrec(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBREC);
     client().outbound().pubrec(packetId, reason);
   }
 
   @Override
   public void onPubrel(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBREL);
     client().inbound().pubrel(packetId);
   }
 
   @Override
   public void onPubcomp(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBCOMP);
     client().outbound().pubcomp(packetId);
   }
 
   @Override
   public void onSubscribe(Packet.Subscribe packet) {
+    loop.traffic().received(PacketType.SUBSCRIBE);
     client().subscriptions().subscribe(packet);
   }
 
   @Override
   public void onUnsubscribe(Packet.Unsubscribe packet) {
+    loop.traffic().received(PacketType.UNSUBSCRIBE);
     client().subscriptions().unsubscribe(packet);
   }
 
   @Override
   public void onPingreq() {
+    loop.traffic().received(PacketType.PINGREQ);
     writer.writePacket(new Packet.Pingresp());
   }
 
   @Override
   public void onAuth(Packet.Auth packet) {
+    loop.traffic().received(PacketType.AUTH);
     violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH without an authentication method [MQTT-4.12.0-6]");
   }
 
   @Override
   public void onDisconnect(Packet.Disconnect packet) {
+    loop.traffic().received(PacketType.DISCONNECT);
     long expiryMax = loop.frontend().settings().sessionExpiryMax();
     // Where none is granted to anybody, a 0 here does not tell that the client had asked for none.
     if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0 && expiryMax > 0) {
@@ -482,6 +494,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       return;
     }
     loop.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
+    loop.traffic().bytesSent(buffer.readableBytes());
     context().writeAndFlush(buffer).addListener(ChannelFutureListener.CLOSE);
   }
 

@@ -64,6 +64,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final MeterRegistry meters;
   private final HopLedger publishes;
   private final HopLedger copies;
+  private final Traffic traffic;
   private final DropEvents dropEvents;
   private final Fanout fanout = new Fanout(this);
   private final Listeners listeners;
@@ -104,6 +105,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.dropEvents = dropEvents;
     this.publishes = new HopLedger(meters, "publish", () -> sum(loop -> loop.counts().publishes().waiting()));
     this.copies = new HopLedger(meters, "session", () -> sum(loop -> loop.counts().copies().waiting()));
+    this.traffic = new Traffic(meters);
     this.storeFailures = meters.counter("dunlin.frontend.store-failures");
     this.connectionsOpened = meters.counter("dunlin.connections.opened");
     this.unexpected = meters.counter("dunlin.frontend.unexpected");
@@ -156,6 +158,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     loops[0].executor().scheduleWithFixedDelay(violations::flush, 1, 1, TimeUnit.SECONDS);
     Gauge.builder("dunlin.connections", connections, AtomicInteger::get)
         .description("Open client connections")
+        .register(meters);
+    Gauge.builder("dunlin.subscriptions", this, Frontend::subscriptions)
+        .description("Subscriptions of connected sessions without expiry")
+        .register(meters);
+    Gauge.builder("dunlin.subscriptions.shared", this, Frontend::sharedSubscriptions)
+        .description("Those of them that are shared subscriptions")
         .register(meters);
     Gauge.builder("dunlin.subscriptions.filters", this, f -> f.sum(loop -> loop.routes().size()))
         .description("Distinct topic filters of connected sessions without expiry")
@@ -362,6 +370,24 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     if (route.incarnation() != incarnation) return null;
     FilterHandle handle = loops[route.handle() % loops.length].routes().byNumber(route.handle());
     return handle != null && handle.isOf(route) ? handle : null;
+  }
+
+  /** What went over all connections. */
+  Traffic traffic() {
+    return traffic;
+  }
+
+  long connectionsOpened() {
+    return (long) connectionsOpened.count();
+  }
+
+  /** Subscriptions of connected sessions without expiry; those of the others are the session tier's. */
+  long subscriptions() {
+    return sum(loop -> loop.routes().subscriptions());
+  }
+
+  long sharedSubscriptions() {
+    return sum(loop -> loop.routes().sharedSubscriptions());
   }
 
   LoopCounts newCounts() {

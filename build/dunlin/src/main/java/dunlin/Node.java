@@ -2,6 +2,7 @@ package dunlin;
 
 import dunlin.broker.Frontend;
 import dunlin.broker.FrontendSettings;
+import dunlin.broker.SysTopics;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxServer;
 import dunlin.inbox.InboxSettings;
@@ -19,6 +20,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -42,6 +44,10 @@ final class Node implements AutoCloseable {
   private static final Duration STORE_START_MAX = Duration.ofSeconds(60);
   private static final int NAME_LENGTH = 8;
   private static final int RELOAD_SECONDS = 3;
+
+  /** As the jar says it; there is none when the classes are run from a folder. */
+  private static final String VERSION =
+      Objects.requireNonNullElse(Node.class.getPackage().getImplementationVersion(), "of no release");
 
   private final ArrayDeque<AutoCloseable> opened = new ArrayDeque<>();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -108,8 +114,10 @@ final class Node implements AutoCloseable {
     dist.attachFrontend(ranges.nodeId(), clients.delivery());
     dist.attachInboxShards(new InboxDelivery(inbox));
 
+    SysTopics sys = new SysTopics(clients, meters, clock, VERSION, settings.get(NodeSettings.SYS_INTERVAL));
+
     ranges.start(STORE_START_MAX);
-    clients.open(new Frontend.Tiers(dist, retain, inbox));
+    clients.open(new Frontend.Tiers(dist, sys.over(retain), inbox));
     opened.push(inbox);
     opened.push(retain);
     retain.start();
@@ -121,6 +129,7 @@ final class Node implements AutoCloseable {
               if (failure != null) log.warn("routes of this node's earlier life could not be removed", failure);
               else if (removed > 0) log.info("removed {} routes of this node's earlier life", removed);
             });
+    opening(sys).start();
     clients.listen();
     opened.push(clients::disconnectAll);
     clients.showListeners(metrics.beans());

@@ -155,6 +155,11 @@ final class NodeSettings {
           "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
           "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
 
+  static final Setting<Duration> SYS_INTERVAL =
+      Setting.duration(
+          "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
+          "How often the node publishes what it counts under $SYS/broker/, at full intervals of the clock; 0 for never.");
+
   static final Setting<Boolean> FSYNC =
       Setting.flag(
           "dunlin.store.fsync",
@@ -198,7 +203,7 @@ final class NodeSettings {
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
-          QUEUE_BYTES_MAX, SHARED_WAIT, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          QUEUE_BYTES_MAX, SHARED_WAIT, SYS_INTERVAL, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
