@@ -19,6 +19,7 @@ import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandler;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -33,7 +34,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /*
    * Owner: the channel's event loop.
    *
-   *   AWAITING_CONNECT -> OPENING   a CONNECT that may be served; reading stops until the session tier has answered
+   *   AWAITING_CONNECT -> AUTHENTICATING  a CONNECT that may be served; only AUTH is read until the client is known
+   *   AUTHENTICATING -> OPENING     the client is known; reading stops until the session tier has answered
    *   OPENING          -> LIVE      CONNACK 0x00 is written
    *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: what is written goes out, nothing is read
    *   any              -> CLOSED    the channel is gone
@@ -49,7 +51,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** Why a connection is not read from. */
   enum Hold {
-    /** Its session is being opened. */
+    /** It is being authenticated, or its session opened. */
     OPENING(1),
     /** Its lane is out of credit. */
     CREDIT(2),
@@ -69,6 +71,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private enum State {
     AWAITING_CONNECT,
+    AUTHENTICATING,
     OPENING,
     LIVE,
     CLOSING,
@@ -81,6 +84,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private State state = State.AWAITING_CONNECT;
   private @Nullable ChannelHandlerContext context;
   private long number;
+
+  /** While it is authenticated; of a client with an authentication method for as long as it is connected. */
+  private @Nullable Admission admission;
+
   private @Nullable Opening opening;
   private @Nullable LiveSession session;
   private ProtocolVersion version = ProtocolVersion.MQTT_3_1_1;
@@ -109,6 +116,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** Who is at the other end; known before the first packet. */
   Peer peer() {
     return Peer.at(channel().remoteAddress(), "tcp");
+  }
+
+  /** Whether it came by an address that only clients on this machine reach: loopback, or no IP at all. */
+  boolean isLocal() {
+    return !(channel().localAddress() instanceof InetSocketAddress inet) || inet.getAddress().isLoopbackAddress();
   }
 
   ConnectionId id() {
@@ -191,7 +203,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       if (e.version().isPresent()) refuse(e.reason(), e.getMessage());
       else close();
     } else {
-      fail(e.reason(), e.getMessage());
+      reject(e.reason(), e.getMessage());
     }
   }
 
@@ -274,10 +286,14 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     PacketEncoder.pubcomp(room(8), version, packetId, reason);
   }
 
-  /** Writes any other packet, without its reason string where the client did not ask for one. */
-  void writePacket(Packet packet) {
+  /**
+   * Writes any other packet, without its reason string where the client did not ask for one.
+   *
+   * @return false when it is larger than the client's Maximum Packet Size and was not written
+   */
+  boolean writePacket(Packet packet) {
     boolean mayExplain = problemInformation || packet instanceof Packet.Connack || packet instanceof Packet.Disconnect;
-    PacketEncoder.encode(room(CHUNK_MIN), version, mayExplain ? packet : packet.withoutProblemInformation(false), maximumPacketSize);
+    return PacketEncoder.encode(room(CHUNK_MIN), version, mayExplain ? packet : packet.withoutProblemInformation(false), maximumPacketSize);
   }
 
   /** The buffer of this round, with room for so many bytes at least. */
@@ -331,14 +347,26 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     }
     maximumPacketSize = packet.maximumPacketSize();
     problemInformation = packet.requestProblemInformation();
-    if (packet.authenticationMethod() != null) {
-      refuse(ReasonCode.BAD_AUTHENTICATION_METHOD, "no enhanced authentication is configured");
-      return;
-    }
+    state = State.AUTHENTICATING;
+    // Who has a method is read from, but must not send anything else than AUTH and DISCONNECT [MQTT-3.1.2-30].
+    if (packet.authenticationMethod() == null) hold(Hold.OPENING);
+    else decoder.onlyAuthentication(true);
+    admission = new Admission(this, packet);
+    admission.start();
+  }
+
+  /** The client is who it says it is: only now its session is touched. */
+  void admitted(Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
     state = State.OPENING;
     hold(Hold.OPENING);
-    opening = new Opening(this, packet);
+    decoder.onlyAuthentication(false);
+    if (packet.authenticationMethod() == null) admission = null;
+    opening = new Opening(this, packet, identity, authenticationData);
     opening.start();
+  }
+
+  boolean isLive() {
+    return state == State.LIVE;
   }
 
   /** The session tier has made this connection the session's owner. */
@@ -367,6 +395,12 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       writePacket(Packet.Connack.refused(reason, explanation));
     }
     close();
+  }
+
+  /** Ends the connection for an error, in the packet that says so before or after CONNACK. */
+  void reject(ReasonCode reason, @Nullable String explanation) {
+    if (state == State.AUTHENTICATING) refuse(reason, explanation);
+    else fail(reason, explanation);
   }
 
   boolean open() {
@@ -421,11 +455,16 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onAuth(Packet.Auth packet) {
-    fail(ReasonCode.PROTOCOL_ERROR, "AUTH without an authentication method [MQTT-4.12.0-6]");
+    if (admission == null) fail(ReasonCode.PROTOCOL_ERROR, "AUTH of a client without an authentication method"); // [MQTT-4.12.0-7]
+    else admission.auth(packet);
   }
 
   @Override
   public void onDisconnect(Packet.Disconnect packet) {
+    if (state == State.AUTHENTICATING) {
+      close();
+      return;
+    }
     if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0) {
       fail(ReasonCode.PROTOCOL_ERROR, "DISCONNECT may not give a session an expiry that had none");
       return;
@@ -473,6 +512,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
         if (holds != 0) loop.keepAlive().watch(this, keepAliveMillis);
         else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
       }
+      case AUTHENTICATING -> {
+        boolean client = admission != null && admission.waitsForClient();
+        refuse(
+            client ? ReasonCode.NOT_AUTHORIZED : ReasonCode.SERVER_UNAVAILABLE, "the client was not authenticated in time");
+      }
       case OPENING -> refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened in time");
       case CLOSING -> channel().close();
       case CLOSED -> {}
@@ -483,6 +527,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private void close() {
     if (state == State.CLOSING || state == State.CLOSED) return;
     state = State.CLOSING;
+    if (admission != null) admission.end();
     ByteBuf buffer = out;
     out = null;
     if (buffer == null) {
@@ -496,6 +541,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
     state = State.CLOSED;
+    if (admission != null) admission.end();
     loop.keepAlive().forget(this);
     loop.connections().remove(number);
     loop.frontend().connectionClosed();

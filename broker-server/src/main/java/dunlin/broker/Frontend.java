@@ -85,6 +85,7 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
   private final AtomicInteger leaving = new AtomicInteger();
   private final CompletableFuture<Void> allLeft = new CompletableFuture<>();
   private final Counter storeFailures;
+  private final Authentication authentication;
   private final Counter unexpected;
 
   private Loop[] loops = {};
@@ -98,12 +99,20 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
   public record Tiers(DistClient dist, RetainClient retain, InboxClient inbox) {}
 
   /**
+   * @param authentication who may connect; the caller closes it, after this
    * @param nodeId names this frontend as a shard
    * @param incarnation which life of the node this is; larger than in all lives before
    */
   public Frontend(
-      FrontendSettings settings, String nodeId, long incarnation, InstantSource clock, MeterRegistry meters, DropEvents dropEvents) {
+      FrontendSettings settings,
+      Authentication authentication,
+      String nodeId,
+      long incarnation,
+      InstantSource clock,
+      MeterRegistry meters,
+      DropEvents dropEvents) {
     this.settings = settings;
+    this.authentication = authentication;
     this.decoderLimits =
         new DecoderLimits(
             settings.packetMax(), settings.connectPacketMax(), 65_535, 128, 64, settings.topicAliasMaximum(), true, 10_000);
@@ -177,10 +186,10 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
     } catch (UnknownHostException e) {
       throw new ListenerException("cannot listen on " + where + " (dunlin.listeners.tcp.host): unknown host", e);
     }
-    if (!address.isLoopbackAddress() && !settings.anonymous()) {
+    if (!address.isLoopbackAddress() && !authentication.mayListenAnywhere()) {
       throw new ListenerException(
           "will not listen on " + where + " (dunlin.listeners.tcp.host): it is not a loopback address and everybody could"
-              + " connect; set dunlin.auth.anonymous=true to allow that");
+              + " connect; set dunlin.auth.password-file or dunlin.auth.provider, or allow that with dunlin.auth.anonymous=true");
     }
     Class<? extends ServerChannel> type =
         Epoll.isAvailable() ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
@@ -286,6 +295,10 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
 
   FrontendSettings settings() {
     return settings;
+  }
+
+  Authentication authentication() {
+    return authentication;
   }
 
   DecoderLimits decoderLimits() {

@@ -7,7 +7,6 @@ import java.time.Duration;
  *
  * @param host address that the TCP listener binds to
  * @param port TCP port, 0 for any free one
- * @param anonymous whether clients without credentials are let in on an address that is not loopback
  * @param lanes event loops, each with a lane of its own, 1 to 64
  * @param connectTimeout how long a connection may take to send CONNECT
  * @param packetMax largest packet in bytes that a client may send
@@ -27,7 +26,6 @@ import java.time.Duration;
 public record FrontendSettings(
     String host,
     int port,
-    boolean anonymous,
     int lanes,
     Duration connectTimeout,
     int packetMax,

@@ -38,15 +38,18 @@ final class OpenFrontend implements AutoCloseable {
 
   final FakeDist dist = new FakeDist();
   private final DropEvents drops = new DropEvents("test");
+  private final Authentication authentication;
   private final Frontend frontend;
   private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
 
   OpenFrontend(int lanes) {
     var settings =
         new FrontendSettings(
-            "127.0.0.1", 0, false, lanes, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER,
+            "127.0.0.1", 0, lanes, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER,
             10, 65_536, QUEUE_MESSAGES, 65_536, LANE_MESSAGES, 1_000, Duration.ofSeconds(1));
-    frontend = new Frontend(settings, "node", 7, InstantSource.system(), new SimpleMeterRegistry(), drops);
+    var meters = new SimpleMeterRegistry();
+    authentication = Authentication.none(meters);
+    frontend = new Frontend(settings, authentication, "node", 7, InstantSource.system(), meters, drops);
     frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
   }
 
@@ -101,6 +104,7 @@ final class OpenFrontend implements AutoCloseable {
   @Override
   public void close() {
     frontend.close();
+    authentication.close();
     for (EmbeddedChannel channel : channels) channel.releaseOutbound();
     drops.close();
   }

@@ -1,5 +1,7 @@
 package dunlin;
 
+import dunlin.broker.Authentication;
+import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.Frontend;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxServer;
@@ -54,11 +56,15 @@ final class Node implements AutoCloseable {
     this.settings = settings;
   }
 
-  /** Starts a node; returns when clients can connect. */
-  static Node start(Settings settings, Consumer<RuntimeException> onFailure) {
+  /**
+   * Starts a node; returns when clients can connect.
+   *
+   * @param authenticators those of the application that the node is part of
+   */
+  static Node start(Settings settings, Authenticators authenticators, Consumer<RuntimeException> onFailure) {
     Node node = new Node(settings);
     try {
-      node.start(onFailure);
+      node.start(authenticators, onFailure);
       return node;
     } catch (RuntimeException | Error e) {
       node.close();
@@ -66,11 +72,14 @@ final class Node implements AutoCloseable {
     }
   }
 
-  private void start(Consumer<RuntimeException> onFailure) {
+  private void start(Authenticators authenticators, Consumer<RuntimeException> onFailure) {
     NodeSettings.check(settings);
     InstantSource clock = InstantSource.system();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(meters::close);
+    // Before any store: a password file that is wrong must not leave a data directory behind.
+    Authentication authentication =
+        opening(Authentication.open(NodeSettings.authentication(settings), authenticators, meters));
 
     RangeStore ranges = opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), meters));
     store = ranges;
@@ -87,10 +96,12 @@ final class Node implements AutoCloseable {
     ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(Node::housekeepingThread);
     opened.push(housekeeping::shutdownNow);
     housekeeping.scheduleWithFixedDelay(drops::flush, 1, 1, TimeUnit.SECONDS);
+    housekeeping.scheduleWithFixedDelay(authentication::refresh, 1, 1, TimeUnit.SECONDS);
 
     Frontend clients =
         opening(
-            new Frontend(NodeSettings.frontend(settings), ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
+            new Frontend(
+                NodeSettings.frontend(settings), authentication, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
     frontend = clients;
     InboxSettings inboxSettings = NodeSettings.inbox(settings);
     int shards = inboxSettings.shards();
