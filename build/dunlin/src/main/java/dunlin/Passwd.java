@@ -60,9 +60,10 @@ final class Passwd {
   }
 
   /** Twice from a terminal, without echo; else the first line of standard input. */
+  @SuppressWarnings("SystemConsoleNull") // JDK 25 has its old console back, which is none without a terminal
   private static byte[] readPassword(String user) throws IOException {
     Console console = System.console();
-    if (!console.isTerminal()) return firstLine(System.in);
+    if (console == null || !console.isTerminal()) return firstLine(System.in);
     char[] once = typed(console.readPassword("Password for %s: ", user));
     char[] again = typed(console.readPassword("Once more: "));
     boolean same = Arrays.equals(once, again);
