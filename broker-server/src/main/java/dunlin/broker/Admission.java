@@ -159,10 +159,8 @@ final class Admission {
       refused(ReasonCode.NOT_AUTHORIZED, "no decision after " + ROUNDS_MAX + " rounds");
       return;
     }
-    if (!connection.writePacket(answer(ReasonCode.CONTINUE_AUTHENTICATION, data))) { // [MQTT-4.12.0-2]
-      refused(ReasonCode.NOT_AUTHORIZED, "the Maximum Packet Size is too small for this authentication method");
-      return;
-    }
+    connection.writer().writePacket(answer(ReasonCode.CONTINUE_AUTHENTICATION, data)); // [MQTT-4.12.0-2]
+    if (!undecided) return; // it was too large for the client, and the connection has ended
     exchange = with;
     long millis = connection.loop().frontend().settings().connectTimeout().toMillis();
     deadline = connection.loop().executor().schedule(this::clientSilent, millis, TimeUnit.MILLISECONDS);
@@ -177,14 +175,15 @@ final class Admission {
   void auth(Packet.Auth auth) {
     if (!auth.authenticationMethod().equals(method)) { // [MQTT-4.12.0-5]
       // DISCONNECT has no code of its own for that.
-      connection.reject(
-          connection.isLive() ? ReasonCode.PROTOCOL_ERROR : ReasonCode.BAD_AUTHENTICATION_METHOD,
+      connection.violated(
+          connection.live() ? ReasonCode.PROTOCOL_ERROR : ReasonCode.BAD_AUTHENTICATION_METHOD,
+          null,
           "AUTH with another method than CONNECT");
     } else if (auth.reason() == ReasonCode.RE_AUTHENTICATE) {
-      if (undecided) connection.reject(ReasonCode.PROTOCOL_ERROR, "AUTH 0x19 while an authentication is under way");
+      if (undecided) connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x19 while an authentication is under way");
       else authenticateAgain(auth.authenticationData());
     } else if (exchange == null) {
-      connection.reject(ReasonCode.PROTOCOL_ERROR, "AUTH 0x18 that nobody has asked for");
+      connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x18 that nobody has asked for");
     } else {
       Exchange with = exchange;
       stopWaiting();
@@ -223,10 +222,9 @@ final class Admission {
       connection.admitted(connecting, who, data.length == 0 ? null : data);
     } else if (!who.equals(identity)) {
       refused(ReasonCode.NOT_AUTHORIZED, "authenticated again as somebody else");
-    } else if (connection.writePacket(answer(ReasonCode.SUCCESS, data))) {
-      finish(Authentication.Result.ACCEPTED);
     } else {
-      refused(ReasonCode.NOT_AUTHORIZED, "the Maximum Packet Size is too small for this authentication method");
+      finish(Authentication.Result.ACCEPTED);
+      connection.writer().writePacket(answer(ReasonCode.SUCCESS, data));
     }
   }
 
@@ -237,7 +235,7 @@ final class Admission {
   }
 
   private void turnAway(ReasonCode reason, String explanation) {
-    connection.reject(connection.isLive() ? Refusal.inDisconnect(reason) : reason, explanation);
+    connection.reject(connection.live() ? Refusal.inDisconnect(reason) : reason, explanation);
   }
 
   /** Refused, and not for what the client has shown. */

@@ -275,28 +275,28 @@ public final class Authentication implements AutoCloseable {
 
   /** An authenticator has thrown, or answered what is no answer. */
   void failed(Throwable failure) {
-    if (failureLines.admits()) log.warn("an authenticator failed{}", failureLines.leftOut(), failure);
+    if (failureLines.admits()) log.warn("an authenticator failed, and {} times more that were not told", failureLines.leftOut(), failure);
   }
 
   void decided(Result result) {
     Objects.requireNonNull(decisions.get(result)).increment();
   }
 
-  /** Counts a refusal against its address, and tells of it. */
+  /** Counts a refusal against its address, and tells of it; also whether it was the last that the address may have in this minute. */
   void refused(Credentials who, @Nullable String method, ReasonCode reason, String explanation) {
     SocketAddress address = who.peer().address();
     boolean last = failures.failed(address);
     if (!eventLines.admits()) return;
     events.info(
-        "Authentication refused: {} ({}), address {}, listener {}, client id \"{}\", user name \"{}\"{}{}{}",
-        reason.label(),
-        LogText.escaped(explanation),
+        "event=authentication-refused client={} user={} method={} address={} listener={} reason={} explanation={} last={} untold={}",
+        Violations.quoted(who.clientId()),
+        Violations.quoted(who.userName().orElse("")),
+        Violations.quoted(method == null ? "" : method),
         address,
         who.peer().listener(),
-        LogText.escaped(who.clientId()),
-        LogText.escaped(who.userName().orElse("")),
-        method == null ? "" : ", method \"" + LogText.escaped(method) + '"',
-        last ? "; the address has failed " + settings.failuresMax() + " times, and is refused for the rest of the minute" : "",
+        reason.label(),
+        Violations.quoted(explanation),
+        last,
         eventLines.leftOut());
   }
 

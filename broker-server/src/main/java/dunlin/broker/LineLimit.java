@@ -35,9 +35,8 @@ final class LineLimit {
     return false;
   }
 
-  /** Lines left out since this was last asked, as the end of a line: empty for none. */
-  String leftOut() {
-    long count = leftOut.getAndSet(0);
-    return count == 0 ? "" : " (and " + count + " more like it)";
+  /** Lines left out since this was last asked. */
+  long leftOut() {
+    return leftOut.getAndSet(0);
   }
 }

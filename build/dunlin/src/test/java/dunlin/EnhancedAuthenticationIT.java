@@ -368,7 +368,7 @@ class EnhancedAuthenticationIT {
   void aChallengeThatIsTooLargeForTheClientEndsTheExchange() {
     try (RawClient client = client()) {
       client.send(connecting("c", "large", RawClient.maximumPacketSize(150)));
-      expectConnack(client, 0x87);
+      expectConnack(client, 0x95);
     }
   }
 
