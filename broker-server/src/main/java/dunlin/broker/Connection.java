@@ -19,6 +19,7 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandler;
 import io.netty.handler.codec.DecoderException;
 import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
@@ -34,7 +35,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /*
    * Owner: the channel's event loop.
    *
-   *   AWAITING_CONNECT -> OPENING   a CONNECT that may be served; reading stops until the session tier has answered
+   *   AWAITING_CONNECT -> AUTHENTICATING  a CONNECT that may be served; only AUTH is read until the client is known
+   *   AUTHENTICATING -> OPENING     the client is known; reading stops until the session tier has answered
    *   OPENING          -> LIVE      CONNACK 0x00 is written
    *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: what is written goes out, nothing is read
    *   any              -> CLOSED    the channel is gone
@@ -48,7 +50,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** Why a connection is not read from. */
   enum Hold {
-    /** Its session is being opened. */
+    /** It is being authenticated, or its session opened. */
     OPENING(1),
     /** Its lane is out of credit. */
     CREDIT(2),
@@ -68,6 +70,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private enum State {
     AWAITING_CONNECT,
+    AUTHENTICATING,
     OPENING,
     LIVE,
     CLOSING,
@@ -82,6 +85,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private State state = State.AWAITING_CONNECT;
   private @Nullable ChannelHandlerContext context;
   private long number;
+
+  /** While it is authenticated; of a client with an authentication method for as long as it is connected. */
+  private @Nullable Admission admission;
+
   private @Nullable Opening opening;
   private @Nullable LiveSession session;
   private boolean publishWill = true;
@@ -110,6 +117,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** The largest packet that the client may send. */
   int packetMax() {
     return listener.decoderLimits().packetMax();
+  }
+
+  /** Whether it came by an address that only clients on this machine reach: loopback, or no IP at all. */
+  boolean isLocal() {
+    return !(channel().localAddress() instanceof InetSocketAddress inet) || inet.getAddress().isLoopbackAddress();
   }
 
   ConnectionId id() {
@@ -197,7 +209,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       writer.version(e.version().get());
       refuse(e.reason(), explanation);
     } else {
-      fail(e.reason(), explanation);
+      reject(e.reason(), explanation);
     }
   }
 
@@ -209,9 +221,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** The client broke the protocol or passed a limit, in a packet that only the connection's end can answer. */
   void violated(ReasonCode reason, @Nullable Limit limit, String explanation) {
-    if (!open()) return;
+    if (!open() && state != State.AUTHENTICATING) return;
     note(reason, limit, explanation);
-    fail(reason, explanation);
+    reject(reason, explanation);
   }
 
   // ------------------------------------------------------------------------------------------------ reading stops and goes on
@@ -294,13 +306,21 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       refuse(misnamed, explanation);
       return;
     }
-    if (packet.authenticationMethod() != null) {
-      refuse(ReasonCode.BAD_AUTHENTICATION_METHOD, "no enhanced authentication is configured");
-      return;
-    }
+    state = State.AUTHENTICATING;
+    // Who has a method is read from, but must not send anything else than AUTH and DISCONNECT [MQTT-3.1.2-30].
+    if (packet.authenticationMethod() == null) hold(Hold.OPENING);
+    else decoder.onlyAuthentication(true);
+    admission = new Admission(this, packet);
+    admission.start();
+  }
+
+  /** The client is who it says it is: only now its session is touched. */
+  void admitted(Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
     state = State.OPENING;
     hold(Hold.OPENING);
-    opening = new Opening(this, packet);
+    decoder.onlyAuthentication(false);
+    if (packet.authenticationMethod() == null) admission = null;
+    opening = new Opening(this, packet, identity, authenticationData);
     opening.start();
   }
 
@@ -326,7 +346,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** An answer is larger than the client takes. It is told so in a few bytes, where there is a way to. */
   void tooLarge(Packet answer) {
     if (answer instanceof Packet.Connack) close();
-    else if (!(answer instanceof Packet.Disconnect)) fail(ReasonCode.PACKET_TOO_LARGE, null);
+    else if (!(answer instanceof Packet.Disconnect)) reject(ReasonCode.PACKET_TOO_LARGE, null);
   }
 
   void refuse(ReasonCode reason, @Nullable String explanation) {
@@ -342,6 +362,12 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       writer.writePacket(Packet.Connack.refused(reason, explanation, serverReference.isEmpty() ? null : serverReference));
     }
     close();
+  }
+
+  /** Ends the connection for an error, in the packet that says so before or after CONNACK. */
+  void reject(ReasonCode reason, @Nullable String explanation) {
+    if (state == State.AUTHENTICATING) refuse(reason, explanation);
+    else fail(reason, explanation);
   }
 
   private ProtocolVersion version() {
@@ -414,11 +440,17 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   public void onAuth(Packet.Auth packet) {
     loop.traffic().received(PacketType.AUTH);
     violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH without an authentication method [MQTT-4.12.0-6]");
+    if (admission != null) admission.auth(packet);
+    else violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH of a client without an authentication method"); // [MQTT-4.12.0-7]
   }
 
   @Override
   public void onDisconnect(Packet.Disconnect packet) {
     loop.traffic().received(PacketType.DISCONNECT);
+    if (state == State.AUTHENTICATING) {
+      close();
+      return;
+    }
     long expiryMax = loop.frontend().settings().sessionExpiryMax();
     // Where none is granted to anybody, a 0 here does not tell that the client had asked for none.
     if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0 && expiryMax > 0) {
@@ -478,6 +510,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
         if (holds != 0) loop.keepAlive().watch(this, keepAliveMillis);
         else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
       }
+      case AUTHENTICATING -> {
+        boolean client = admission != null && admission.waitsForClient();
+        refuse(
+            client ? ReasonCode.NOT_AUTHORIZED : ReasonCode.SERVER_UNAVAILABLE, "the client was not authenticated in time");
+      }
       case OPENING -> refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened in time");
       case CLOSING -> channel().close();
       case CLOSED -> {}
@@ -488,6 +525,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private void close() {
     if (state == State.CLOSING || state == State.CLOSED) return;
     state = State.CLOSING;
+    if (admission != null) admission.end();
     ByteBuf buffer = writer.take();
     if (buffer == null) {
       channel().close();
@@ -501,6 +539,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelInactive(ChannelHandlerContext ctx) {
     state = State.CLOSED;
+    if (admission != null) admission.end();
     loop.keepAlive().forget(this);
     loop.connections().remove(number);
     loop.frontend().connectionClosed();

@@ -74,6 +74,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final AtomicInteger leaving = new AtomicInteger();
   private final CompletableFuture<Void> allLeft = new CompletableFuture<>();
   private final Counter storeFailures;
+  private final Authentication authentication;
   private final Counter unexpected;
   private final Violations violations;
 
@@ -90,12 +91,20 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   public record Tiers(DistClient dist, RetainClient retain, InboxClient inbox) {}
 
   /**
+   * @param authentication who may connect; the caller closes it, after this
    * @param nodeId names this frontend as a shard
    * @param incarnation which life of the node this is; larger than in all lives before
    */
   public Frontend(
-      FrontendSettings settings, String nodeId, long incarnation, InstantSource clock, MeterRegistry meters, DropEvents dropEvents) {
+      FrontendSettings settings,
+      Authentication authentication,
+      String nodeId,
+      long incarnation,
+      InstantSource clock,
+      MeterRegistry meters,
+      DropEvents dropEvents) {
     this.settings = settings;
+    this.authentication = authentication;
     this.decoderLimits = decoderLimits(settings);
     this.subscribeRules = new SubscribeRules(settings);
     this.nodeId = nodeId;
@@ -190,8 +199,8 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
    *
    * @throws ListenerException when it could not; the message names the setting
    */
-  public static void check(FrontendSettings settings) {
-    Listeners.check(settings);
+  public static void check(FrontendSettings settings, Authentication authentication) {
+    Listeners.check(settings, authentication.mayListenAnywhere());
   }
 
   /**
@@ -200,7 +209,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
    * @throws ListenerException when an address cannot be bound or may not be without authentication
    */
   public void listen() {
-    listeners.open(group);
+    listeners.open(group, authentication.mayListenAnywhere());
   }
 
   /** The port that clients of a listener connect to, once it listens; -1 when it has none. */
@@ -315,6 +324,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   Listeners listeners() {
     return listeners;
+  }
+
+  Authentication authentication() {
+    return authentication;
   }
 
   DecoderLimits decoderLimits() {

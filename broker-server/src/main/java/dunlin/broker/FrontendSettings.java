@@ -9,7 +9,6 @@ import java.util.List;
  *
  * @param listeners where clients connect to
  * @param transport how event loops wait for sockets
- * @param anonymous whether clients without credentials are let in on an address that is not loopback
  * @param lanes event loops, each with a lane of its own, 1 to 64
  * @param connectTimeout how long a connection may take to send CONNECT
  * @param packets what one packet may hold
@@ -32,7 +31,6 @@ import java.util.List;
 public record FrontendSettings(
     List<ListenerSettings> listeners,
     IoTransport transport,
-    boolean anonymous,
     int lanes,
     Duration connectTimeout,
     PacketLimits packets,

@@ -93,7 +93,7 @@ final class Listeners implements AutoCloseable {
    *
    * @throws ListenerException when one cannot
    */
-  static void check(FrontendSettings settings) {
+  static void check(FrontendSettings settings, boolean mayListenAnywhere) {
     settings.transport().check();
     if (settings.listeners().isEmpty()) {
       throw new ListenerException("no listener is left (dunlin.listeners.<name>.enabled): nobody could connect");
@@ -108,7 +108,7 @@ final class Listeners implements AutoCloseable {
         throw new ListenerException("the path " + one.path() + " (" + one.key("path") + ") does not begin with a slash");
       }
       if (one.type() == ListenerSettings.Type.UNIX) clear(one);
-      else checkFree(one, checkedAddress(one, settings.anonymous()));
+      else checkFree(one, checkedAddress(one, mayListenAnywhere));
     }
   }
 
@@ -133,7 +133,7 @@ final class Listeners implements AutoCloseable {
   }
 
   /** The one place that decides where everybody may connect. */
-  private static InetAddress checkedAddress(ListenerSettings one, boolean anonymous) {
+  private static InetAddress checkedAddress(ListenerSettings one, boolean mayListenAnywhere) {
     InetAddress address;
     try {
       address = InetAddress.getByName(one.host());
@@ -141,10 +141,10 @@ final class Listeners implements AutoCloseable {
       throw new ListenerException("cannot listen on " + where(one) + " (" + one.key("host") + "): unknown host", e);
     }
     boolean certified = one.type().encrypted() && one.tls().clientAuth() == ListenerSettings.ClientAuth.REQUIRED;
-    if (!address.isLoopbackAddress() && !anonymous && !certified) {
+    if (!address.isLoopbackAddress() && !mayListenAnywhere && !certified) {
       throw new ListenerException(
           "will not listen on " + where(one) + " (" + one.key("host") + "): it is not a loopback address and everybody could"
-              + " connect; set dunlin.auth.anonymous=true to allow that");
+              + " connect; set dunlin.auth.password-file or dunlin.auth.provider, or allow that with dunlin.auth.anonymous=true");
     }
     return address;
   }
@@ -184,15 +184,15 @@ final class Listeners implements AutoCloseable {
   // ---------------------------------------------------------------------------------------------------------------------- listening
 
   /** Binds all: from now on clients can connect. */
-  void open(EventLoopGroup group) {
+  void open(EventLoopGroup group, boolean mayListenAnywhere) {
     for (Listener listener : all) {
-      bind(listener, group);
+      bind(listener, group, mayListenAnywhere);
       log.info("listener {}: {} on {}", listener.getName(), listener.getType(), listener.getAddress());
     }
     log.info("at most {} connections, by the limit of file descriptors", connectionsMax);
   }
 
-  private void bind(Listener listener, EventLoopGroup group) {
+  private void bind(Listener listener, EventLoopGroup group, boolean mayListenAnywhere) {
     ListenerSettings one = listener.settings();
     boolean unix = one.type() == ListenerSettings.Type.UNIX;
     SocketAddress address;
@@ -200,7 +200,7 @@ final class Listeners implements AutoCloseable {
       clear(one);
       address = unixAddress(one.path());
     } else {
-      address = new InetSocketAddress(checkedAddress(one, settings.anonymous()), one.port());
+      address = new InetSocketAddress(checkedAddress(one, mayListenAnywhere), one.port());
     }
     ServerBootstrap bootstrap =
         new ServerBootstrap()

@@ -24,17 +24,26 @@ final class Opening {
   private final boolean assigned;
   private final long sessionExpirySeconds;
   private final int keepAliveSeconds;
+  private final byte @Nullable [] authenticationData;
   private boolean sessionPresent;
 
-  Opening(Connection connection, Packet.Connect packet) {
+  /**
+   * @param authenticationData what the last step of an enhanced authentication has to tell the client, or null
+   */
+  Opening(Connection connection, Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
     this.connection = connection;
     this.frontend = connection.loop().frontend();
     this.packet = packet;
+    this.authenticationData = authenticationData;
     this.assigned = packet.clientId().isEmpty();
-    String clientId = connection.peer().clientId().orElse(assigned ? "dunlin-" + UUID.randomUUID() : packet.clientId());
-    this.publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
+    this.publisher = new Publisher(identity.tenant(), assigned ? assign(connection.peer()) : packet.clientId());
     this.sessionExpirySeconds = Math.min(askedExpiry(packet), frontend.settings().sessionExpiryMax());
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
+  }
+
+  /** The certificate's, when it stands for one. */
+  private static String assign(Peer peer) {
+    return peer.clientId().orElseGet(() -> "dunlin-" + UUID.randomUUID());
   }
 
   /** MQTT 3 has no expiry: without clean session the session lasts. */
@@ -127,8 +136,8 @@ final class Opening {
         keepAliveSeconds != packet.keepAliveSeconds() ? keepAliveSeconds : -1,
         responseInformation(),
         null,
-        null,
-        null);
+        packet.authenticationMethod(), // [MQTT-4.12.0-5, -6]
+        authenticationData);
   }
 
   /** The beginning of the topics that the client is to have responses sent to; section 3.2.2.3.15. */

@@ -80,7 +80,7 @@ final class Violations {
   }
 
   /** In quotes that the text cannot end by itself. */
-  private static String quoted(String text) {
+  static String quoted(String text) {
     return '"' + LogText.escaped(text.replace("\\", "\\\\").replace("\"", "\\\"")) + '"';
   }
 

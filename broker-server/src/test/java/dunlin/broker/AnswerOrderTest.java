@@ -36,14 +36,16 @@ import org.junit.jupiter.api.Test;
 class AnswerOrderTest {
   private static final FrontendSettings SETTINGS =
       new FrontendSettings(
-          List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, false, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS,
+          List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS,
           FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000,
           1_000_000, Duration.ofSeconds(1), "");
 
   @Test
   void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {
     try (var drops = new DropEvents("one");
-        var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
+        var authentication = Authentication.none(new SimpleMeterRegistry());
+        var frontend =
+            new Frontend(SETTINGS, authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
       frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null)));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
@@ -72,7 +74,9 @@ class AnswerOrderTest {
   @Test
   void whatIsPushedRightAfterConnectArrives() throws Exception {
     try (var drops = new DropEvents("one");
-        var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
+        var authentication = Authentication.none(new SimpleMeterRegistry());
+        var frontend =
+            new Frontend(SETTINGS, authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
       frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend)));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {

@@ -43,16 +43,18 @@ final class OpenFrontend implements AutoCloseable {
   final FakeDist dist = new FakeDist();
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final DropEvents drops = new DropEvents("test");
+  private final Authentication authentication;
   private final Frontend frontend;
   private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
 
   OpenFrontend(int lanes) {
     var settings =
         new FrontendSettings(
-            List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, false, lanes, Duration.ofSeconds(10), PACKETS,
+            List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
             FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536,
             LANE_MESSAGES, 1_000, Duration.ofSeconds(1), "");
-    frontend = new Frontend(settings, "node", 7, InstantSource.system(), meters, drops);
+    authentication = Authentication.none(meters);
+    frontend = new Frontend(settings, authentication, "node", 7, InstantSource.system(), meters, drops);
     frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
   }
 
@@ -124,6 +126,7 @@ final class OpenFrontend implements AutoCloseable {
   @Override
   public void close() {
     frontend.close();
+    authentication.close();
     for (EmbeddedChannel channel : channels) channel.releaseOutbound();
     drops.close();
   }

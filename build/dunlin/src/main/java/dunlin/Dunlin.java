@@ -1,5 +1,8 @@
 package dunlin;
 
+import dunlin.broker.AuthenticationProvider.Authenticators;
+import dunlin.broker.Authenticator;
+import dunlin.broker.EnhancedAuthenticator;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
 import java.io.IOException;
@@ -11,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -95,6 +99,8 @@ public final class Dunlin implements AutoCloseable {
   public static final class Builder {
     private final Map<String, String> values = new LinkedHashMap<>();
     private @Nullable Consumer<RuntimeException> onFailure;
+    private final List<EnhancedAuthenticator> methods = new ArrayList<>();
+    private @Nullable Authenticator authenticator;
     private boolean inMemory;
 
     private Builder() {}
@@ -125,6 +131,21 @@ public final class Dunlin implements AutoCloseable {
     }
 
     /**
+     * Decides about clients by their user name and password. From then on clients without any are refused, unless {@code
+     * dunlin.auth.anonymous} is set. Not together with {@code dunlin.auth.password-file}.
+     */
+    public Builder authenticator(Authenticator decides) {
+      authenticator = Objects.requireNonNull(decides);
+      return this;
+    }
+
+    /** Adds a method of enhanced authentication for clients of MQTT 5; several methods go together. */
+    public Builder enhancedAuthenticator(EnhancedAuthenticator method) {
+      methods.add(Objects.requireNonNull(method));
+      return this;
+    }
+
+    /**
      * Told, on any thread, when a store has failed and the node serves nobody any more; the application should close it. By default
      * this is only logged.
      */
@@ -150,7 +171,8 @@ public final class Dunlin implements AutoCloseable {
       }
       try {
         Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));
-        return new Dunlin(Node.start(settings, onFailure == null ? _ -> {} : onFailure), temporary);
+        Authenticators authenticators = new Authenticators(Optional.ofNullable(authenticator), methods);
+        return new Dunlin(Node.start(settings, authenticators, onFailure == null ? _ -> {} : onFailure), temporary);
       } catch (RuntimeException e) {
         if (temporary != null) temporary.delete();
         throw e;

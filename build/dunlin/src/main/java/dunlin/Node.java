@@ -1,5 +1,7 @@
 package dunlin;
 
+import dunlin.broker.Authentication;
+import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.Frontend;
 import dunlin.broker.FrontendSettings;
 import dunlin.broker.SysTopics;
@@ -62,11 +64,15 @@ final class Node implements AutoCloseable {
     this.settings = settings;
   }
 
-  /** Starts a node; returns when clients can connect. */
-  static Node start(Settings settings, Consumer<RuntimeException> onFailure) {
+  /**
+   * Starts a node; returns when clients can connect.
+   *
+   * @param authenticators those of the application that the node is part of
+   */
+  static Node start(Settings settings, Authenticators authenticators, Consumer<RuntimeException> onFailure) {
     Node node = new Node(settings);
     try {
-      node.start(onFailure);
+      node.start(authenticators, onFailure);
       return node;
     } catch (RuntimeException | Error e) {
       node.close();
@@ -74,13 +80,16 @@ final class Node implements AutoCloseable {
     }
   }
 
-  private void start(Consumer<RuntimeException> onFailure) {
+  private void start(Authenticators authenticators, Consumer<RuntimeException> onFailure) {
     NodeSettings.check(settings);
-    FrontendSettings frontendSettings = NodeSettings.frontend(settings);
-    Frontend.check(frontendSettings); // before the stores are opened, which takes its time
     InstantSource clock = InstantSource.system();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(meters::close);
+    // Before any store: a password file that is wrong must not leave a data directory behind.
+    Authentication authentication =
+        opening(Authentication.open(NodeSettings.authentication(settings), authenticators, meters));
+    FrontendSettings frontendSettings = NodeSettings.frontend(settings);
+    Frontend.check(frontendSettings, authentication); // before the stores are opened, which takes its time
 
     RangeStore ranges = opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), meters));
     store = ranges;
@@ -97,10 +106,12 @@ final class Node implements AutoCloseable {
     ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(Node::housekeepingThread);
     opened.push(housekeeping::shutdownNow);
     housekeeping.scheduleWithFixedDelay(drops::flush, 1, 1, TimeUnit.SECONDS);
+    housekeeping.scheduleWithFixedDelay(authentication::refresh, 1, 1, TimeUnit.SECONDS);
 
     Frontend clients =
         opening(
-            new Frontend(frontendSettings, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
+            new Frontend(
+                frontendSettings, authentication, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
     frontend = clients;
     metrics.beans().register("Frontend", clients);
     InboxSettings inboxSettings = NodeSettings.inbox(settings);

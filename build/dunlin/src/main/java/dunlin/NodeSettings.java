@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.broker.AuthenticationSettings;
 import dunlin.broker.FrontendSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OverflowPolicy;
@@ -26,6 +27,7 @@ final class NodeSettings {
     INBOX
   }
 
+  private static final AuthenticationSettings AUTHENTICATION = AuthenticationSettings.defaults();
   private static final StoreSettings STORE = StoreSettings.defaults();
   private static final InboxSettings INBOX = InboxSettings.defaults();
   private static final RetainSettings RETAIN = RetainSettings.defaults();
@@ -50,7 +52,29 @@ final class NodeSettings {
       Setting.flag(
           "dunlin.auth.anonymous",
           false,
-          "Lets everybody connect on addresses that are not loopback; on loopback everybody may.");
+          "Lets clients connect that show nothing of themselves. Without it they may where nobody is authenticated, on loopback only.");
+  static final Setting<String> PASSWORD_FILE =
+      Setting.text(
+          "dunlin.auth.password-file", "", "File with the users and their passwords, made by `bin/dunlin passwd`; read again when it changes.");
+  static final Setting<String> AUTH_PROVIDER =
+      Setting.text(
+          "dunlin.auth.provider", "", "Name or class name of a dunlin.broker.AuthenticationProvider on the class path, which authenticates clients.");
+  static final Setting<String> AUTH_PROVIDER_OPTIONS =
+      Setting.text("dunlin.auth.provider-options", "", "What the provider is told when it begins, in a form of its own.").secret();
+  static final Setting<Duration> AUTH_TIMEOUT =
+      Setting.duration(
+          "dunlin.auth.timeout", AUTHENTICATION.timeout(), Duration.ofMillis(100), Duration.ofMinutes(5),
+          "How long one step of an authentication may take on the server's side.");
+  static final Setting<Integer> AUTH_THREADS =
+      Setting.integer("dunlin.auth.threads", AUTHENTICATION.threads(), 1, 1_024, "Threads that authenticate clients.")
+          .defaultMeans("the number of cores, 2 at least");
+  static final Setting<Integer> AUTH_QUEUE_MAX =
+      Setting.integer(
+          "dunlin.auth.queue-max", AUTHENTICATION.queueMax(), 1, 10_000_000, "Clients that may wait for these threads; more are refused as by a busy server.");
+  static final Setting<Integer> AUTH_FAILURES_MAX =
+      Setting.integer(
+          "dunlin.auth.failures-max", AUTHENTICATION.failuresMax(), 0, 1_000_000,
+          "Refused authentications of one address (of IPv6, of one /64) in a minute, after which no more are looked at in that minute; 0 for no limit.");
 
   static final Setting<Integer> CLUSTER_PORT =
       Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft towards other nodes, on loopback; 0 opens none, which is right for a node that runs alone.");
@@ -198,6 +222,7 @@ final class NodeSettings {
   static final List<Setting<?>> ALL =
       withListeners(
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS,
+          PASSWORD_FILE, AUTH_PROVIDER, AUTH_PROVIDER_OPTIONS, AUTH_TIMEOUT, AUTH_THREADS, AUTH_QUEUE_MAX, AUTH_FAILURES_MAX,
           CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
@@ -244,11 +269,22 @@ final class NodeSettings {
     return new RetainSettings(settings.get(RETAIN_MESSAGES_MAX), RETAIN.sweepInterval(), RETAIN.sweepMessages());
   }
 
+  static AuthenticationSettings authentication(Settings settings) {
+    return new AuthenticationSettings(
+        settings.get(ANONYMOUS),
+        settings.get(PASSWORD_FILE),
+        settings.get(AUTH_PROVIDER),
+        settings.get(AUTH_PROVIDER_OPTIONS),
+        settings.get(AUTH_TIMEOUT),
+        settings.get(AUTH_THREADS),
+        settings.get(AUTH_QUEUE_MAX),
+        settings.get(AUTH_FAILURES_MAX));
+  }
+
   static FrontendSettings frontend(Settings settings) {
     return new FrontendSettings(
         ListenerKeys.read(settings),
         settings.get(ListenerKeys.IO_TRANSPORT),
-        settings.get(ANONYMOUS),
         settings.get(LANES),
         settings.get(CONNECT_TIMEOUT),
         packets(settings),

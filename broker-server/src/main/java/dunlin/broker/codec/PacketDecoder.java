@@ -42,6 +42,9 @@ public final class PacketDecoder {
 
   private @Nullable MalformedPacketException failure;
 
+  /** Whether the client is not known yet. */
+  private boolean onlyAuthentication;
+
   public PacketDecoder(DecoderLimits limits) {
     this.limits = limits;
   }
@@ -64,6 +67,11 @@ public final class PacketDecoder {
       needed = 0;
       throw e;
     }
+  }
+
+  /** Lets nothing through but AUTH and DISCONNECT, no larger than a CONNECT may be, or all again [MQTT-3.1.2-30]. */
+  public void onlyAuthentication(boolean only) {
+    onlyAuthentication = only;
   }
 
   private boolean decodeNext(ByteBuf in, PacketHandler handler) {
@@ -108,6 +116,9 @@ public final class PacketDecoder {
       if (flags != 0) throw wrongFlags(first);
       return;
     }
+    if (onlyAuthentication && type != AUTH && type != DISCONNECT) {
+      throw protocolError("packet of type " + type + " before the end of the authentication");
+    }
     switch (type) {
       case PUBLISH -> {
         if ((flags & 0x06) == 0x06) throw malformed("PUBLISH with QoS 3"); // [MQTT-3.3.1-4]
@@ -150,9 +161,9 @@ public final class PacketDecoder {
   }
 
   private void checkSize(int type, int remaining, int size) {
-    int max = version == null ? limits.connectPacketMax() : limits.packetMax();
+    int max = version == null || onlyAuthentication ? limits.connectPacketMax() : limits.packetMax();
     if (size > max) {
-      Limit limit = version == null ? Limit.CONNECT_PACKET : Limit.PACKET;
+      Limit limit = version == null || onlyAuthentication ? Limit.CONNECT_PACKET : Limit.PACKET;
       throw error(ReasonCode.PACKET_TOO_LARGE, limit, limit.exceededBy("packet has " + size + " bytes", max));
     }
     if (version == null) return;

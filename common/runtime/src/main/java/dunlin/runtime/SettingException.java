@@ -9,7 +9,7 @@ public final class SettingException extends RuntimeException {
     super(sentence);
   }
 
-  SettingException(String sentence, Throwable cause) {
+  public SettingException(String sentence, Throwable cause) {
     super(sentence, cause);
   }
 }
