@@ -13,6 +13,7 @@ import dunlin.inbox.StaleSessionException;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
@@ -335,6 +336,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       refuse(ReasonCode.BAD_AUTHENTICATION_METHOD, "no enhanced authentication is configured");
       return;
     }
+    if (packet.will() != null && ServersTopics.has(packet.will().topic())) {
+      refuse(ReasonCode.NOT_AUTHORIZED, "a will may not speak for the server");
+      return;
+    }
     state = State.OPENING;
     hold(Hold.OPENING);
     opening = new Opening(this, packet);
@@ -514,7 +519,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private String clientId() {
-    return session == null ? "a client" : session.ref().clientId();
+    return session == null ? "a client" : LogText.escaped(session.ref().clientId());
   }
 
   @Override

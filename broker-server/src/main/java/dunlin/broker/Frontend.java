@@ -16,6 +16,7 @@ import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
+import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -376,7 +377,7 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
         (_, failure) -> {
           if (failure == null) return;
           storeFailures.increment();
-          log.debug("route of {} was not removed: {}", handle.filter().text(), failure.toString());
+          log.debug("route of {} was not removed: {}", LogText.escaped(handle.filter().text()), failure.toString());
         });
   }
 

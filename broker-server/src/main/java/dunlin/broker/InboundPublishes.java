@@ -56,7 +56,9 @@ final class InboundPublishes {
             loop.nowMillis(),
             recorded ? new Publication.Exchange(session.ref().epoch(), packet.packetId()) : null);
     loop.counts().publishes().received();
-    if (qos == QoS.AT_MOST_ONCE) {
+    if (ServersTopics.has(message)) {
+      refuse(packet, message);
+    } else if (qos == QoS.AT_MOST_ONCE) {
       if (message.retain()) retainUnacknowledged(message);
       loop.lane().append(message, null);
       loop.counts().publishes().delivered();
@@ -79,6 +81,22 @@ final class InboundPublishes {
       if (pending.size() >= receiveMaximum) session.connection().hold(Connection.Hold.PENDING);
     }
     if (loop.window().exhausted()) session.connection().holdForCredit();
+  }
+
+  /** The client may not publish this: it is not handed on, and told in its turn where QoS and version allow it. */
+  private void refuse(InboundPublish packet, Publication message) {
+    Loop loop = session.loop();
+    if (packet.qos() == QoS.AT_MOST_ONCE) {
+      loop.counts().publishes().dropped(DropReason.NOT_AUTHORIZED);
+      return;
+    }
+    PendingPublish publish = new PendingPublish(session, packet.packetId(), packet.qos(), message.body().length);
+    if (packet.qos() == QoS.EXACTLY_ONCE) markReceived(packet.packetId());
+    else pendingQos1++;
+    pending.add(publish);
+    loop.counts().publishes().waiting(1);
+    loop.window().take(publish.size());
+    publish.answer(ReasonCode.NOT_AUTHORIZED);
   }
 
   /** A retained message of QoS 0 has nobody who waits for it, but it holds credit while the store works on it. */
@@ -115,13 +133,17 @@ final class InboundPublishes {
   }
 
   private static DropReason dropReason(ReasonCode reason) {
-    return reason == ReasonCode.QUOTA_EXCEEDED ? DropReason.NO_MEMBER : DropReason.OVERLOADED;
+    return switch (reason) {
+      case QUOTA_EXCEEDED -> DropReason.NO_MEMBER;
+      case NOT_AUTHORIZED -> DropReason.NOT_AUTHORIZED;
+      default -> DropReason.OVERLOADED;
+    };
   }
 
   private void acknowledge(PendingPublish publish) {
     ReasonCode reason = publish.reason();
     if (reason.isError() && !session.version().hasProperties()) {
-      session.connection().fail(reason, "publish " + publish.packetId() + " could not be stored");
+      session.connection().fail(reason, "publish " + publish.packetId() + " was refused or could not be stored");
       return;
     }
     if (!reason.isError() && !publish.matched()) reason = ReasonCode.NO_MATCHING_SUBSCRIBERS;

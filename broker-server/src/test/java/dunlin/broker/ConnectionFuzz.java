@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The bytes of an input choose what happens next, so that most packets are sound and come where they should not. The frontend
  * is a real one on two event loops, with real tiers behind it. Checked are: a server's rules for what it sends ({@link
- * FuzzedClient}); nothing unexpected happened inside; at the end the books of both hops balance, no connection is left and no
+ * WatchedClient}); nothing unexpected happened inside; at the end the books of both hops balance, no connection is left and no
  * buffer is left.
  */
 public final class ConnectionFuzz {
@@ -69,8 +69,8 @@ public final class ConnectionFuzz {
   private final UnpooledByteBufAllocator buffers = new UnpooledByteBufAllocator(false);
   private final Choices choices;
   private final String names;
-  private final @Nullable FuzzedClient[] clients = new @Nullable FuzzedClient[CONNECTIONS];
-  private final List<FuzzedClient> all = new ArrayList<>();
+  private final @Nullable WatchedClient[] clients = new @Nullable WatchedClient[CONNECTIONS];
+  private final List<WatchedClient> all = new ArrayList<>();
 
   private ConnectionFuzz(byte[] input) {
     choices = new Choices(input);
@@ -84,6 +84,11 @@ public final class ConnectionFuzz {
         65_536, 16, 1_000_000, Duration.ofMillis(50));
   }
 
+  /** The driver of Jazzer calls this by its name, once and without a limit of time. */
+  public static void fuzzerInitialize() {
+    assertThat(Broker.TIERS.frontend.connectionCount()).isZero();
+  }
+
   /** The driver of Jazzer calls this by its name. */
   public static void fuzzerTestOneInput(byte[] input) {
     new ConnectionFuzz(input).run();
@@ -91,12 +96,12 @@ public final class ConnectionFuzz {
 
   private void run() {
     for (int step = 0; step < STEPS_MAX && choices.more(); step++) step();
-    all.forEach(FuzzedClient::close);
+    all.forEach(WatchedClient::close);
     forgetSessions();
     await("connections are gone", () -> broker.frontend.connectionCount() == 0);
     await("books balance: " + books(), () -> balanced(broker));
-    all.forEach(FuzzedClient::receive);
-    all.forEach(FuzzedClient::checkClosed);
+    all.forEach(WatchedClient::receive);
+    all.forEach(WatchedClient::checkClosed);
     assertThat(broker.count("dunlin.frontend.unexpected")).as("unexpected failures").isZero();
     await("buffers are released", () -> buffers.metric().usedHeapMemory() + buffers.metric().usedDirectMemory() == 0);
   }
@@ -128,7 +133,7 @@ public final class ConnectionFuzz {
   private void step() {
     int which = choices.below(CONNECTIONS);
     int what = choices.below(20);
-    FuzzedClient client = clients[which];
+    WatchedClient client = clients[which];
     if (client == null || !client.isOpen()) {
       client = open(which % 2);
       clients[which] = client;
@@ -163,22 +168,22 @@ public final class ConnectionFuzz {
     client.receive();
   }
 
-  private FuzzedClient open(int loop) {
-    FuzzedClient client = FuzzedClient.open(broker, loop, buffers);
+  private WatchedClient open(int loop) {
+    WatchedClient client = WatchedClient.open(broker, loop, buffers);
     all.add(client);
     return client;
   }
 
   private void settle() {
     for (int round = 0; round < 40 && !balanced(broker); round++) LockSupport.parkNanos(50_000);
-    for (FuzzedClient client : clients) {
+    for (WatchedClient client : clients) {
       if (client == null) continue;
       client.feed();
       client.receive();
     }
   }
 
-  private void connect(FuzzedClient client) {
+  private void connect(WatchedClient client) {
     int version = choices.of(5, 4, 3);
     int flags = choices.of(2, 0);
     String clientId = names + choices.of("x", "y", "z");
@@ -225,7 +230,7 @@ public final class ConnectionFuzz {
     return choices.of(1, 2, 3, 4, 5, 65_535, 0);
   }
 
-  private byte[] publish(FuzzedClient client) {
+  private byte[] publish(WatchedClient client) {
     int qos = choices.of(1, 2, 0, 1, 2, 3);
     int flags = qos << 1 | (choices.below(4) == 3 ? 1 : 0) | (choices.below(4) == 3 ? 8 : 0);
     byte[] properties = {};
@@ -242,7 +247,7 @@ public final class ConnectionFuzz {
     return Wire.packet(0x30 | flags, topic(), packetId, properties, new byte[choices.below(64)]);
   }
 
-  private byte[] subscribe(FuzzedClient client) {
+  private byte[] subscribe(WatchedClient client) {
     boolean mqtt5 = client.version() == 5;
     byte[] properties = !mqtt5 ? new byte[0] : choices.yes() ? Wire.properties(0x0B, 1 + choices.below(200)) : Wire.properties();
     byte[] filters = {};
@@ -252,12 +257,12 @@ public final class ConnectionFuzz {
     return Wire.packet(0x82, Wire.u16(packetId()), properties, filters);
   }
 
-  private byte[] unsubscribe(FuzzedClient client) {
+  private byte[] unsubscribe(WatchedClient client) {
     byte[] properties = client.version() == 5 ? Wire.properties() : new byte[0];
     return Wire.packet(0xA2, Wire.u16(packetId()), properties, filter());
   }
 
-  private byte[] disconnect(FuzzedClient client) {
+  private byte[] disconnect(WatchedClient client) {
     if (client.version() != 5) return Wire.packet(0xE0);
     return choices.yes()
         ? Wire.packet(0xE0, choices.of(0, 4, 0x80), Wire.properties(0x11, Wire.u32(choices.of(0, 60))))
@@ -267,7 +272,7 @@ public final class ConnectionFuzz {
   /** Takes over each session that this input may have left, to end it, and clears what was retained. */
   private void forgetSessions() {
     for (String clientId : new String[] {"x", "y", "z"}) {
-      FuzzedClient last = open(0);
+      WatchedClient last = open(0);
       last.says(4, 65_535, 0);
       last.send(Wire.packet(0x10, "MQTT", 4, 2, Wire.u16(0), names + clientId), 0);
       await("an answer to the last CONNECT", last::receive);

@@ -9,15 +9,17 @@ import io.netty.buffer.ByteBufUtil;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** One connection that a fuzzer drives: does what it is told, and checks whatever comes back against the rules for servers. */
-final class FuzzedClient {
+/** One connection without a socket: sends what it is told, and checks whatever comes back against the rules for servers. */
+final class WatchedClient {
   private static final int CONNACK = 2;
   private static final int PUBLISH = 3;
   private static final int PUBREL = 6;
@@ -33,6 +35,9 @@ final class FuzzedClient {
   /** Identifiers of the messages that are in flight to the client. */
   private final Set<Integer> inFlight = new LinkedHashSet<>();
 
+  /** What has come since somebody last asked, as whole packets. */
+  private List<byte[]> taken = new ArrayList<>();
+
   private int version;
   private int receiveMaximum = 65_535;
   private long maximumPacketSize;
@@ -43,7 +48,7 @@ final class FuzzedClient {
   private byte @Nullable [] lastPart;
 
   /** On the loop's thread. */
-  private FuzzedClient(RealTiers broker, int loop, ByteBufAllocator buffers) {
+  private WatchedClient(RealTiers broker, int loop, ByteBufAllocator buffers) {
     this.broker = broker;
     this.loop = loop;
     connection = new Connection(broker.frontend.loop(loop));
@@ -53,8 +58,8 @@ final class FuzzedClient {
     connection.channelActive(Objects.requireNonNull(channel.pipeline().context(connection)));
   }
 
-  static FuzzedClient open(RealTiers broker, int loop, ByteBufAllocator buffers) {
-    return broker.on(loop, () -> new FuzzedClient(broker, loop, buffers));
+  static WatchedClient open(RealTiers broker, int loop, ByteBufAllocator buffers) {
+    return broker.on(loop, () -> new WatchedClient(broker, loop, buffers));
   }
 
   boolean isOpen() {
@@ -150,6 +155,17 @@ final class FuzzedClient {
     return answered || !channel.isOpen();
   }
 
+  /** The packets that {@link #receive} has found since the last call. */
+  List<byte[]> taken() {
+    List<byte[]> packets = taken;
+    taken = new ArrayList<>();
+    return packets;
+  }
+
+  boolean hasTaken() {
+    return !taken.isEmpty();
+  }
+
   private void packet(ByteBuffer in, byte[] all) {
     String context = HexFormat.of().formatHex(all) + " at " + in.position();
     int start = in.position();
@@ -170,6 +186,7 @@ final class FuzzedClient {
       assertThat((long) in.position() - start).as("Maximum Packet Size: %s", context).isLessThanOrEqualTo(maximumPacketSize);
     }
     answered = true;
+    taken.add(Arrays.copyOfRange(all, start, in.position()));
     switch (type) {
       case CONNACK -> {
         assertThat(body[0] & 0xFE).as("flags: %s", context).isZero();
