@@ -118,8 +118,18 @@ class ProtocolIT {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("malformed")
+  @Tag("MQTT-3.3.2-1")
+  @Tag("MQTT-3.14.4-1")
+  @Tag("MQTT-3.14.4-2")
   @Tag("MQTT-4.13.1-1")
-  @Tag("MQTT-3.14.0-1")
+  @Tag("MQTT-4.13.2-1")
+  @Tag("MQTT3-1.5.3-1")
+  @Tag("MQTT3-1.5.3-2")
+  @Tag("MQTT3-2.2.2-2")
+  @Tag("MQTT3-3.3.1-4")
+  @Tag("MQTT3-3.3.2-1")
+  @Tag("MQTT3-3.8.3-4")
+  @Tag("MQTT3-4.8.0-1")
   void aMalformedPacketEndsThatConnectionWithItsReason(String what, int reason, byte[] packet, byte[] packet3) {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.bytes(packet, RawClient.packet(RawClient.PINGREQ)));
@@ -178,6 +188,8 @@ class ProtocolIT {
   @ParameterizedTest
   @ValueSource(ints = {0x20, 0x30, 0x82, 0xC0, 0xE0, 0x00, 0xF0, 0x16, 0x47})
   @Tag("MQTT-3.1.0-1")
+  @Tag("MQTT-3.14.0-1")
+  @Tag("MQTT3-3.1.0-1")
   void aFirstPacketThatIsNotConnectClosesTheConnection(int first) {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(new byte[] {(byte) first});
@@ -188,6 +200,8 @@ class ProtocolIT {
   @ParameterizedTest
   @ValueSource(ints = {3, 4, 5})
   @Tag("MQTT-3.1.0-2")
+  @Tag("MQTT-3.2.0-2")
+  @Tag("MQTT3-3.1.0-2")
   void aSecondConnectEndsTheConnection(int level) {
     try (RawClient client = new RawClient(broker.port())) {
       byte[] connect = RawClient.connect(level, true, 0, "c", RawClient.NO_PROPERTIES);
@@ -201,6 +215,9 @@ class ProtocolIT {
   @ParameterizedTest(name = "{0} level {1}")
   @CsvSource({"MQTT, 6", "MQTT, 0", "MQTT, 3", "MQIsdp, 4", "MQTT, 132"})
   @Tag("MQTT-3.1.2-2")
+  @Tag("MQTT3-3.1.2-2")
+  @Tag("MQTT3-3.2.2-4")
+  @Tag("MQTT3-3.2.2-5")
   void anUnknownVersionIsToldSoAsAClientOfMqtt3Understands(String name, int level) {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(RawClient.CONNECT, name, level, 2, RawClient.u16(0), RawClient.NO_PROPERTIES, "c");
@@ -210,6 +227,8 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT-3.1.2-1")
+  @Tag("MQTT3-3.1.2-1")
   void anUnknownProtocolClosesTheConnection() {
     for (byte[] bytes :
         List.of(
@@ -227,7 +246,7 @@ class ProtocolIT {
   void anInvalidFilterInUnsubscribeIsSaidAsTheVersionCan() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "a+", "$share/g", "a");
-      assertThat(client.expect(RawClient.UNSUBACK).body()).containsExactly(0, 1, 0, 0x8F, 0x8F, 0x11);
+      assertThat(client.expect(RawClient.UNSUBACK).body()).startsWith(0, 1).endsWith(0x8F, 0x8F, 0x11);
       client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "");
       client.expectDisconnect(0x81);
     }
@@ -238,7 +257,10 @@ class ProtocolIT {
   }
 
   @Test
-  @Tag("MQTT-3.1.3-8")
+  @Tag("MQTT3-3.1.3-6")
+  @Tag("MQTT3-3.1.3-7")
+  @Tag("MQTT3-3.1.3-8")
+  @Tag("MQTT3-3.1.3-9")
   void anEmptyClientIdentifierNeedsACleanSessionInMqtt3() {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(RawClient.connect(4, false, 0, "", RawClient.NO_PROPERTIES));
@@ -256,6 +278,8 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT-3.1.3-6")
+  @Tag("MQTT-3.1.3-7")
   @Tag("MQTT-3.2.2-16")
   void aClientOfMqtt5IsToldTheIdentifierThatWasChosenAndWhatItMayDo() {
     try (RawClient client = new RawClient(broker.port());
@@ -316,7 +340,7 @@ class ProtocolIT {
   }
 
   @Test
-  @Tag("MQTT-3.3.4-9")
+  @Tag("MQTT-3.3.4-7")
   void morePublishesThanTheReceiveMaximumEndTheConnection() {
     String topic = UUID.randomUUID().toString();
     try (RawClient client = RawClient.connected(broker, "c")) {
@@ -377,6 +401,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT-3.2.2-15")
   void aPacketLargerThanAllowedIsRefusedByItsHeader() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.bytes(0x30, RawClient.varint(PACKET_MAX - 2), "t"));
@@ -423,7 +448,20 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT-3.1.2-24")
+  void anAnswerLargerThanTheClientTakesEndsItsConnection() {
+    try (RawClient client = RawClient.connected(broker, "c", RawClient.maximumPacketSize(24))) {
+      Object[] filters = new Object[22];
+      for (int i = 0; i < filters.length; i++) filters[i] = "f" + i;
+      client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, RawClient.bytes(filters));
+      client.expectDisconnect(0x95);
+    }
+  }
+
+  @Test
   @Tag("MQTT-3.1.2-22")
+  @Tag("MQTT-3.2.2-22")
+  @Tag("MQTT3-3.1.2-24")
   void aClientThatIsSilentForTooLongIsDisconnected() {
     try (RawClient client = new RawClient(broker.port());
         RawClient old = new RawClient(broker.port());
@@ -467,7 +505,6 @@ class ProtocolIT {
 
   @ParameterizedTest
   @ValueSource(ints = {3, 4, 5})
-  @Tag("MQTT-3.1.4-6")
   void packetsBehindConnectAreHandledOnceItIsAnswered(int level) {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(conversation(level));
@@ -477,7 +514,8 @@ class ProtocolIT {
 
   @ParameterizedTest
   @ValueSource(ints = {3, 4, 5})
-  @Tag("MQTT-6.0.0-2")
+  @Tag("MQTT-4.2.0-1")
+  @Tag("MQTT3-7.1.1-1")
   void packetsMayComeByteByByte(int level) {
     try (RawClient client = new RawClient(broker.port())) {
       for (byte b : conversation(level)) client.send(new byte[] {b});
@@ -513,6 +551,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT3-3.1.4-5")
   void whatStandsBehindARefusedConnectHasNoEffect() {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(
@@ -525,6 +564,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT-3.14.4-1")
   void whatStandsBehindDisconnectHasNoEffect() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(
@@ -561,6 +601,8 @@ class ProtocolIT {
   /** An acknowledgement of the wrong kind is none: the message stays in flight until the right one comes. */
   @ParameterizedTest(name = "durable session {0}")
   @ValueSource(booleans = {false, true})
+  @Tag("MQTT-4.3.2-3")
+  @Tag("MQTT-4.3.3-3")
   void acknowledgementsOfTheWrongKindEndNothing(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient client =
@@ -610,7 +652,11 @@ class ProtocolIT {
   /** The client's Receive Maximum holds for QoS 1 and 2 together, and QoS 0 passes by. */
   @ParameterizedTest(name = "durable session {0}")
   @ValueSource(booleans = {false, true})
+  @Tag("MQTT-3.3.4-9")
+  @Tag("MQTT-3.3.4-10")
   @Tag("MQTT-4.9.0-1")
+  @Tag("MQTT-4.9.0-2")
+  @Tag("MQTT-4.9.0-3")
   void theClientsReceiveMaximumIsKept(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient client =

@@ -57,8 +57,10 @@ class QosPairsIT {
 
   @ParameterizedTest(name = "published with {0}, subscribed with {1}, durable session {2}")
   @MethodSource("pairs")
-  @Tag("MQTT-3.8.4-8")
-  @Tag("MQTT-4.6.0-6")
+  @Tag("MQTT3-3.8.4-6")
+  @Tag("MQTT3-4.6.0-5")
+  @Tag("MQTT3-4.6.0-6")
+  @Tag("MQTT3-7.0.0-2")
   void pahoGetsEachMessageOnceInOrder(int published, int subscribed, boolean durable) throws Exception {
     String topic = "paho/" + UUID.randomUUID();
     List<String> arrived = Collections.synchronizedList(new ArrayList<>());
@@ -85,6 +87,7 @@ class QosPairsIT {
   @ParameterizedTest(name = "published with {0}, subscribed with {1}, durable session {2}")
   @MethodSource("pairs")
   @Tag("MQTT-3.8.4-8")
+  @Tag("MQTT-4.6.0-5")
   @Tag("MQTT-4.6.0-6")
   void hivemqGetsEachMessageOnceInOrder(int published, int subscribed, boolean durable) {
     String topic = "hivemq/" + UUID.randomUUID();

@@ -42,6 +42,7 @@ final class RawClient implements AutoCloseable {
   static final int RESPONSE_TOPIC = 0x08;
   static final int CORRELATION_DATA = 0x09;
   static final int SUBSCRIPTION_IDENTIFIER = 0x0B;
+  static final int TOPIC_ALIAS = 0x23;
   static final int USER_PROPERTY = 0x26;
 
   private static final int PATIENCE_MILLIS = 20_000;
@@ -105,6 +106,7 @@ final class RawClient implements AutoCloseable {
         list.add(
             switch (id) {
               case PAYLOAD_FORMAT -> new Property(id, rest.get(), "");
+              case TOPIC_ALIAS -> new Property(id, rest.getShort() & 0xFFFF, "");
               case MESSAGE_EXPIRY -> new Property(id, rest.getInt(), "");
               case CONTENT_TYPE, RESPONSE_TOPIC, CORRELATION_DATA -> new Property(id, 0, text(rest));
               case SUBSCRIPTION_IDENTIFIER -> new Property(id, varint(rest), "");

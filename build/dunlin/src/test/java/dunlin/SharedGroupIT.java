@@ -69,7 +69,6 @@ class SharedGroupIT {
 
   @ParameterizedTest(name = "the one durable {0}, the other durable {1}")
   @CsvSource({"false, false", "true, true", "false, true"})
-  @Tag("MQTT-4.8.2-5")
   void whatAMemberHasNotAcknowledgedGoesToAnotherWhenItLeaves(boolean durable, boolean otherDurable) {
     String topic = UUID.randomUUID().toString();
     int messages = 400;
@@ -211,6 +210,7 @@ class SharedGroupIT {
 
   @ParameterizedTest(name = "durable session {0}")
   @ValueSource(booleans = {false, true})
+  @Tag("MQTT-3.3.4-5")
   void aPlainAndASharedSubscriptionOfOneClientBothBringTheMessage(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient client = client(durable)) {

@@ -67,6 +67,8 @@ class TakeoverIT {
     "0, true, 0, false"
   })
   @Tag("MQTT-3.1.4-3")
+  @Tag("MQTT-3.2.2-2")
+  @Tag("MQTT-3.2.2-3")
   void theOldConnectionIsToldAndClosed(long expiry, boolean cleanStart, long newExpiry, boolean present) {
     Connect connect = Connect.of(name());
     try (var old = WireClient.connected(broker.port(), connect.expiry(expiry))) {
@@ -92,6 +94,8 @@ class TakeoverIT {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("MQTT-3.1.4-3")
+  @Tag("MQTT3-3.1.4-2")
   void theOldClientOfAnyLibraryIsDisconnected(ClientKind kind) throws Exception {
     Options options = Options.of(name());
     Client old = kind.connect(broker.port(), options, _ -> {});
@@ -103,8 +107,8 @@ class TakeoverIT {
   }
 
   @Test
-  @Tag("MQTT-4.6.0-1")
   @Tag("MQTT-4.3.3-6")
+  @Tag("MQTT-4.6.0-5")
   void noMessageIsLostDoubledOrReorderedWhileASubscriberIsTakenOver() throws Exception {
     long seed = System.nanoTime();
     System.out.println("TakeoverIT subscriber seed " + seed);
