@@ -18,6 +18,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandler;
+import io.netty.handler.codec.DecoderException;
 import java.io.IOException;
 import java.util.List;
 import java.util.Objects;
@@ -75,6 +76,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private final Loop loop;
+  private final Listener listener;
   private final PacketDecoder decoder;
   private final RoundWriter writer = new RoundWriter(this);
 
@@ -91,18 +93,24 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private int holds;
   private boolean decoding;
 
-  Connection(Loop loop) {
+  Connection(Loop loop, Listener listener) {
     this.loop = loop;
-    this.decoder = new PacketDecoder(loop.frontend().decoderLimits());
+    this.listener = listener;
+    this.decoder = new PacketDecoder(listener.decoderLimits());
   }
 
   Loop loop() {
     return loop;
   }
 
-  /** Who is at the other end; known before the first packet. */
+  /** Who is at the other end; known before the first packet. Worked out at each call. */
   Peer peer() {
-    return Peer.at(channel().remoteAddress(), "tcp");
+    return listener.peerOf(channel());
+  }
+
+  /** The largest packet that the client may send. */
+  int packetMax() {
+    return listener.decoderLimits().packetMax();
   }
 
   ConnectionId id() {
@@ -132,6 +140,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object data) {
     ByteBuf in = (ByteBuf) data;
+    loop.traffic().bytesReceived(in.readableBytes());
     if (state == State.CLOSING || state == State.CLOSED) {
       in.release();
       return;
@@ -266,10 +275,24 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onConnect(Packet.Connect packet) {
+    loop.traffic().received(PacketType.CONNECT);
     writer.heed(packet);
     Drain drain = loop.frontend().drainUnderWay();
     if (drain != null) {
       refuse(ReasonCode.USE_ANOTHER_SERVER, "the server is being drained", drain.serverReference());
+      return;
+    }
+    if (!listener.serves(packet.version())) {
+      String explanation = "this listener does not serve MQTT " + packet.version();
+      note(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, null, explanation);
+      refuse(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, explanation);
+      return;
+    }
+    ReasonCode misnamed = listener.takesNames() ? Listener.refusal(peer(), packet.clientId()) : null;
+    if (misnamed != null) {
+      String explanation = "the certificate does not give this client this name";
+      note(misnamed, null, explanation);
+      refuse(misnamed, explanation);
       return;
     }
     if (packet.authenticationMethod() != null) {
@@ -346,51 +369,61 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onPublish(InboundPublish publish) {
+    loop.traffic().received(PacketType.PUBLISH);
     client().inbound().publish(publish);
   }
 
   @Override
   public void onPuback(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBACK);
     client().outbound().puback(packetId);
   }
 
   @Override
   public void onPubrec(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBREC);
     client().outbound().pubrec(packetId, reason);
   }
 
   @Override
   public void onPubrel(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBREL);
     client().inbound().pubrel(packetId);
   }
 
   @Override
   public void onPubcomp(int packetId, ReasonCode reason) {
+    loop.traffic().received(PacketType.PUBCOMP);
     client().outbound().pubcomp(packetId);
   }
 
   @Override
   public void onSubscribe(Packet.Subscribe packet) {
+    loop.traffic().received(PacketType.SUBSCRIBE);
     client().subscriptions().subscribe(packet);
   }
 
   @Override
   public void onUnsubscribe(Packet.Unsubscribe packet) {
+    loop.traffic().received(PacketType.UNSUBSCRIBE);
     client().subscriptions().unsubscribe(packet);
   }
 
   @Override
   public void onPingreq() {
+    loop.traffic().received(PacketType.PINGREQ);
     writer.writePacket(new Packet.Pingresp());
   }
 
   @Override
   public void onAuth(Packet.Auth packet) {
+    loop.traffic().received(PacketType.AUTH);
     violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH without an authentication method [MQTT-4.12.0-6]");
   }
 
   @Override
   public void onDisconnect(Packet.Disconnect packet) {
+    loop.traffic().received(PacketType.DISCONNECT);
     long expiryMax = loop.frontend().settings().sessionExpiryMax();
     // Where none is granted to anybody, a 0 here does not tell that the client had asked for none.
     if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0 && expiryMax > 0) {
@@ -466,6 +499,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       return;
     }
     loop.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
+    loop.traffic().bytesSent(buffer.readableBytes());
     context().writeAndFlush(buffer).addListener(ChannelFutureListener.CLOSE);
   }
 
@@ -503,7 +537,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this interface's
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
-    if (cause instanceof IOException) {
+    // What stands before this handler reads what the client sends, and throws when that is wrong.
+    if (cause instanceof IOException || cause instanceof DecoderException) {
       log.debug("connection of {} broke: {}", clientId(), cause.toString());
     } else {
       loop.frontend().unexpected("a connection failed", cause);

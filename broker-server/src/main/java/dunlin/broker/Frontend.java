@@ -17,27 +17,13 @@ import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
 import dunlin.runtime.LogText;
+import dunlin.runtime.NodeBeans;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.netty.bootstrap.ServerBootstrap;
-import io.netty.channel.Channel;
-import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
-import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.channel.ServerChannel;
-import io.netty.channel.WriteBufferWaterMark;
-import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollIoHandler;
-import io.netty.channel.epoll.EpollServerSocketChannel;
-import io.netty.channel.nio.NioIoHandler;
-import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.util.concurrent.EventExecutor;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.UnknownHostException;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -56,7 +42,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tier that clients connect to: its event loops, its listener, and what the other tiers call it for. It is one shard of the
+ * The tier that clients connect to: its event loops, its listeners, and what the other tiers call it for. It is one shard of the
  * dist tier, the connections of the session tier, and the publisher of wills.
  */
 public final class Frontend implements Connections, WillPublisher, FrontendMXBean, AutoCloseable {
@@ -79,8 +65,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final MeterRegistry meters;
   private final HopLedger publishes;
   private final HopLedger copies;
+  private final Traffic traffic;
   private final DropEvents dropEvents;
   private final Fanout fanout = new Fanout(this);
+  private final Listeners listeners;
   private final MultiThreadIoEventLoopGroup group;
   private final AtomicInteger connections = new AtomicInteger();
   private final Counter connectionsOpened;
@@ -92,7 +80,6 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   private Loop[] loops = {};
   private @Nullable Tiers tiers;
-  private @Nullable Channel listener;
 
   /** Written under this object's lock. */
   private volatile @Nullable Drain drain;
@@ -119,15 +106,17 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.dropEvents = dropEvents;
     this.publishes = new HopLedger(meters, "publish", () -> sum(loop -> loop.counts().publishes().waiting()));
     this.copies = new HopLedger(meters, "session", () -> sum(loop -> loop.counts().copies().waiting()));
+    this.traffic = new Traffic(meters);
     this.storeFailures = meters.counter("dunlin.frontend.store-failures");
     this.connectionsOpened = meters.counter("dunlin.connections.opened");
     this.unexpected = meters.counter("dunlin.frontend.unexpected");
     this.violations = new Violations(nodeId, meters, System::nanoTime);
-    IoHandlerFactory io = Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    this.listeners = new Listeners(settings, decoderLimits, meters);
     AtomicInteger threads = new AtomicInteger();
     this.group =
         new MultiThreadIoEventLoopGroup(
-            settings.lanes(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()), io);
+            settings.lanes(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()),
+            settings.transport().handlers());
   }
 
   private static DecoderLimits decoderLimits(FrontendSettings settings) {
@@ -171,6 +160,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     Gauge.builder("dunlin.connections", connections, AtomicInteger::get)
         .description("Open client connections")
         .register(meters);
+    Gauge.builder("dunlin.subscriptions", this, Frontend::subscriptions)
+        .description("Subscriptions of connected sessions without expiry")
+        .register(meters);
+    Gauge.builder("dunlin.subscriptions.shared", this, Frontend::sharedSubscriptions)
+        .description("Those of them that are shared subscriptions")
+        .register(meters);
     Gauge.builder("dunlin.subscriptions.filters", this, f -> f.sum(loop -> loop.routes().size()))
         .description("Distinct topic filters of connected sessions without expiry")
         .register(meters);
@@ -192,60 +187,36 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   /**
-   * Binds the listener: from now on clients can connect.
+   * Finds out, before anything is opened, whether a frontend of these settings could listen.
    *
-   * @throws ListenerException when the address cannot be bound or may not be without authentication
+   * @throws ListenerException when it could not; the message names the setting
+   */
+  public static void check(FrontendSettings settings) {
+    Listeners.check(settings);
+  }
+
+  /**
+   * Binds the listeners: from now on clients can connect.
+   *
+   * @throws ListenerException when an address cannot be bound or may not be without authentication
    */
   public void listen() {
-    String where = settings.host() + ":" + settings.port();
-    InetAddress address;
-    try {
-      address = InetAddress.getByName(settings.host());
-    } catch (UnknownHostException e) {
-      throw new ListenerException("cannot listen on " + where + " (dunlin.listeners.tcp.host): unknown host", e);
-    }
-    if (!address.isLoopbackAddress() && !settings.anonymous()) {
-      throw new ListenerException(
-          "will not listen on " + where + " (dunlin.listeners.tcp.host): it is not a loopback address and everybody could"
-              + " connect; set dunlin.auth.anonymous=true to allow that");
-    }
-    Class<? extends ServerChannel> type =
-        Epoll.isAvailable() ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
-    ServerBootstrap bootstrap =
-        new ServerBootstrap()
-            .group(group)
-            .channel(type)
-            .option(ChannelOption.SO_BACKLOG, 4_096)
-            .option(ChannelOption.SO_REUSEADDR, true)
-            .childOption(ChannelOption.TCP_NODELAY, true)
-            .childOption(
-                ChannelOption.WRITE_BUFFER_WATER_MARK,
-                new WriteBufferWaterMark(settings.outboundMax() / 2, settings.outboundMax()))
-            .childHandler(
-                new ChannelInitializer<>() {
-                  @Override
-                  protected void initChannel(Channel channel) {
-                    channel.pipeline().addLast(new Connection(Objects.requireNonNull(LoopThread.current())));
-                  }
-                });
-    try {
-      listener = bootstrap.bind(new InetSocketAddress(address, settings.port())).syncUninterruptibly().channel();
-    } catch (RuntimeException e) {
-      throw cannotListen(where, e);
-    } catch (Exception e) { // bind() rethrows the checked BindException unchecked
-      throw cannotListen(where, e);
-    }
+    listeners.open(group);
   }
 
-  private static ListenerException cannotListen(String where, Exception cause) {
-    return new ListenerException(
-        "cannot listen on " + where + " (dunlin.listeners.tcp.host, dunlin.listeners.tcp.port): " + cause.getMessage(), cause);
+  /** The port that clients of a listener connect to, once it listens; -1 when it has none. */
+  public int port(String listener) {
+    return listeners.byName(listener).map(Listener::port).orElse(-1);
   }
 
-  /** The port that clients of TCP connect to, once it listens. */
-  public int tcpPort() {
-    if (listener == null) throw new IllegalStateException("not listening");
-    return ((InetSocketAddress) listener.localAddress()).getPort();
+  /** Shows each listener by JMX. */
+  public void showListeners(NodeBeans beans) {
+    listeners.show(beans);
+  }
+
+  /** Looks whether certificates have changed, on a thread that may wait for files. */
+  public void reloadCertificates() {
+    listeners.reloadCertificates();
   }
 
   /** What the dist tier delivers to. */
@@ -343,6 +314,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return settings;
   }
 
+  Listeners listeners() {
+    return listeners;
+  }
+
   DecoderLimits decoderLimits() {
     return decoderLimits;
   }
@@ -396,6 +371,24 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     if (route.incarnation() != incarnation) return null;
     FilterHandle handle = loops[route.handle() % loops.length].routes().byNumber(route.handle());
     return handle != null && handle.isOf(route) ? handle : null;
+  }
+
+  /** What went over all connections. */
+  Traffic traffic() {
+    return traffic;
+  }
+
+  long connectionsOpened() {
+    return (long) connectionsOpened.count();
+  }
+
+  /** Subscriptions of connected sessions without expiry; those of the others are the session tier's. */
+  long subscriptions() {
+    return sum(loop -> loop.routes().subscriptions());
+  }
+
+  long sharedSubscriptions() {
+    return sum(loop -> loop.routes().sharedSubscriptions());
   }
 
   LoopCounts newCounts() {
@@ -474,7 +467,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   /** Stops listening. Connected clients are served on. */
   public void stopListening() {
-    if (listener != null) listener.close().awaitUninterruptibly(1_000);
+    listeners.stop();
   }
 
   /**
@@ -505,6 +498,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     stopListening();
     group.shutdownGracefully(0, 1_000, TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
     violations.flush();
+    listeners.close();
     publishes.close();
     copies.close();
   }

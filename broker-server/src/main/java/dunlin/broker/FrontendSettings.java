@@ -2,12 +2,13 @@ package dunlin.broker;
 
 import dunlin.model.QoS;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * How a frontend serves its clients.
  *
- * @param host address that the TCP listener binds to
- * @param port TCP port, 0 for any free one
+ * @param listeners where clients connect to
+ * @param transport how event loops wait for sockets
  * @param anonymous whether clients without credentials are let in on an address that is not loopback
  * @param lanes event loops, each with a lane of its own, 1 to 64
  * @param connectTimeout how long a connection may take to send CONNECT
@@ -29,8 +30,8 @@ import java.time.Duration;
  * @param serverReference where clients are sent when this server stops or is drained; empty when that is not known
  */
 public record FrontendSettings(
-    String host,
-    int port,
+    List<ListenerSettings> listeners,
+    IoTransport transport,
     boolean anonymous,
     int lanes,
     Duration connectTimeout,
@@ -58,6 +59,7 @@ public record FrontendSettings(
   public static final int SERVER_REFERENCE_MAX = 1_024;
 
   public FrontendSettings {
+    listeners = List.copyOf(listeners);
     if (lanes < 1 || lanes > 64) throw new IllegalArgumentException("lanes " + lanes);
     checkWindow("receive maximum", receiveMaximum);
     checkWindow("in-flight maximum", inFlightMax);

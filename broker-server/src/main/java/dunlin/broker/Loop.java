@@ -32,6 +32,7 @@ final class Loop {
   private final LaneWindow window;
   private final KeepAliveWheel keepAlive = new KeepAliveWheel();
   private final LoopCounts counts;
+  private final Traffic.Local traffic;
   private final GroupDelivery groups = new GroupDelivery(this);
   private final ConnectionTable connections = new ConnectionTable();
   private final RouteTable routes;
@@ -55,6 +56,7 @@ final class Loop {
     FrontendSettings settings = frontend.settings();
     this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
     this.counts = frontend.newCounts();
+    this.traffic = frontend.traffic().local();
     this.batches = new @Nullable LoopBatch[loopCount];
     this.routes = new RouteTable(this, loopCount, frontend.shard(), frontend.incarnation(), frontend.dist());
   }
@@ -93,6 +95,10 @@ final class Loop {
 
   LoopCounts counts() {
     return counts;
+  }
+
+  Traffic.Local traffic() {
+    return traffic;
   }
 
   GroupDelivery groups() {

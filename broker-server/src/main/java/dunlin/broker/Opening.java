@@ -31,7 +31,7 @@ final class Opening {
     this.frontend = connection.loop().frontend();
     this.packet = packet;
     this.assigned = packet.clientId().isEmpty();
-    String clientId = assigned ? "dunlin-" + UUID.randomUUID() : packet.clientId();
+    String clientId = connection.peer().clientId().orElse(assigned ? "dunlin-" + UUID.randomUUID() : packet.clientId());
     this.publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
     this.sessionExpirySeconds = Math.min(askedExpiry(packet), frontend.settings().sessionExpiryMax());
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
@@ -116,7 +116,7 @@ final class Opening {
         settings.receiveMaximum(),
         features.maximumQoS(),
         features.retain(),
-        settings.packets().packetMax(),
+        connection.packetMax(),
         assigned ? publisher.clientId() : null,
         settings.topicAliasMaximum(),
         null,

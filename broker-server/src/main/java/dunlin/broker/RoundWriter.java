@@ -82,30 +82,36 @@ final class RoundWriter {
     PacketEncoder.publish(
         room(length), version, message, qos, duplicate, retain, packetId, identifiers, alias, connection.loop().nowMillis());
     if (known != null && alias > 0) known.assigned(message);
+    traffic().sent(PacketType.PUBLISH);
     return true;
   }
 
   void writePuback(int packetId, ReasonCode reason) {
     PacketEncoder.puback(room(8), version, packetId, reason);
+    traffic().sent(PacketType.PUBACK);
   }
 
   void writePubrec(int packetId, ReasonCode reason) {
     PacketEncoder.pubrec(room(8), version, packetId, reason);
+    traffic().sent(PacketType.PUBREC);
   }
 
   void writePubrel(int packetId, ReasonCode reason) {
     PacketEncoder.pubrel(room(8), version, packetId, reason);
+    traffic().sent(PacketType.PUBREL);
   }
 
   void writePubcomp(int packetId, ReasonCode reason) {
     PacketEncoder.pubcomp(room(8), version, packetId, reason);
+    traffic().sent(PacketType.PUBCOMP);
   }
 
   /** Writes any other packet, without its reason string where the client did not ask for one [MQTT-3.1.2-29]. */
   void writePacket(Packet packet) {
     boolean mayExplain = problemInformation || packet instanceof Packet.Connack || packet instanceof Packet.Disconnect;
     Packet sent = mayExplain ? packet : packet.withoutProblemInformation(false);
-    if (!PacketEncoder.encode(room(CHUNK_MIN), version, sent, maximumPacketSize)) connection.tooLarge(packet);
+    if (PacketEncoder.encode(room(CHUNK_MIN), version, sent, maximumPacketSize)) traffic().sent(PacketType.of(packet));
+    else connection.tooLarge(packet);
   }
 
   /** The buffer of this round, with room for so many bytes at least. */
@@ -125,7 +131,12 @@ final class RoundWriter {
     return connection.context();
   }
 
+  private Traffic.Local traffic() {
+    return connection.loop().traffic();
+  }
+
   private void pass(ByteBuf buffer) {
+    traffic().bytesSent(buffer.readableBytes());
     context().write(buffer, context().voidPromise());
   }
 

@@ -42,6 +42,8 @@ final class RouteTable {
 
   private final Map<Key, Entry> entries = new HashMap<>();
   private final ArrayDeque<Change> changesWaiting = new ArrayDeque<>();
+  private int subscriptions;
+  private int sharedSubscriptions;
   private int changesUnderWay;
   private boolean makingChanges;
   private final ArrayDeque<Integer> freeSlots = new ArrayDeque<>();
@@ -95,6 +97,8 @@ final class RouteTable {
       entry.routed = change(entry.handle, true);
     }
     entry.uses++;
+    subscriptions++;
+    if (filter.shared()) sharedSubscriptions++;
     return new Use(entry.handle, entry.routed);
   }
 
@@ -104,6 +108,8 @@ final class RouteTable {
     Key key = new Key(handle.tenant(), handle.filter());
     Entry entry = entries.get(key);
     if (entry == null || entry.handle != handle) throw new IllegalStateException("released twice: " + handle.filter().text());
+    subscriptions--;
+    if (handle.filter().shared()) sharedSubscriptions--;
     if (--entry.uses > 0) return;
     entries.remove(key);
     publish(handle.number(), null);
@@ -113,6 +119,15 @@ final class RouteTable {
 
   int size() {
     return entries.size();
+  }
+
+  /** Subscriptions, of which a filter may have many; any thread, may be stale. */
+  int subscriptions() {
+    return subscriptions;
+  }
+
+  int sharedSubscriptions() {
+    return sharedSubscriptions;
   }
 
   /** The filter with this number, or null when it is gone; any thread. */

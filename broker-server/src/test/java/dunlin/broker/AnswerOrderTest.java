@@ -36,8 +36,9 @@ import org.junit.jupiter.api.Test;
 class AnswerOrderTest {
   private static final FrontendSettings SETTINGS =
       new FrontendSettings(
-          "127.0.0.1", 0, false, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS, FrontendSettings.Features.all(), 100, 100, 0, 0,
-          Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000, 1_000_000, Duration.ofSeconds(1), "");
+          List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, false, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS,
+          FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000,
+          1_000_000, Duration.ofSeconds(1), "");
 
   @Test
   void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {
@@ -45,7 +46,7 @@ class AnswerOrderTest {
         var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
       frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null)));
       frontend.listen();
-      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.tcpPort())) {
+      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);
         var in = new DataInputStream(socket.getInputStream());
         // CONNECT of MQTT 3.1.1, clean session 0, client identifier "c".
@@ -74,7 +75,7 @@ class AnswerOrderTest {
         var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
       frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend)));
       frontend.listen();
-      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.tcpPort())) {
+      try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);
         var in = new DataInputStream(socket.getInputStream());
         socket.getOutputStream().write(HexFormat.of().parseHex("100d00044d5154540400000000" + "0163"));

@@ -46,7 +46,7 @@ class LaneWindowTest {
         () -> {
           EmbeddedChannel[] channels = new EmbeddedChannel[3];
           for (int i = 0; i < channels.length; i++) {
-            Connection connection = new Connection(open.loop(0));
+            Connection connection = open.connection(0);
             channels[i] = new EmbeddedChannel(connection);
             connection.holdForCredit();
             connection.holdForCredit();
@@ -70,7 +70,7 @@ class LaneWindowTest {
     open.on(
         0,
         () -> {
-          Connection connection = new Connection(open.loop(0));
+          Connection connection = open.connection(0);
           EmbeddedChannel channel = new EmbeddedChannel(connection);
           connection.holdForCredit();
           connection.hold(Connection.Hold.PENDING);

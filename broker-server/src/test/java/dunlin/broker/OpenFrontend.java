@@ -49,9 +49,9 @@ final class OpenFrontend implements AutoCloseable {
   OpenFrontend(int lanes) {
     var settings =
         new FrontendSettings(
-            "127.0.0.1", 0, false, lanes, Duration.ofSeconds(10), PACKETS, FrontendSettings.Features.all(), 100, 100, 0, 0,
-            Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536, LANE_MESSAGES, 1_000,
-            Duration.ofSeconds(1), "");
+            List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, false, lanes, Duration.ofSeconds(10), PACKETS,
+            FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536,
+            LANE_MESSAGES, 1_000, Duration.ofSeconds(1), "");
     frontend = new Frontend(settings, "node", 7, InstantSource.system(), meters, drops);
     frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
   }
@@ -73,12 +73,17 @@ final class OpenFrontend implements AutoCloseable {
     }
   }
 
+  /** A connection that has no channel yet. */
+  Connection connection(int loop) {
+    return new Connection(loop(loop), frontend.listeners().byName("tcp").orElseThrow());
+  }
+
   /** A session without expiry whose client takes one message at a time. */
   LiveSession session(int loop, String clientId) {
     return on(
         loop,
         () -> {
-          Connection connection = new Connection(loop(loop));
+          Connection connection = connection(loop);
           var channel = new EmbeddedChannel(connection);
           channels.add(channel);
           var publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
@@ -94,7 +99,7 @@ final class OpenFrontend implements AutoCloseable {
     return on(
         0,
         () -> {
-          var channel = new EmbeddedChannel(new Connection(loop(0)));
+          var channel = new EmbeddedChannel(connection(0));
           channels.add(channel);
           channel.writeInbound(Unpooled.wrappedBuffer(connect).copy());
           return channel;

@@ -34,9 +34,20 @@ public final class Dunlin implements AutoCloseable {
     return new Builder();
   }
 
-  /** The port that MQTT over TCP listens on, also when the setting said 0. */
+  /** The port that the listener {@code tcp} listens on, also when the setting said 0. */
   public int tcpPort() {
-    return node.tcpPort();
+    return port("tcp");
+  }
+
+  /**
+   * The port that a listener listens on, also when its setting said 0.
+   *
+   * @throws IllegalArgumentException when there is no listener of that name, or it has no port
+   */
+  public int port(String listener) {
+    int port = node.frontend().port(listener);
+    if (port < 0) throw new IllegalArgumentException("no listener with a port: " + listener);
+    return port;
   }
 
   /** The port of /health, /ready and /metrics, or -1 when there is none. */
@@ -110,7 +121,7 @@ public final class Dunlin implements AutoCloseable {
 
     /** The port that MQTT over TCP listens on, 0 for any free one; {@code dunlin.listeners.tcp.port}. */
     public Builder tcpPort(int port) {
-      return set(NodeSettings.TCP_PORT.key(), Integer.toString(port));
+      return set(ListenerKeys.PORT.key("tcp"), Integer.toString(port));
     }
 
     /**

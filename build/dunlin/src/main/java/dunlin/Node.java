@@ -1,6 +1,8 @@
 package dunlin;
 
 import dunlin.broker.Frontend;
+import dunlin.broker.FrontendSettings;
+import dunlin.broker.SysTopics;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxServer;
 import dunlin.inbox.InboxSettings;
@@ -18,6 +20,7 @@ import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -40,6 +43,11 @@ final class Node implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Node.class);
   private static final Duration STORE_START_MAX = Duration.ofSeconds(60);
   private static final int NAME_LENGTH = 8;
+  private static final int RELOAD_SECONDS = 3;
+
+  /** As the jar says it; there is none when the classes are run from a folder. */
+  private static final String VERSION =
+      Objects.requireNonNullElse(Node.class.getPackage().getImplementationVersion(), "of no release");
 
   private final ArrayDeque<AutoCloseable> opened = new ArrayDeque<>();
   private final AtomicBoolean closed = new AtomicBoolean();
@@ -68,6 +76,8 @@ final class Node implements AutoCloseable {
 
   private void start(Consumer<RuntimeException> onFailure) {
     NodeSettings.check(settings);
+    FrontendSettings frontendSettings = NodeSettings.frontend(settings);
+    Frontend.check(frontendSettings); // before the stores are opened, which takes its time
     InstantSource clock = InstantSource.system();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(meters::close);
@@ -90,7 +100,7 @@ final class Node implements AutoCloseable {
 
     Frontend clients =
         opening(
-            new Frontend(NodeSettings.frontend(settings), ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
+            new Frontend(frontendSettings, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
     frontend = clients;
     metrics.beans().register("Frontend", clients);
     InboxSettings inboxSettings = NodeSettings.inbox(settings);
@@ -104,8 +114,10 @@ final class Node implements AutoCloseable {
     dist.attachFrontend(ranges.nodeId(), clients.delivery());
     dist.attachInboxShards(new InboxDelivery(inbox));
 
+    SysTopics sys = new SysTopics(clients, meters, clock, VERSION, settings.get(NodeSettings.SYS_INTERVAL));
+
     ranges.start(STORE_START_MAX);
-    clients.open(new Frontend.Tiers(dist, retain, inbox));
+    clients.open(new Frontend.Tiers(dist, sys.over(retain), inbox));
     opened.push(inbox);
     opened.push(retain);
     retain.start();
@@ -117,11 +129,15 @@ final class Node implements AutoCloseable {
               if (failure != null) log.warn("routes of this node's earlier life could not be removed", failure);
               else if (removed > 0) log.info("removed {} routes of this node's earlier life", removed);
             });
+    opening(sys).start();
     clients.listen();
     opened.push(clients::disconnectAll);
+    clients.showListeners(metrics.beans());
+    housekeeping.scheduleWithFixedDelay(
+        clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
     openAdmin(metrics);
     ready = true;
-    log.info("node {} listens on port {}", ranges.nodeId(), clients.tcpPort());
+    log.info("node {} is ready", ranges.nodeId());
   }
 
   private static void awaitSessions(CompletableFuture<Void> ready) {
@@ -178,10 +194,6 @@ final class Node implements AutoCloseable {
   Frontend frontend() {
     if (frontend == null) throw new IllegalStateException("not started");
     return frontend;
-  }
-
-  int tcpPort() {
-    return frontend().tcpPort();
   }
 
   int adminPort() {

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /** Every setting of a node, declared once, and how the tiers' records are made of them. */
 final class NodeSettings {
@@ -45,10 +46,6 @@ final class NodeSettings {
               "dunlin.lanes", CORES, 1, 64, "Lanes, each an event loop with a thread of its own; the same number on all nodes.")
           .defaultMeans("the number of cores");
 
-  static final Setting<String> TCP_HOST =
-      Setting.text("dunlin.listeners.tcp.host", "127.0.0.1", "Address that MQTT over TCP listens on.");
-  static final Setting<Integer> TCP_PORT =
-      Setting.integer("dunlin.listeners.tcp.port", 1_883, 0, 65_535, "Port of MQTT over TCP; 0 takes any free one.");
   static final Setting<Boolean> ANONYMOUS =
       Setting.flag(
           "dunlin.auth.anonymous",
@@ -78,7 +75,7 @@ final class NodeSettings {
       Setting.integer(
           "dunlin.mqtt.receive-maximum", 1_024, 1, 65_535, "Publishes of QoS 1 and 2 that a client may have unacknowledged.");
   static final Setting<Integer> TOPIC_ALIAS_MAXIMUM =
-      Setting.integer("dunlin.mqtt.topic-alias-maximum", 64, 0, 65_535, "Topic aliases that a client of MQTT 5 may set.");
+      Setting.integer("dunlin.mqtt.topic-alias-maximum", 10, 0, 65_535, "Topic aliases that a client of MQTT 5 may set.");
   static final Setting<Integer> TOPIC_ALIAS_MAXIMUM_OUT =
       Setting.integer(
           "dunlin.mqtt.topic-alias-maximum-out", 10, 0, 1_024,
@@ -158,6 +155,11 @@ final class NodeSettings {
           "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
           "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
 
+  static final Setting<Duration> SYS_INTERVAL =
+      Setting.duration(
+          "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
+          "How often the node publishes what it counts under $SYS/broker/, at full intervals of the clock; 0 for never.");
+
   static final Setting<Boolean> FSYNC =
       Setting.flag(
           "dunlin.store.fsync",
@@ -194,17 +196,21 @@ final class NodeSettings {
 
   /** Every setting there is, in the order of the reference page. */
   static final List<Setting<?>> ALL =
-      List.of(
-          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, TCP_HOST, TCP_PORT, ANONYMOUS,
+      withListeners(
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS,
           CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
-          QUEUE_BYTES_MAX, SHARED_WAIT, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          QUEUE_BYTES_MAX, SHARED_WAIT, SYS_INTERVAL, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
+
+  private static List<Setting<?>> withListeners(Setting<?>... others) {
+    return Stream.concat(Stream.of(others), ListenerKeys.ALL.stream()).toList();
+  }
 
   static StoreSettings store(Settings settings) {
     return new StoreSettings(
@@ -240,8 +246,8 @@ final class NodeSettings {
 
   static FrontendSettings frontend(Settings settings) {
     return new FrontendSettings(
-        settings.get(TCP_HOST),
-        settings.get(TCP_PORT),
+        ListenerKeys.read(settings),
+        settings.get(ListenerKeys.IO_TRANSPORT),
         settings.get(ANONYMOUS),
         settings.get(LANES),
         settings.get(CONNECT_TIMEOUT),

@@ -166,6 +166,17 @@ final class RawClient implements AutoCloseable {
     }
   }
 
+  /** Over a connection that is there already, such as one of TLS. */
+  RawClient(Socket connected) {
+    try {
+      socket = connected;
+      socket.setSoTimeout(PATIENCE_MILLIS);
+      in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** Connects with MQTT 5, a clean start and no keep alive, and takes the CONNACK. */
   static RawClient connected(TestBroker broker, String clientId, byte[]... properties) {
     RawClient client = new RawClient(broker.port());

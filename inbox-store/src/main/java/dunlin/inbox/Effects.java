@@ -21,8 +21,10 @@ final class Effects {
   private Map<DropReason, Integer> dropped = Map.of();
   private @Nullable ConnectionId displaced;
   private boolean moreWork;
+  private boolean willDue;
   private int appended;
   private int acknowledged;
+  private int sessionsExpired;
 
   /** A message for a connection that is there. */
   record Push(SessionState session, ConnectionId connection, InboxMessage message) {}
@@ -68,12 +70,21 @@ final class Effects {
     moreWork = true;
   }
 
+  /** A will became due: the timer is not to wait for its next turn. */
+  void willDue() {
+    willDue = true;
+  }
+
   void append() {
     appended++;
   }
 
   void acknowledge() {
     acknowledged++;
+  }
+
+  void expireSession() {
+    sessionsExpired++;
   }
 
   List<Push> pushes() {
@@ -102,6 +113,10 @@ final class Effects {
     return moreWork;
   }
 
+  boolean hasWillDue() {
+    return willDue;
+  }
+
   /** Messages offered to inboxes: stored, or dropped because of a bound. */
   int appended() {
     return appended;
@@ -109,6 +124,10 @@ final class Effects {
 
   int acknowledged() {
     return acknowledged;
+  }
+
+  int sessionsExpired() {
+    return sessionsExpired;
   }
 
   Map<DropReason, Integer> dropped() {

@@ -14,6 +14,7 @@ import java.util.function.IntSupplier;
  */
 final class InboxMeters {
   private final MeterRegistry registry;
+  private final Counter sessionsExpired;
   private final Counter appended;
   private final Counter acknowledged;
   private final Map<DropReason, Counter> dropped = new EnumMap<>(DropReason.class);
@@ -44,6 +45,22 @@ final class InboxMeters {
         .description("Messages in all inboxes")
         .strongReference(true)
         .register(registry);
+    Gauge.builder("dunlin.inbox.queued.bytes", state.queuedBytes::get)
+        .description("Bytes of these messages, once for each inbox that they wait in")
+        .strongReference(true)
+        .register(registry);
+    Gauge.builder("dunlin.inbox.subscriptions", state.subscriptions::get)
+        .description("Subscriptions of durable sessions")
+        .strongReference(true)
+        .register(registry);
+    Gauge.builder("dunlin.inbox.subscriptions-shared", state.sharedSubscriptions::get)
+        .description("Those of them that are shared subscriptions")
+        .strongReference(true)
+        .register(registry);
+    sessionsExpired =
+        Counter.builder("dunlin.inbox.sessions-expired")
+            .description("Sessions that ended because their expiry interval had passed")
+            .register(registry);
     appended =
         Counter.builder("dunlin.inbox.appended")
             .description("Messages offered to inboxes: stored, or dropped because of a bound")
@@ -82,6 +99,7 @@ final class InboxMeters {
   void count(Effects effects) {
     if (effects.appended() > 0) appended.increment(effects.appended());
     if (effects.acknowledged() > 0) acknowledged.increment(effects.acknowledged());
+    if (effects.sessionsExpired() > 0) sessionsExpired.increment(effects.sessionsExpired());
     effects.dropped().forEach((reason, count) -> dropped(reason).increment(count));
   }
 

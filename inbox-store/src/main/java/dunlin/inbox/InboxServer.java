@@ -238,7 +238,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     call(
         new SessionCommand.Connect(clock.millis(), request),
         connected,
-        (outcome, _) -> {
+        (outcome, effects) -> {
+          if (effects.hasWillDue()) tickSoon();
           if (outcome instanceof Outcome.Connected(var value)) connected.complete(value);
           else connected.completeExceptionally(unexpected(outcome));
         });
@@ -281,9 +282,16 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     acks.flush(session.clientId());
     var present = logic.state().sessions.get(SessionKey.of(session));
     long handed = present == null || present.epoch != session.epoch() ? 0 : present.handed();
-    return run(
+    var done = new CompletableFuture<Void>();
+    call(
         session,
-        new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed));
+        new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed),
+        done,
+        (_, effects) -> {
+          if (effects.hasWillDue()) tickSoon();
+          done.complete(null);
+        });
+    return done;
   }
 
   @Override
@@ -492,6 +500,15 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       connections.push(push.connection(), message);
     } catch (RuntimeException e) {
       LOG.error("Connection {} did not take a message of {}", push.connection(), push.session().key, e);
+    }
+  }
+
+  /** Does what is due without waiting for the timer's next turn, which comes all the same. */
+  private void tickSoon() {
+    try {
+      timer.execute(this::tick);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("Closed before a will was published; it is when the range is opened again");
     }
   }
 

@@ -72,6 +72,7 @@ final class Inboxes {
     inbox.count++;
     inbox.bytes += size;
     state.queued.incrementAndGet();
+    state.queuedBytes.addAndGet(size);
   }
 
   /** Writes a message behind the others; its room is reserved. */
@@ -118,6 +119,7 @@ final class Inboxes {
     inbox.count--;
     inbox.bytes -= stored.size();
     state.queued.decrementAndGet();
+    state.queuedBytes.addAndGet(-stored.size());
     if (sequence == inbox.first) inbox.first++;
     if (inbox.count == 0) {
       if (inbox.session == null) inbox.next = GroupState.ORIGIN;

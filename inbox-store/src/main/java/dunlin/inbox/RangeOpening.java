@@ -127,6 +127,7 @@ final class RangeOpening {
   private StoredMessage count(byte[] value) {
     var stored = StoredMessage.header(value);
     state.queued.incrementAndGet();
+    state.queuedBytes.addAndGet(stored.size());
     if (stored.bodyId() != StoredMessage.INLINE) state.bodyReferences.merge(stored.bodyId(), 1, Integer::sum);
     return stored;
   }

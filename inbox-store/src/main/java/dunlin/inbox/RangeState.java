@@ -1,6 +1,7 @@
 package dunlin.inbox;
 
 import dunlin.model.FilterIndex;
+import dunlin.model.TopicFilter;
 import dunlin.store.RangeWriter;
 import java.util.HashMap;
 import java.util.Map;
@@ -13,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /** What a session range keeps in memory: sessions, groups, the index of their filters, and queues of what is due. */
 final class RangeState {
   /*
-   * Owner: the applying thread. Other threads read sessions, groups, index and the two counts without a lock.
+   * Owner: the applying thread. Other threads read sessions, groups, index and the counts without a lock.
    * Bounds: by the rows that it is built from; nothing is kept for a stored message but a share of its body's count.
    */
   private static final int FORMAT = 1;
@@ -24,6 +25,12 @@ final class RangeState {
 
   /** Messages in all inboxes, also those that ended sessions have left. */
   final AtomicLong queued = new AtomicLong();
+
+  /** Bytes of these messages. */
+  final AtomicLong queuedBytes = new AtomicLong();
+
+  final AtomicLong subscriptions = new AtomicLong();
+  final AtomicLong sharedSubscriptions = new AtomicLong();
 
   /** Sessions that have a connection. */
   final AtomicInteger onlineCount = new AtomicInteger();
@@ -64,6 +71,9 @@ final class RangeState {
     sessions.clear();
     groups.clear();
     queued.set(0);
+    queuedBytes.set(0);
+    subscriptions.set(0);
+    sharedSubscriptions.set(0);
     onlineCount.set(0);
     index = new FilterIndex<>();
     bodyReferences.clear();
@@ -134,6 +144,12 @@ final class RangeState {
 
   static void expectFormat(int format) {
     if (format != FORMAT) throw new IllegalStateException("row of unknown format " + format);
+  }
+
+  /** A subscription has come or gone, which is 1 or -1. */
+  void count(TopicFilter filter, int change) {
+    subscriptions.addAndGet(change);
+    if (filter.shared()) sharedSubscriptions.addAndGet(change);
   }
 
   void attach(SessionState session, ConnectionId owner) {

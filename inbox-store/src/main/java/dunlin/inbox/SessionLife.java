@@ -146,6 +146,7 @@ final class SessionLife {
     int left = max;
     while (left > 0 && !state.expiring.isEmpty() && state.expiring.firstKey().at() <= change.now()) {
       end(change, state.expiring.firstEntry().getValue());
+      change.effects().expireSession();
       left--;
     }
     return left;

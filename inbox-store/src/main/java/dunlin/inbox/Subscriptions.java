@@ -50,6 +50,7 @@ final class Subscriptions {
     }
     var subscriber = new Subscriber(session, wanted.filter(), wanted.options());
     session.subscriptions.put(text, subscriber);
+    state.count(wanted.filter(), 1);
     if (wanted.filter().shared()) groups.join(change, subscriber);
     else if (index(subscriber)) change.effects().route(groups.route(subscriber), true);
     return false;
@@ -72,6 +73,7 @@ final class Subscriptions {
       var subscriber = session.subscriptions.remove(filter.text());
       existed.add(subscriber != null);
       if (subscriber == null) continue;
+      state.count(filter, -1);
       change.out().delete(SessionKeys.subscription(session.key, filter.text()));
       if (filter.shared()) groups.leave(change, subscriber);
       else unindex(change, subscriber);
@@ -83,6 +85,7 @@ final class Subscriptions {
   void removeAll(Change change, SessionState session) {
     for (Subscriber subscriber : session.subscriptions.values()) {
       change.out().delete(SessionKeys.subscription(session.key, subscriber.filter.text()));
+      state.count(subscriber.filter, -1);
       if (subscriber.filter.shared()) groups.end(change, subscriber);
       else unindex(change, subscriber);
     }
@@ -126,6 +129,7 @@ final class Subscriptions {
             });
     var subscriber = new Subscriber(session, filter, options);
     session.subscriptions.put(filter.text(), subscriber);
+    state.count(filter, 1);
     if (!filter.shared()) return index(subscriber);
     var group = state.groups.get(new GroupKey(session.key.tenant(), filter));
     if (group == null) throw new IllegalStateException("a member of no group: " + filter);

@@ -31,6 +31,7 @@ final class Wills {
     will.dueAt = Math.max(1, at);
     will.reportAt = will.dueAt;
     queue(will);
+    if (at <= change.now()) change.effects().willDue();
     write(change, will, message(change, will));
   }
 

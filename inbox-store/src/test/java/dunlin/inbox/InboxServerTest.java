@@ -11,11 +11,13 @@ import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The server over a range in memory. */
@@ -193,6 +195,21 @@ final class InboxServerTest {
     await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
     assertThat(node.count("dunlin.inbox.will-failures")).isEqualTo(1);
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.wills-running")).isZero());
+  }
+
+  /** The timer's turn comes every 200 ms, so that waiting for it would take four seconds. */
+  @Test
+  @Tag("MQTT-3.1.2-8")
+  @Tag("MQTT3-3.1.2-8")
+  void aWillWithoutDelayDoesNotWaitForTheTimer() throws Exception {
+    long begin = System.nanoTime();
+    for (int i = 0; i < 20; i++) {
+      var session = node.connect("c", new Will(node.message(QoS.AT_LEAST_ONCE, "will " + i), 0)).session();
+      InboxNode.get(node.server.disconnect(session, true, 0));
+      int count = i + 1;
+      await().pollInterval(Duration.ofMillis(1)).untilAsserted(() -> assertThat(node.wills).hasSize(count));
+    }
+    assertThat(Duration.ofNanos(System.nanoTime() - begin)).isLessThan(Duration.ofSeconds(2));
   }
 
   @Test

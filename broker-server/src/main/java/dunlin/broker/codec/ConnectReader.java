@@ -160,7 +160,7 @@ final class ConnectReader {
           case MQTT_5 -> true; // [MQTT-3.1.3-6]
         };
     if (!allowed) {
-      throw reader.error(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "empty client identifier in " + version);
+      throw reader.error(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "empty client identifier in MQTT " + version);
     }
   }
 }

@@ -71,6 +71,14 @@ public record DecoderLimits(
     return new DecoderLimits(1 << 20, 16 << 10, 1_024, 32, 32, 16, true, 10_000);
   }
 
+  /** The same with another largest packet, also for CONNECT. */
+  public DecoderLimits withPacketMax(int max) {
+    return new DecoderLimits(
+        max, Math.min(connectPacketMax, max), topicLengthMax, topicLevelsMax, userPropertiesMax, topicAliasMaximum,
+        refuseControlCharacters, filtersMax, clientIdMax, willPayloadMax, maximumQoS, retainAvailable,
+        subscriptionIdentifiersAvailable, checkPayloadFormat);
+  }
+
   private static void check(String name, int value, int min, int max) {
     if (value < min || value > max) {
       throw new IllegalArgumentException(name + " must be " + min + " to " + max + ", not " + value);

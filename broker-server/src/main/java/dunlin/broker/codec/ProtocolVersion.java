@@ -2,14 +2,16 @@ package dunlin.broker.codec;
 
 /** The version of MQTT that a connection speaks; MQTT 5, section 3.1.2.2. */
 public enum ProtocolVersion {
-  MQTT_3_1(3),
-  MQTT_3_1_1(4),
-  MQTT_5(5);
+  MQTT_3_1(3, "3.1"),
+  MQTT_3_1_1(4, "3.1.1"),
+  MQTT_5(5, "5.0");
 
   private final int level;
+  private final String number;
 
-  ProtocolVersion(int level) {
+  ProtocolVersion(int level, String number) {
     this.level = level;
+    this.number = number;
   }
 
   /** The protocol level, which MQTT 5 calls protocol version, as CONNECT carries it. */
@@ -20,5 +22,10 @@ public enum ProtocolVersion {
   /** Whether packets of this version have properties and reason codes. */
   public boolean hasProperties() {
     return this == MQTT_5;
+  }
+
+  @Override
+  public String toString() {
+    return number;
   }
 }

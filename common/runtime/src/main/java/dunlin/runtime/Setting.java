@@ -5,22 +5,22 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One thing that an operator may set: its key, type, default, bounds and a sentence about it, declared once as a
  * constant. The reference page, the environment variable and the messages come from this declaration.
  *
+ * <p>A key with one {@code *} segment, such as {@code dunlin.listeners.*.port}, declares a family: a setting for each name that
+ * an operator makes up, of 1 to 32 of a to z, 0 to 9 and dashes.
+ *
  * @param <T> what the code that uses it receives
  */
 public final class Setting<T> {
-  private static final Pattern KEY = Pattern.compile("dunlin(\\.[a-z][a-z0-9]*(-[a-z0-9]+)*)+");
-
-  private final String key;
+  private final SettingKey key;
   private final String type;
   private final String bounds;
   private final String sentence;
@@ -28,9 +28,18 @@ public final class Setting<T> {
   private final String defaultText;
   private final boolean secret;
   private final SettingValue<T> value;
+  private final @Nullable Derived<?, T> derived;
+  private final Set<String> standingNames;
+
+  /** A default that follows from another setting of the same family and name. */
+  private record Derived<S, T>(Setting<S> from, Function<S, T> rule) {
+    T of(Settings settings, String name) {
+      return rule.apply(settings.get(from, name));
+    }
+  }
 
   private Setting(String key, String type, String bounds, String sentence, T defaultValue, SettingValue<T> value) {
-    this(key, type, bounds, sentence, defaultValue, value.write(defaultValue), false, value);
+    this(new SettingKey(key), type, bounds, sentence, defaultValue, value.write(defaultValue), false, value, null, Set.of());
     try {
       value.check(defaultValue);
     } catch (IllegalArgumentException outOfBounds) {
@@ -39,15 +48,16 @@ public final class Setting<T> {
   }
 
   private Setting(
-      String key,
+      SettingKey key,
       String type,
       String bounds,
       String sentence,
       T defaultValue,
       String defaultText,
       boolean secret,
-      SettingValue<T> value) {
-    if (!KEY.matcher(key).matches()) throw new IllegalArgumentException("not a key: " + key);
+      SettingValue<T> value,
+      @Nullable Derived<?, T> derived,
+      Set<String> standingNames) {
     this.key = key;
     this.type = type;
     this.bounds = bounds;
@@ -56,6 +66,8 @@ public final class Setting<T> {
     this.defaultText = defaultText;
     this.secret = secret;
     this.value = value;
+    this.derived = derived;
+    this.standingNames = standingNames;
   }
 
   /** A whole number between two bounds, both included. */
@@ -173,25 +185,60 @@ public final class Setting<T> {
 
   /** The same setting, its value never shown: not in messages, not in JMX. */
   public Setting<T> secret() {
-    return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, true, value);
+    return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, true, value, derived, standingNames);
   }
 
   /** The same setting with a default that the reference page describes, since it depends on the machine. */
   public Setting<T> defaultMeans(String words) {
-    return new Setting<>(key, type, bounds, sentence, defaultValue, words, secret, value);
+    return new Setting<>(key, type, bounds, sentence, defaultValue, words, secret, value, derived, standingNames);
   }
 
+  /** The same setting of a family with a default that follows from what another one has for the same name. */
+  public <S> Setting<T> defaultFrom(Setting<S> other, Function<S, T> rule, String words) {
+    if (!isFamily() || !key.sameFamily(other.key)) throw new IllegalArgumentException(key + " is of another family");
+    return new Setting<>(key, type, bounds, sentence, defaultValue, words, secret, value, new Derived<>(other, rule), standingNames);
+  }
+
+  /** The same setting of a family, with a name that is in use though no source uses it. */
+  public Setting<T> withName(String name) {
+    if (!isFamily()) throw new IllegalArgumentException(key + " has no names");
+    return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, secret, value, derived, Set.of(name));
+  }
+
+  Set<String> standingNames() {
+    return standingNames;
+  }
+
+  /** The key; that of a family has its {@code *}. */
   public String key() {
+    return key.text();
+  }
+
+  /** The key of a family for one name. */
+  public String key(String name) {
+    return key.of(name);
+  }
+
+  SettingKey pattern() {
     return key;
+  }
+
+  boolean isFamily() {
+    return key.isFamily();
   }
 
   public T defaultValue() {
     return defaultValue;
   }
 
+  /** The default; of a family, where it may follow from what else is set for the name. */
+  T defaultValue(Settings settings, String name) {
+    return derived == null ? defaultValue : derived.of(settings, name);
+  }
+
   /** The environment variable that sets it: {@code DUNLIN_LISTENERS__TCP__PORT}. */
   public String environmentName() {
-    return key.replace(".", "__").replace('-', '_').toUpperCase(Locale.ROOT).replaceFirst("__", "_");
+    return SettingKey.environmentName(key.shown());
   }
 
   String type() {
@@ -220,7 +267,7 @@ public final class Setting<T> {
       String shown = secret ? "(secret)" : '"' + LogText.escaped(raw.text()) + '"';
       String expected = bounds.isEmpty() ? type : type + " (" + bounds + ")";
       // Not kept as the cause of a secret: it may quote the value.
-      String sentence = "%s is %s by %s, but must be of type %s.".formatted(key, shown, raw.origin(), expected);
+      String sentence = "%s is %s by %s, but must be of type %s.".formatted(raw.key(), shown, raw.origin(), expected);
       throw secret ? new SettingException(sentence) : new SettingException(sentence, wrong);
     }
   }
@@ -232,7 +279,7 @@ public final class Setting<T> {
 
   @Override
   public String toString() {
-    return key;
+    return key.text();
   }
 
   private static <E extends Enum<E>> String names(Class<E> type) {

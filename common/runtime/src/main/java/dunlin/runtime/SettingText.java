@@ -65,8 +65,10 @@ final class SettingText {
     throw new IllegalArgumentException("not one of the choices: " + text);
   }
 
+  /** An enum may spell its constants itself, by toString. */
   static String writeEnum(Enum<?> constant) {
-    return constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
+    String spelled = constant.toString();
+    return spelled.equals(constant.name()) ? spelled.toLowerCase(Locale.ROOT).replace('_', '-') : spelled;
   }
 
   private static Matcher matched(String text) {

@@ -10,9 +10,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Set;
+import java.util.NavigableSet;
 import java.util.SortedMap;
 import java.util.TreeMap;
+import java.util.TreeSet;
 
 /**
  * What is in force on one node, for every setting it knows: read once, before anything starts, and never changed.
@@ -27,14 +28,13 @@ public final class Settings {
               + " takes conf/dunlin.conf of its installation when this is not set.");
 
   private final Map<String, Setting<?>> known;
-  private final Map<String, Object> values;
 
-  private final Set<String> given;
+  /** What sources gave, by the full key. */
+  private final Map<String, Object> given;
 
-  private Settings(Map<String, Setting<?>> known, Map<String, Object> values, Set<String> given) {
+  private Settings(Map<String, Setting<?>> known, Map<String, Object> given) {
     this.known = Map.copyOf(known);
-    this.values = Map.copyOf(values);
-    this.given = Set.copyOf(given);
+    this.given = Map.copyOf(given);
   }
 
   /**
@@ -61,9 +61,7 @@ public final class Settings {
       }
       readAll(fromFile, byKey, values);
     }
-    Set<String> given = Set.copyOf(values.keySet());
-    for (Setting<?> setting : byKey.values()) values.putIfAbsent(setting.key(), setting.defaultValue());
-    return new Settings(byKey, values, given);
+    return new Settings(byKey, values);
   }
 
   /** The usual three: system properties over environment over the configuration file. */
@@ -72,21 +70,55 @@ public final class Settings {
   }
 
   /** The value in force. */
-  @SuppressWarnings("unchecked") // the value was read by this very setting, or is its default
+  @SuppressWarnings("unchecked") // the value was read by this very setting
   public <T> T get(Setting<T> setting) {
+    checkDeclared(setting, false);
+    Object value = given.get(setting.key());
+    return value == null ? setting.defaultValue() : (T) value;
+  }
+
+  /** The value in force for one name of a family. */
+  @SuppressWarnings("unchecked") // the value was read by this very setting
+  public <T> T get(Setting<T> setting, String name) {
+    checkDeclared(setting, true);
+    Object value = given.get(setting.key(name));
+    return value == null ? setting.defaultValue(this, name) : (T) value;
+  }
+
+  private void checkDeclared(Setting<?> setting, boolean family) {
     if (known.get(setting.key()) != setting) throw new IllegalArgumentException("not declared: " + setting);
-    return (T) value(setting.key());
+    if (setting.isFamily() != family) throw new IllegalArgumentException((family ? "no family: " : "of which name? ") + setting);
+  }
+
+  /** The names in use of the family that a setting is of: those that sources use in any of its keys, and those always there. */
+  public NavigableSet<String> names(Setting<?> ofFamily) {
+    checkDeclared(ofFamily, true);
+    NavigableSet<String> names = new TreeSet<>();
+    for (Setting<?> setting : known.values()) {
+      if (!setting.isFamily() || !setting.pattern().sameFamily(ofFamily.pattern())) continue;
+      names.addAll(setting.standingNames());
+      for (String key : given.keySet()) setting.pattern().nameIn(key).ifPresent(names::add);
+    }
+    return names;
   }
 
   /** Whether a source gave the value, rather than the default being in force. */
   public boolean isSet(Setting<?> setting) {
-    return given.contains(setting.key());
+    return given.containsKey(setting.key());
   }
 
-  /** Every value in force by its key, as text, secrets masked. */
+  /** Whether a source gave the value for one name of a family. */
+  public boolean isSet(Setting<?> setting, String name) {
+    return given.containsKey(setting.key(name));
+  }
+
+  /** Every value in force by its key, as text, secrets masked; of families, those of the names that are used. */
   public SortedMap<String, String> effective() {
     SortedMap<String, String> shown = new TreeMap<>();
-    for (Setting<?> setting : known.values()) shown.put(setting.key(), show(setting));
+    for (Setting<?> setting : known.values()) {
+      if (!setting.isFamily()) shown.put(setting.key(), show(setting));
+      else for (String name : names(setting)) shown.put(setting.key(name), show(setting, name));
+    }
     return Collections.unmodifiableSortedMap(shown);
   }
 
@@ -94,10 +126,8 @@ public final class Settings {
     return setting.show(get(setting));
   }
 
-  private Object value(String key) {
-    Object value = values.get(key);
-    if (value == null) throw new IllegalStateException("no value: " + key);
-    return value;
+  private <T> String show(Setting<T> setting, String name) {
+    return setting.show(get(setting, name));
   }
 
   private static Map<String, Setting<?>> byKey(Collection<Setting<?>> known) {
@@ -113,10 +143,17 @@ public final class Settings {
   /** Reads everything, also what is hidden: a mistake that waits for a variable to be unset is found now. */
   private static void readAll(List<RawSetting> raws, Map<String, Setting<?>> known, Map<String, Object> values) {
     for (RawSetting raw : raws) {
-      Setting<?> setting = known.get(raw.key());
-      if (setting == null) throw unknown(raw, known);
-      values.putIfAbsent(raw.key(), setting.read(raw));
+      values.putIfAbsent(raw.key(), declared(raw, known).read(raw));
     }
+  }
+
+  private static Setting<?> declared(RawSetting raw, Map<String, Setting<?>> known) {
+    Setting<?> setting = known.get(raw.key());
+    if (setting != null && !setting.isFamily()) return setting;
+    for (Setting<?> family : known.values()) {
+      if (family.pattern().nameIn(raw.key()).isPresent()) return family;
+    }
+    throw unknown(raw, known);
   }
 
   private static Path filePath(String file) {
@@ -128,17 +165,19 @@ public final class Settings {
   }
 
   private static SettingException unknown(RawSetting raw, Map<String, Setting<?>> known) {
-    Setting<?> nearest = CONFIG;
+    String wrong = raw.key().toLowerCase(Locale.ROOT);
+    String nearest = CONFIG.key();
     int least = Integer.MAX_VALUE;
     for (Setting<?> setting : new TreeMap<>(known).values()) {
-      int distance = editDistance(raw.key().toLowerCase(Locale.ROOT), setting.key());
+      String key = setting.pattern().near(wrong);
+      int distance = editDistance(wrong, key);
       if (distance < least) {
         least = distance;
-        nearest = setting;
+        nearest = key;
       }
     }
     boolean byVariable = raw.origin().startsWith("environment");
-    String name = byVariable ? nearest.key() + " (" + nearest.environmentName() + ")" : nearest.key();
+    String name = byVariable ? nearest + " (" + SettingKey.environmentName(nearest) + ")" : nearest;
     return new SettingException(
         "Unknown key %s, set by %s; the nearest valid name is %s."
             .formatted(LogText.escaped(raw.key()), raw.origin(), name));

@@ -22,7 +22,8 @@ public final class SettingsReference {
       of bounds, stops the start with a message that names it.
 
       Durations need a unit: `500ms`, `5s`, `10m`, `2h`, `7d`. Sizes may have one: `65536`, `64KiB`, `1MiB`, `2GiB`.
-      Lists are separated by commas. The effective values are shown by JMX in `dunlin:type=Settings,node=<id>`.
+      Lists are separated by commas. Where a key has `<name>`, you choose the name: 1 to 32 of a to z, 0 to 9 and dashes.
+      The effective values are shown by JMX in `dunlin:type=Settings,node=<id>`.
 
       `DUNLIN_JVM_OPTS` (flags for the JVM) and `DUNLIN_JAVA_HOME` (which JDK) are read by `bin/dunlin`; they are not
       settings.
@@ -61,7 +62,7 @@ public final class SettingsReference {
     for (Setting<?> setting : settings) {
       page.append("| `%s` | %s | %s | %s | %s | `%s` |\n"
           .formatted(
-              setting.key(),
+              setting.pattern().shown(),
               setting.type(),
               setting.defaultText().isEmpty() ? "not set" : cell(setting.defaultText()),
               cell(setting.bounds()),

@@ -1,0 +1,44 @@
+package dunlin.broker;
+
+import java.util.function.LongSupplier;
+
+/** How fast a count grows, per minute: exponentially weighted means over 1, 5 and 15 minutes, as mosquitto's {@code load} topics. */
+final class LoadAverage {
+  /*
+   * Owner: the thread that calls update, which also reads.
+   */
+  private static final double MINUTE_MILLIS = 60_000;
+  private static final int[] MINUTES = {1, 5, 15};
+
+  private final LongSupplier count;
+
+  private final double[] means = new double[MINUTES.length];
+  private long last;
+
+  LoadAverage(LongSupplier count) {
+    this.count = count;
+  }
+
+  /** Takes in what was counted in the time that has passed since the update before. */
+  void update(long elapsedMillis) {
+    if (elapsedMillis <= 0) return;
+    long now = count.getAsLong();
+    double perMinute = (now - last) * MINUTE_MILLIS / elapsedMillis;
+    last = now;
+    for (int i = 0; i < MINUTES.length; i++) {
+      means[i] = perMinute + Math.exp(-elapsedMillis / (MINUTES[i] * MINUTE_MILLIS)) * (means[i] - perMinute);
+    }
+  }
+
+  double oneMinute() {
+    return means[0];
+  }
+
+  double fiveMinutes() {
+    return means[1];
+  }
+
+  double fifteenMinutes() {
+    return means[2];
+  }
+}

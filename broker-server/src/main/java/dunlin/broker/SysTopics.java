@@ -1,0 +1,252 @@
+package dunlin.broker;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.TopicFilter;
+import dunlin.retain.RetainClient;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.DoubleSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What this node tells of itself under {@code $SYS/broker/}, by the names that mosquitto uses: figures that are published at
+ * every full interval of the clock when they have changed, and that a new subscriber gets at once as retained messages.
+ *
+ * <p>They are messages of QoS 0: whoever subscribes gets them while connected, and none waits in an inbox, since the next one
+ * makes it worthless. They are of the default tenant, and each node of a cluster tells of itself alone.
+ */
+public final class SysTopics implements AutoCloseable {
+  /*
+   * Owner: the frontend's first event loop works the figures out and publishes them. latest may be read by all.
+   * Bounds: one message of some bytes for each topic, in memory: neither the log nor the retained store ever sees one.
+   * Failure: a figure that cannot be read is counted as unexpected and ends its round; the next one comes all the same.
+   */
+  private static final String ROOT = "$SYS/broker/";
+  private static final long SHORTEST_MILLIS = 100;
+  private static final Publisher SELF = new Publisher(Publisher.DEFAULT_TENANT, ""); // no client can have this identifier
+
+  private final Frontend frontend;
+  private final InstantSource clock;
+  private final long intervalMillis;
+  private final long startedMillis;
+  private final List<Topic> topics = new ArrayList<>();
+  private final List<LoadAverage> loads = new ArrayList<>();
+
+  private long updatedMillis;
+  private long clientsMaximum;
+  private long heapMaximum;
+
+  private volatile List<Publication> latest = List.of();
+  private volatile boolean closed;
+
+  private record Topic(String name, Supplier<String> value) {}
+
+  /**
+   * @param version of the broker
+   * @param interval zero for no such topics at all; counts as 100 ms when it is shorter
+   */
+  public SysTopics(Frontend frontend, MeterRegistry meters, InstantSource clock, String version, Duration interval) {
+    this.frontend = frontend;
+    this.clock = clock;
+    this.intervalMillis = interval.isZero() ? 0 : Math.max(SHORTEST_MILLIS, interval.toMillis());
+    this.startedMillis = clock.millis();
+    this.updatedMillis = startedMillis;
+
+    text("version", () -> "dunlin version " + version);
+    text("uptime", () -> (clock.millis() - startedMillis) / 1_000 + " seconds");
+    clients(meters);
+    traffic();
+    stores(meters);
+    number("heap/current", SysTopics::heap);
+    number("heap/maximum", () -> heapMaximum = Math.max(heapMaximum, heap()));
+  }
+
+  private void clients(MeterRegistry meters) {
+    LongSupplier total = gauge(meters, "dunlin.inbox.sessions");
+    LongSupplier connected = gauge(meters, "dunlin.inbox.online");
+    LongSupplier disconnected = () -> Math.max(0, total.getAsLong() - connected.getAsLong());
+    number("clients/total", total);
+    number("clients/maximum", () -> clientsMaximum = Math.max(clientsMaximum, total.getAsLong()));
+    number("clients/connected", connected);
+    number("clients/active", connected);
+    number("clients/disconnected", disconnected);
+    number("clients/inactive", disconnected);
+    number("clients/expired", counter(meters, "dunlin.inbox.sessions-expired"));
+    number("connections/socket/count", frontend::connectionCount);
+    load("load/sockets", frontend::connectionsOpened);
+    load("load/connections", () -> frontend.traffic().received(PacketType.CONNECT));
+    LongSupplier durable = gauge(meters, "dunlin.inbox.subscriptions");
+    LongSupplier durableShared = gauge(meters, "dunlin.inbox.subscriptions-shared");
+    number("subscriptions/count", () -> durable.getAsLong() + frontend.subscriptions());
+    number("shared_subscriptions/count", () -> durableShared.getAsLong() + frontend.sharedSubscriptions());
+  }
+
+  private void traffic() {
+    Traffic traffic = frontend.traffic();
+    counted("bytes/received", traffic::bytesReceived);
+    counted("bytes/sent", traffic::bytesSent);
+    counted("messages/received", traffic::packetsReceived);
+    counted("messages/sent", traffic::packetsSent);
+    LongSupplier received = () -> traffic.received(PacketType.PUBLISH);
+    LongSupplier sent = () -> traffic.sent(PacketType.PUBLISH);
+    LongSupplier dropped = () -> frontend.publishes().dropped() + frontend.copies().dropped();
+    number("publish/messages/received", received);
+    number("publish/messages/sent", sent);
+    number("publish/messages/dropped", dropped);
+    load("load/publish/received", received);
+    load("load/publish/sent", sent);
+    load("load/publish/dropped", dropped);
+    for (PacketType type : PacketType.values()) {
+      if (type.fromClients()) number("mqtt/" + type.label() + "/received", () -> traffic.received(type));
+      if (type.fromServers()) number("mqtt/" + type.label() + "/sent", () -> traffic.sent(type));
+    }
+  }
+
+  private void stores(MeterRegistry meters) {
+    LongSupplier queued = gauge(meters, "dunlin.inbox.queued");
+    number("messages/stored", queued);
+    number("store/messages/count", queued);
+    number("store/messages/bytes", gauge(meters, "dunlin.inbox.queued.bytes"));
+    number("retained messages/count", gauge(meters, "dunlin.retain.messages"));
+  }
+
+  /** A gauge of a tier, found when it is read, since tiers register theirs in their own time; 0 while there is none. */
+  private static LongSupplier gauge(MeterRegistry meters, String name) {
+    return () -> {
+      Gauge gauge = meters.find(name).gauge();
+      return gauge == null ? 0 : (long) gauge.value();
+    };
+  }
+
+  private static LongSupplier counter(MeterRegistry meters, String name) {
+    return () -> {
+      Counter counter = meters.find(name).counter();
+      return counter == null ? 0 : (long) counter.count();
+    };
+  }
+
+  private static long heap() {
+    Runtime runtime = Runtime.getRuntime();
+    return runtime.totalMemory() - runtime.freeMemory();
+  }
+
+  private void text(String name, Supplier<String> value) {
+    topics.add(new Topic(ROOT + name, value));
+  }
+
+  private void number(String name, LongSupplier value) {
+    text(name, () -> Long.toString(value.getAsLong()));
+  }
+
+  /** A count, and how fast it grows. */
+  private void counted(String name, LongSupplier count) {
+    number(name, count);
+    load("load/" + name, count);
+  }
+
+  private void load(String name, LongSupplier count) {
+    LoadAverage load = new LoadAverage(count);
+    loads.add(load);
+    mean(name + "/1min", load::oneMinute);
+    mean(name + "/5min", load::fiveMinutes);
+    mean(name + "/15min", load::fifteenMinutes);
+  }
+
+  private void mean(String name, DoubleSupplier mean) {
+    text(name, () -> String.format(Locale.ROOT, "%.2f", mean.getAsDouble()));
+  }
+
+  /** The retained messages of a store and these, which subscriptions whose filters begin with {@code $SYS} get alone. */
+  public RetainClient over(RetainClient store) {
+    return intervalMillis == 0 ? store : new WithSysTopics(store);
+  }
+
+  private final class WithSysTopics implements RetainClient {
+    private final RetainClient store;
+
+    WithSysTopics(RetainClient store) {
+      this.store = store;
+    }
+
+    @Override
+    public void set(Publication message, Consumer<ReasonCode> answer) {
+      store.set(message, answer);
+    }
+
+    @Override
+    public CompletableFuture<Page> find(
+        String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
+      if (!filter.startsWith("$SYS/")) return store.find(tenant, filter, after, messagesMax, bytesMax);
+      if (!tenant.equals(SELF.tenant())) return CompletableFuture.completedFuture(new Page(List.of(), null));
+      TopicFilter wanted = TopicFilter.plain(filter);
+      List<Publication> found = latest.stream().filter(message -> wanted.matches(message.topic())).toList();
+      return CompletableFuture.completedFuture(new Page(found, null));
+    }
+  }
+
+  /** Begins, once the frontend is open: the first figures are there when this returns or soon after. */
+  public void start() {
+    if (intervalMillis > 0) frontend.loop(0).post(this::round);
+  }
+
+  private void round() {
+    if (closed) return;
+    scheduleNext();
+    long now = clock.millis();
+    for (LoadAverage load : loads) load.update(now - updatedMillis);
+    updatedMillis = now;
+    List<Publication> before = latest;
+    List<Publication> after = new ArrayList<>(topics.size());
+    List<Publication> changed = new ArrayList<>();
+    for (int i = 0; i < topics.size(); i++) {
+      byte[] value = topics.get(i).value().get().getBytes(StandardCharsets.UTF_8);
+      if (!before.isEmpty() && Arrays.equals(before.get(i).payload(), value)) {
+        after.add(before.get(i));
+      } else {
+        Publication message = Publication.of(SELF, topics.get(i).name(), QoS.AT_MOST_ONCE, true, now, value);
+        after.add(message);
+        changed.add(message);
+      }
+    }
+    latest = List.copyOf(after);
+    for (Publication message : changed) frontend.loop(0).lane().append(message, null);
+  }
+
+  /** How long it is to the next full interval of the clock; but for the one that a round may have come a little too early for. */
+  static long untilNext(long nowMillis, long intervalMillis) {
+    long left = intervalMillis - Math.floorMod(nowMillis, intervalMillis);
+    return left < intervalMillis / 10 ? left + intervalMillis : left;
+  }
+
+  private void scheduleNext() {
+    long delay = untilNext(clock.millis(), intervalMillis);
+    try {
+      var _ = frontend.loop(0).executor().schedule(() -> frontend.loop(0).post(this::round), delay, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException _) {
+      closed = true; // the event loops have stopped, and with them everybody who could want to know
+    }
+  }
+
+  /** Ends it; the last figures stay with those who have got them. */
+  @Override
+  public void close() {
+    closed = true;
+  }
+}

@@ -1,0 +1,117 @@
+package dunlin.broker;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+
+/** What goes over a frontend's connections: control packets by type, and bytes. */
+final class Traffic {
+  /*
+   * Owner: any thread may read; each Local is written by its event loop alone, with a plain add.
+   * Bounds: one Local an event loop.
+   */
+  private static final VarHandle COUNT = MethodHandles.arrayElementVarHandle(long[].class);
+
+  /** Longs on either side of the counts, so that two loops' counts never share a pair of cache lines. */
+  private static final int PADDING = 16;
+
+  private static final int RECEIVED = PADDING;
+  private static final int SENT = RECEIVED + 16;
+  private static final int BYTES_RECEIVED = SENT + 16;
+  private static final int BYTES_SENT = BYTES_RECEIVED + 1;
+  private static final int LENGTH = BYTES_SENT + 1 + PADDING;
+
+  private final List<Local> locals = new CopyOnWriteArrayList<>();
+
+  Traffic(MeterRegistry registry) {
+    FunctionCounter.builder("dunlin.bytes.received", this, Traffic::bytesReceived)
+        .description("Bytes of MQTT that clients sent")
+        .register(registry);
+    FunctionCounter.builder("dunlin.bytes.sent", this, Traffic::bytesSent)
+        .description("Bytes of MQTT that were written to clients")
+        .register(registry);
+    for (PacketType type : PacketType.values()) {
+      if (type.fromClients()) {
+        FunctionCounter.builder("dunlin.packets.received", this, traffic -> traffic.received(type))
+            .description("Control packets that clients sent, by type")
+            .tag("type", type.label())
+            .register(registry);
+      }
+      if (type.fromServers()) {
+        FunctionCounter.builder("dunlin.packets.sent", this, traffic -> traffic.sent(type))
+            .description("Control packets that were written to clients, by type")
+            .tag("type", type.label())
+            .register(registry);
+      }
+    }
+  }
+
+  /** A part of the counts for one event loop, which alone may write in it. */
+  Local local() {
+    Local local = new Local();
+    locals.add(local);
+    return local;
+  }
+
+  long received(PacketType type) {
+    return sum(RECEIVED + type.code(), 1);
+  }
+
+  long sent(PacketType type) {
+    return sum(SENT + type.code(), 1);
+  }
+
+  long packetsReceived() {
+    return sum(RECEIVED, 16);
+  }
+
+  long packetsSent() {
+    return sum(SENT, 16);
+  }
+
+  long bytesReceived() {
+    return sum(BYTES_RECEIVED, 1);
+  }
+
+  long bytesSent() {
+    return sum(BYTES_SENT, 1);
+  }
+
+  private long sum(int from, int count) {
+    long sum = 0;
+    for (Local local : locals) {
+      for (int i = from; i < from + count; i++) sum += (long) COUNT.getOpaque(local.counts, i);
+    }
+    return sum;
+  }
+
+  /** What one event loop counted. */
+  static final class Local {
+    private final long[] counts = new long[LENGTH];
+
+    private Local() {}
+
+    void received(PacketType type) {
+      add(RECEIVED + type.code(), 1);
+    }
+
+    void sent(PacketType type) {
+      add(SENT + type.code(), 1);
+    }
+
+    void bytesReceived(int bytes) {
+      add(BYTES_RECEIVED, bytes);
+    }
+
+    void bytesSent(int bytes) {
+      add(BYTES_SENT, bytes);
+    }
+
+    private void add(int index, long more) {
+      COUNT.setOpaque(counts, index, counts[index] + more);
+    }
+  }
+}

@@ -1,0 +1,41 @@
+# For scripts of this folder, with root set to the repository's: finds the distribution, or builds it. Sourced, not run.
+. "$root/build/dunlin/src/main/dist/bin/dunlin-env.sh"
+
+# The newest archive; the last thing that a build makes.
+newest_archive() {
+  ls -t "$root"/build/dunlin/target/dunlin-*.tar.gz 2>/dev/null | head -n 1 || true
+}
+
+# Whether a module's main sources or a POM have changed since the archive was made.
+is_outdated() {
+  [ -n "$(find "$root" \
+    -name target -prune -o -name .git -prune -o -path "$root/data" -prune -o \
+    -type f \( -path '*/src/main/*' -o -name pom.xml \) -newer "$1" -print -quit)" ]
+}
+
+# build_modules LIST: packages modules, given as Maven wants them, and what they need.
+build_modules() {
+  dunlin_find_java build || exit 1
+  if ! command -v mvn >/dev/null; then
+    echo "Building Dunlin needs Maven 3.8 or later, and there is no mvn on PATH." >&2
+    exit 1
+  fi
+  echo "Building Dunlin; this takes a minute or two the first time." >&2
+  # The flags keep Maven's own libraries from warning about themselves on this JDK.
+  JAVA_HOME=$DUNLIN_FOUND_JAVA_HOME \
+    MAVEN_OPTS="--enable-native-access=ALL-UNNAMED --sun-misc-unsafe-memory-access=allow ${MAVEN_OPTS:-}" \
+    mvn -q -B -Dstyle.color=never -Dmaven.test.skip=true -f "$root/pom.xml" -pl "$1" -am package >&2 || {
+    echo "Dunlin was not built; see the messages above." >&2
+    exit 1
+  }
+}
+
+# find_distribution LIST: sets dist, after building the modules when there is none or it is older than a source.
+find_distribution() {
+  archive=$(newest_archive)
+  if [ -z "$archive" ] || [ ! -x "${archive%.tar.gz}/bin/dunlin" ] || is_outdated "$archive"; then
+    build_modules "$1"
+    archive=$(newest_archive)
+  fi
+  dist=${archive%.tar.gz}
+}

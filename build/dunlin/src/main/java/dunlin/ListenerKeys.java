@@ -1,0 +1,156 @@
+package dunlin;
+
+import dunlin.broker.IoTransport;
+import dunlin.broker.ListenerSettings;
+import dunlin.broker.ListenerSettings.ClientAuth;
+import dunlin.broker.ListenerSettings.Identity;
+import dunlin.broker.ListenerSettings.TlsVersion;
+import dunlin.broker.codec.ProtocolVersion;
+import dunlin.runtime.Setting;
+import dunlin.runtime.Settings;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/** The settings of listeners, of which there is a set for each name that is used in them. {@code tcp} is always there. */
+final class ListenerKeys {
+  private static final String ROOT = "dunlin.listeners.*.";
+  private static final Path NONE = Path.of("");
+  private static final String ON_REQUEST = "not set";
+
+  static final Setting<ListenerSettings.Type> TYPE =
+      Setting.choice(ROOT + "type", ListenerSettings.Type.TCP, "What MQTT travels in: TCP, TLS, WebSocket, secure WebSocket, or a Unix domain socket.")
+          .withName("tcp");
+  static final Setting<Boolean> ENABLED = Setting.flag(ROOT + "enabled", true, "Whether the listener is opened.");
+  static final Setting<String> HOST = Setting.text(ROOT + "host", "127.0.0.1", "Address that it listens on.");
+  static final Setting<Integer> PORT =
+      Setting.integer(ROOT + "port", 1_883, 0, 65_535, "Port that it listens on; 0 takes any free one.")
+          .defaultFrom(TYPE, ListenerKeys::usualPort, "1883 for tcp, 8883 for tls, 8083 for ws, 8084 for wss");
+  static final Setting<String> PATH =
+      Setting.text(ROOT + "path", "", "Path in the URL of a WebSocket; file of a Unix domain socket.")
+          .defaultFrom(TYPE, type -> type == ListenerSettings.Type.WS || type == ListenerSettings.Type.WSS ? "/mqtt" : "", "/mqtt for ws and wss");
+  static final Setting<Set<ProtocolVersion>> VERSIONS =
+      Setting.choices(
+          ROOT + "versions", ProtocolVersion.class, EnumSet.allOf(ProtocolVersion.class),
+          "Versions of MQTT that are served; clients of others get CONNACK 0x01, or 0x84 in MQTT 5.");
+  static final Setting<Integer> BACKLOG =
+      Setting.integer(ROOT + "backlog", 4_096, 1, 65_535, "Connections that the operating system keeps until they are accepted.");
+
+  static final Setting<Integer> CONNECTIONS_MAX =
+      Setting.integer(ROOT + "connections-max", 1_000_000, 1, 10_000_000, "Connections at the same time; more are closed at once.");
+  static final Setting<Integer> CONNECTIONS_PER_ADDRESS_MAX =
+      Setting.integer(
+          ROOT + "connections-per-address-max", 0, 0, 10_000_000,
+          "Connections at the same time from one IPv4 address or one IPv6 network of 64 bits; 0 for any number.");
+  static final Setting<Integer> CONNECT_RATE =
+      Setting.integer(ROOT + "connect-rate", 0, 0, 1_000_000, "New connections a second; more are closed at once; 0 for any number.");
+  static final Setting<Integer> CONNECT_BURST =
+      Setting.integer(ROOT + "connect-burst", 1_000, 1, 1_000_000, "New connections that may come at once before the rate counts.");
+  static final Setting<Long> PACKET_MAX =
+      Setting.bytes(ROOT + "packet-max", 1 << 20, 1 << 10, 2 << 20, "Largest packet that a client may send here.")
+          .defaultMeans("dunlin.mqtt.packet-max");
+
+  static final Setting<ProxyProtocol> PROXY_PROTOCOL =
+      Setting.choice(
+          ROOT + "proxy-protocol", ProxyProtocol.OFF, "Whether each connection must begin with a PROXY protocol header, version 1 or 2.");
+  static final Setting<List<String>> PROXY_PROTOCOL_FROM =
+      Setting.textList(
+          ROOT + "proxy-protocol-from", List.of("127.0.0.0/8", "::1"),
+          "Addresses and networks of the proxies; connections from others are closed.");
+
+  static final Setting<Path> TLS_CERTIFICATE =
+      Setting.path(ROOT + "tls.certificate", NONE, "PEM file with the certificate and those between it and its root; read again when it changes.")
+          .defaultMeans(ON_REQUEST);
+  static final Setting<Path> TLS_KEY =
+      Setting.path(ROOT + "tls.key", NONE, "PEM file with the certificate's private key: PKCS#8, PKCS#1 or SEC 1; read again when it changes.")
+          .defaultMeans(ON_REQUEST);
+  static final Setting<String> TLS_KEY_PASSWORD =
+      Setting.text(ROOT + "tls.key-password", "", "Password of an encrypted PKCS#8 key.").secret();
+  static final Setting<Path> TLS_CLIENT_CA =
+      Setting.path(ROOT + "tls.client-ca", NONE, "PEM file with the roots of clients' certificates; read again when it changes.")
+          .defaultMeans(ON_REQUEST);
+  static final Setting<ClientAuth> TLS_CLIENT_AUTH =
+      Setting.choice(ROOT + "tls.client-auth", ClientAuth.NONE, "Whether clients are asked for a certificate, and must have one.");
+  static final Setting<Identity> TLS_IDENTITY =
+      Setting.choice(
+          ROOT + "tls.identity", Identity.NONE,
+          "What a client's certificate says it is, and by which name: the common name, or the alternative name (the first for DNS,"
+              + " else the first URI, else the first e-mail address).");
+  static final Setting<Set<TlsVersion>> TLS_PROTOCOLS =
+      Setting.choices(ROOT + "tls.protocols", TlsVersion.class, EnumSet.allOf(TlsVersion.class), "Versions of TLS that are spoken.");
+  static final Setting<Duration> TLS_HANDSHAKE_TIMEOUT =
+      Setting.duration(
+          ROOT + "tls.handshake-timeout", Duration.ofSeconds(10), Duration.ofMillis(100), Duration.ofMinutes(5),
+          "How long a TLS handshake may take.");
+
+  static final Setting<IoTransport> IO_TRANSPORT =
+      Setting.choice("dunlin.io.transport", IoTransport.AUTO, "How event loops wait for sockets; auto takes epoll where there is one.");
+
+  static final List<Setting<?>> ALL =
+      List.of(
+          IO_TRANSPORT, TYPE, ENABLED, HOST, PORT, PATH, VERSIONS, BACKLOG, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
+          CONNECT_RATE, CONNECT_BURST, PACKET_MAX, PROXY_PROTOCOL, PROXY_PROTOCOL_FROM, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD,
+          TLS_CLIENT_CA, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_HANDSHAKE_TIMEOUT);
+
+  /** Whether a proxy's header comes first. */
+  enum ProxyProtocol {
+    OFF,
+    REQUIRED
+  }
+
+  private ListenerKeys() {}
+
+  private static int usualPort(ListenerSettings.Type type) {
+    return switch (type) {
+      case TCP -> 1_883;
+      case TLS -> 8_883;
+      case WS -> 8_083;
+      case WSS -> 8_084;
+      case UNIX -> 0;
+    };
+  }
+
+  /** The listeners that are to be opened, in the order of their names. */
+  static List<ListenerSettings> read(Settings settings) {
+    List<ListenerSettings> listeners = new ArrayList<>();
+    for (String name : settings.names(TYPE)) {
+      if (settings.get(ENABLED, name)) listeners.add(read(settings, name));
+    }
+    return listeners;
+  }
+
+  private static ListenerSettings read(Settings settings, String name) {
+    return new ListenerSettings(
+        name,
+        settings.get(TYPE, name),
+        settings.get(HOST, name),
+        settings.get(PORT, name),
+        settings.get(PATH, name),
+        settings.get(VERSIONS, name),
+        settings.get(CONNECTIONS_MAX, name),
+        settings.get(CONNECTIONS_PER_ADDRESS_MAX, name),
+        settings.get(CONNECT_RATE, name),
+        settings.get(CONNECT_BURST, name),
+        settings.isSet(PACKET_MAX, name) ? Math.toIntExact(settings.get(PACKET_MAX, name)) : 0,
+        settings.get(PROXY_PROTOCOL, name) == ProxyProtocol.REQUIRED,
+        settings.get(PROXY_PROTOCOL_FROM, name),
+        settings.get(BACKLOG, name),
+        new ListenerSettings.Tls(
+            file(settings, TLS_CERTIFICATE, name),
+            file(settings, TLS_KEY, name),
+            settings.get(TLS_KEY_PASSWORD, name),
+            file(settings, TLS_CLIENT_CA, name),
+            settings.get(TLS_CLIENT_AUTH, name),
+            settings.get(TLS_IDENTITY, name),
+            settings.get(TLS_PROTOCOLS, name),
+            settings.get(TLS_HANDSHAKE_TIMEOUT, name)));
+  }
+
+  private static Optional<Path> file(Settings settings, Setting<Path> setting, String name) {
+    return settings.isSet(setting, name) ? Optional.of(settings.get(setting, name)) : Optional.empty();
+  }
+}

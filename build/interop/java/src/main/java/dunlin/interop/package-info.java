@@ -1,0 +1,5 @@
+/** The interoperability scenario of build/interop through other people's Java clients. */
+@NullMarked
+package dunlin.interop;
+
+import org.jspecify.annotations.NullMarked;
