@@ -12,6 +12,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.StaleSessionException;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
@@ -306,6 +307,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       refuse(misnamed, explanation);
       return;
     }
+    if (packet.will() != null && ServersTopics.has(packet.will().topic())) {
+      refuse(ReasonCode.NOT_AUTHORIZED, "a will may not speak for the server");
+      return;
+    }
     state = State.AUTHENTICATING;
     // Who has a method is read from, but must not send anything else than AUTH and DISCONNECT [MQTT-3.1.2-30].
     if (packet.authenticationMethod() == null) hold(Hold.OPENING);
@@ -558,7 +563,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private String clientId() {
-    return session == null ? "a client" : session.ref().clientId();
+    return session == null ? "a client" : LogText.escaped(session.ref().clientId());
   }
 
   @Override

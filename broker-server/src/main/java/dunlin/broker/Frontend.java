@@ -16,6 +16,7 @@ import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
+import dunlin.runtime.LogText;
 import dunlin.runtime.NodeBeans;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -445,7 +446,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
         (_, failure) -> {
           if (failure == null) return;
           storeFailures.increment();
-          log.debug("route of {} was not removed: {}", handle.filter().text(), failure.toString());
+          log.debug("route of {} was not removed: {}", LogText.escaped(handle.filter().text()), failure.toString());
         });
   }
 

@@ -68,6 +68,10 @@ final class InboundPublishes {
             session.publisher(),
             loop.nowMillis(),
             recorded ? new Publication.Exchange(session.ref().epoch(), packet.packetId()) : null);
+    if (ServersTopics.has(message)) {
+      refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
+      return;
+    }
     loop.counts().publishes().received();
     if (qos == QoS.AT_MOST_ONCE) {
       if (message.retain()) retainUnacknowledged(message);

@@ -9,6 +9,7 @@ import java.io.InputStream;
 import java.io.InputStreamReader;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,6 +18,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** The shipped broker as a process of its own, as {@code bin/dunlin} starts it, on ports that the system chose. */
 final class BrokerProcess implements AutoCloseable {
@@ -35,6 +37,10 @@ final class BrokerProcess implements AutoCloseable {
 
   /** Launches and does not wait for anything. */
   static BrokerProcess launch(Path dataDirectory, String... settings) {
+    return launchWith("-Xmx256m", dataDirectory, settings);
+  }
+
+  private static BrokerProcess launchWith(String jvmOptions, Path dataDirectory, String... settings) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("dist.directory"), "bin", "dunlin").toString());
     command.add("-Ddunlin.data-dir=" + dataDirectory);
@@ -44,7 +50,7 @@ final class BrokerProcess implements AutoCloseable {
     for (String setting : settings) command.add("-D" + setting);
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
-    builder.environment().put("DUNLIN_JVM_OPTS", "-ea -Xmx256m -XX:TieredStopAtLevel=1");
+    builder.environment().put("DUNLIN_JVM_OPTS", "-ea -XX:TieredStopAtLevel=1 " + jvmOptions);
     try {
       return new BrokerProcess(builder.start());
     } catch (IOException e) {
@@ -54,7 +60,15 @@ final class BrokerProcess implements AutoCloseable {
 
   /** Launches and returns when clients can connect. */
   static BrokerProcess start(Path dataDirectory, String... settings) {
-    BrokerProcess broker = launch(dataDirectory, settings);
+    return awaitListening(launch(dataDirectory, settings));
+  }
+
+  /** The same with other bounds of its memory. */
+  static BrokerProcess startWith(String jvmOptions, Path dataDirectory, String... settings) {
+    return awaitListening(launchWith(jvmOptions, dataDirectory, settings));
+  }
+
+  private static BrokerProcess awaitListening(BrokerProcess broker) {
     try {
       await("the broker listens")
           .atMost(START_MAX)
@@ -91,6 +105,16 @@ final class BrokerProcess implements AutoCloseable {
       if (matcher.find()) return Integer.parseInt(matcher.group(1));
     }
     throw new AssertionError("listens on no port; " + this);
+  }
+
+  /** Memory that the operating system has given it; on Linux. */
+  long residentKib() {
+    try (Stream<String> lines = Files.lines(Path.of("/proc", Long.toString(process.pid()), "status"))) {
+      String line = lines.filter(each -> each.startsWith("VmRSS:")).findFirst().orElseThrow();
+      return Long.parseLong(line.replaceAll("\\D", ""));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** What it wrote to standard output: its log. */

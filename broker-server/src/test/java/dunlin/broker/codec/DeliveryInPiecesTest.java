@@ -10,7 +10,6 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.buffer.Unpooled;
 import io.netty.buffer.UnpooledByteBufAllocator;
-import io.netty.buffer.UnpooledHeapByteBuf;
 import java.io.ByteArrayOutputStream;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
@@ -245,44 +244,5 @@ class DeliveryInPiecesTest {
     long before = threads.getCurrentThreadAllocatedBytes();
     work.run();
     return threads.getCurrentThreadAllocatedBytes() - before;
-  }
-
-  /** Counts the bytes that a decoder looks at. */
-  private static final class CountingBuffer extends UnpooledHeapByteBuf {
-    long bytesRead;
-
-    CountingBuffer(byte[] bytes) {
-      super(UnpooledByteBufAllocator.DEFAULT, bytes, bytes.length);
-    }
-
-    @Override
-    public byte getByte(int index) {
-      bytesRead++;
-      return super.getByte(index);
-    }
-
-    @Override
-    public short getShort(int index) {
-      bytesRead += 2;
-      return super.getShort(index);
-    }
-
-    @Override
-    public int getInt(int index) {
-      bytesRead += 4;
-      return super.getInt(index);
-    }
-
-    @Override
-    public long getLong(int index) {
-      bytesRead += 8;
-      return super.getLong(index);
-    }
-
-    @Override
-    public ByteBuf getBytes(int index, byte[] target, int targetIndex, int length) {
-      bytesRead += length;
-      return super.getBytes(index, target, targetIndex, length);
-    }
   }
 }

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class DifferentialTest {
   private static final int PACKETS = 100;
   private static final int MUTANTS = 1_500;
-  private static final DecoderLimits LENIENT = new DecoderLimits(1 << 20, 1 << 20, 65_535, 65_536, 1_000, 0, false, 1_000);
+  static final DecoderLimits LENIENT = new DecoderLimits(1 << 20, 1 << 20, 65_535, 65_536, 1_000, 0, false, 1_000);
 
   static Stream<Arguments> seeds() {
     return Stream.of(ProtocolVersion.values())
@@ -110,14 +110,14 @@ class DifferentialTest {
   }
 
   /** A repeated PUBREL, SUBSCRIBE or UNSUBSCRIBE; a user name or password that is announced and missing: Netty refuses them. */
-  private static boolean onlyMqtt31Allows(byte[] packet, Object read) {
+  static boolean onlyMqtt31Allows(byte[] packet, Object read) {
     if (!(read instanceof Packet.Connect connect)) return (packet[0] & 0x0F) == 0x0A;
     int flags = packet[(packet[1] < 0 ? 3 : 2) + 9];
     return ((flags & 0x80) != 0 && connect.userName() == null) || ((flags & 0x40) != 0 && connect.password() == null);
   }
 
   /** The decoder drops reason string and user properties of acknowledgements. */
-  private static Object asHandedOver(Object packet) {
+  static Object asHandedOver(Object packet) {
     return switch (packet) {
       case Packet.Puback p -> p.withoutProblemInformation(false);
       case Packet.Pubrec p -> p.withoutProblemInformation(false);

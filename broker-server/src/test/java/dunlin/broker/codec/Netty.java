@@ -67,12 +67,19 @@ final class Netty {
 
   /** What Netty's decoder reads; empty when it finds the bytes wrong or too few. */
   static List<Object> decode(ProtocolVersion version, byte[] bytes) {
+    return decode(version, bytes, Integer.MAX_VALUE);
+  }
+
+  /** The same, but what comes behind so many packets is only shown by its type: it may be what we have no words for. */
+  static List<Object> decode(ProtocolVersion version, byte[] bytes, int packetsMax) {
     var channel = new EmbeddedChannel(new MqttDecoder(1 << 20, 1 << 16));
     channel.attr(VERSION).set(version(version));
     channel.writeInbound(Unpooled.wrappedBuffer(bytes));
     List<Object> packets = new ArrayList<>();
     while (channel.readInbound() instanceof MqttMessage message) {
-      if (message.decoderResult().isSuccess()) packets.add(packet(version, message));
+      if (message.decoderResult().isSuccess()) {
+        packets.add(packets.size() < packetsMax ? packet(version, message) : message.fixedHeader().messageType());
+      }
       ReferenceCountUtil.release(message);
     }
     channel.finishAndReleaseAll();

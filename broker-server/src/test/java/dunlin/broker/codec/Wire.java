@@ -5,7 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
 /** Bytes put together by hand, right or wrong. */
-final class Wire {
+public final class Wire {
   /** CONNECT with a clean start, client identifier "c" and nothing else. */
   static final byte[] CONNECT_3_1 = packet(0x10, text("MQIsdp"), 3, 0x02, u16(60), text("c"));
 
@@ -23,12 +23,12 @@ final class Wire {
   }
 
   /** A packet with its right remaining length; a part is a byte as an int or character, a text with its length, or raw bytes. */
-  static byte[] packet(int first, Object... parts) {
+  public static byte[] packet(int first, Object... parts) {
     byte[] body = bytes(parts);
     return join(new byte[] {(byte) first}, varint(body.length), body);
   }
 
-  static byte[] bytes(Object... parts) {
+  public static byte[] bytes(Object... parts) {
     var out = new ByteArrayOutputStream();
     for (Object part : parts) {
       switch (part) {
@@ -43,25 +43,25 @@ final class Wire {
   }
 
   /** Properties behind their right length. */
-  static byte[] properties(Object... parts) {
+  public static byte[] properties(Object... parts) {
     byte[] block = bytes(parts);
     return join(varint(block.length), block);
   }
 
-  static byte[] text(String text) {
+  public static byte[] text(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
     return join(u16(bytes.length), bytes);
   }
 
-  static byte[] u16(int value) {
+  public static byte[] u16(int value) {
     return new byte[] {(byte) (value >> 8), (byte) value};
   }
 
-  static byte[] u32(long value) {
+  public static byte[] u32(long value) {
     return new byte[] {(byte) (value >> 24), (byte) (value >> 16), (byte) (value >> 8), (byte) value};
   }
 
-  static byte[] varint(int value) {
+  public static byte[] varint(int value) {
     var out = new ByteArrayOutputStream();
     int rest = value;
     for (; rest >= 0x80; rest >>>= 7) out.write((rest & 0x7F) | 0x80);
@@ -69,7 +69,7 @@ final class Wire {
     return out.toByteArray();
   }
 
-  static byte[] join(byte[]... parts) {
+  public static byte[] join(byte[]... parts) {
     var out = new ByteArrayOutputStream();
     for (byte[] part : parts) out.writeBytes(part);
     return out.toByteArray();

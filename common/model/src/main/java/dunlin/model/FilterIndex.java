@@ -27,6 +27,8 @@ public final class FilterIndex<V> {
    * it visits a value. put() compares the text of every node that it passes with its own path, so two paths never share a
    * node; if they ever would, the table is built again with other keys. Comparing levels at each node instead would cost a
    * fetch of cold memory for each level, here it is one for each filter found.
+   * One thing is left to chance: a path of the topic that no filter has, such as "a/b" beside a filter "a/+", may have the
+   * hash of that filter's node, once in 2^56, and then the filter is visited twice in this match.
    *
    * Owner: the thread that calls put and remove. Readers take the current generation of the table, which is published
    * whole, and stay with it; inside one, a node is announced to its parent after it is there.

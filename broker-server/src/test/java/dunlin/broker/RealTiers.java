@@ -1,0 +1,125 @@
+package dunlin.broker;
+
+import dunlin.dist.Delivery;
+import dunlin.dist.DistWorker;
+import dunlin.dist.MatchedRoutes;
+import dunlin.dist.Route;
+import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.InboxServer;
+import dunlin.inbox.InboxSettings;
+import dunlin.model.Publication;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.retain.RetainServer;
+import dunlin.retain.RetainSettings;
+import dunlin.runtime.DropEvents;
+import dunlin.store.RangeStore;
+import dunlin.store.StoreSettings;
+import dunlin.transport.Acknowledgement;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** A frontend without a listener over all the tiers that a node has, on a disk that is not waited for. */
+final class RealTiers implements AutoCloseable {
+  final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  final Frontend frontend;
+  private final DropEvents drops = new DropEvents("test");
+  private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor();
+  private final RangeStore store;
+  private final RetainServer retain;
+  private final InboxServer inbox;
+
+  RealTiers(Path dataDirectory, FrontendSettings settings) {
+    StoreSettings usual = StoreSettings.defaults();
+    store =
+        RangeStore.open(
+            new StoreSettings(
+                false,
+                0,
+                usual.memoryBytes(),
+                usual.queuedCommandsMax(),
+                usual.queuedBytesMax(),
+                usual.entriesInFlight(),
+                usual.commandsPerEntry(),
+                usual.bytesPerEntry(),
+                usual.entryBytesMax(),
+                usual.snapshotEntries(),
+                usual.snapshotLogBytes(),
+                usual.snapshotAge(),
+                usual.readers(),
+                usual.queuedReadsMax()),
+            dataDirectory,
+            meters);
+    frontend = new Frontend(settings, store.nodeId(), store.incarnation(), InstantSource.system(), meters, drops);
+    InboxSettings sessions = InboxSettings.defaults();
+    DistWorker dist =
+        DistWorker.create(store, p -> InboxServer.shardOf(sessions.shards(), p.tenant(), p.clientId()), meters);
+    inbox = new InboxServer(store, sessions, frontend, new Routes(dist), frontend, InstantSource.system(), meters);
+    retain = RetainServer.on(store, RetainSettings.defaults(), meters, InstantSource.system(), housekeeping);
+    dist.attachFrontend(store.nodeId(), frontend.delivery());
+    dist.attachInboxShards(new Inboxes(inbox));
+    store.start(Duration.ofSeconds(60));
+    frontend.open(new Frontend.Tiers(dist, retain, inbox));
+    inbox.start(store.nodeId(), store.incarnation()).orTimeout(60, TimeUnit.SECONDS).join();
+  }
+
+  /** Does something on an event loop. */
+  <T> T on(int loop, Callable<T> action) {
+    try {
+      return frontend.loop(loop).executor().submit(action).get(20, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  double count(String meter) {
+    return meters.get(meter).counter().count();
+  }
+
+  @Override
+  public void close() {
+    frontend.disconnectAll();
+    retain.close();
+    inbox.close();
+    frontend.close();
+    housekeeping.shutdownNow();
+    drops.close();
+    store.close();
+  }
+
+  private record Routes(DistWorker dist) implements InboxRoutes {
+    @Override
+    public CompletableFuture<Void> add(ShardId shard, String tenant, TopicFilter filter) {
+      return dist.addRoute(new Route(tenant, filter, shard, 1, 0));
+    }
+
+    @Override
+    public CompletableFuture<Void> remove(ShardId shard, String tenant, TopicFilter filter) {
+      return dist.removeRoute(new Route(tenant, filter, shard, 1, 0));
+    }
+  }
+
+  private record Inboxes(InboxServer inbox) implements Delivery {
+    @Override
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+      List<TopicFilter> groups = new ArrayList<>();
+      for (int i = 0; i < routes.size(); i++) if (routes.get(i).filter().shared()) groups.add(routes.get(i).filter());
+      inbox.deliver(message, groups, acknowledgement);
+    }
+
+    @Override
+    public int groupCredit(Route route) {
+      return inbox.groupCredit(route.tenant(), route.filter());
+    }
+  }
+}

@@ -1,0 +1,253 @@
+package dunlin.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.broker.codec.Wire;
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** One connection without a socket: sends what it is told, and checks whatever comes back against the rules for servers. */
+final class WatchedClient {
+  private static final int CONNACK = 2;
+  private static final int PUBLISH = 3;
+  private static final int PUBREL = 6;
+  private static final int DISCONNECT = 14;
+
+  private final RealTiers broker;
+  private final int loop;
+  private final EmbeddedChannel channel;
+  private final Connection connection;
+  private final ArrayDeque<byte[]> toSend = new ArrayDeque<>();
+  private final ArrayDeque<byte[]> toAnswer = new ArrayDeque<>();
+
+  /** Identifiers of the messages that are in flight to the client. */
+  private final Set<Integer> inFlight = new LinkedHashSet<>();
+
+  /** What has come since somebody last asked, as whole packets. */
+  private List<byte[]> taken = new ArrayList<>();
+
+  private int version;
+  private int receiveMaximum = 65_535;
+  private long maximumPacketSize;
+  private boolean raw;
+  private boolean answered;
+  private boolean ended;
+  private boolean stalled;
+  private byte @Nullable [] lastPart;
+
+  /** On the loop's thread. */
+  private WatchedClient(RealTiers broker, int loop, ByteBufAllocator buffers) {
+    this.broker = broker;
+    this.loop = loop;
+    connection = new Connection(broker.frontend.loop(loop), broker.frontend.listeners().byName("tcp").orElseThrow());
+    channel = new EmbeddedChannel();
+    channel.config().setAllocator(buffers);
+    channel.pipeline().addLast(connection);
+    connection.channelActive(Objects.requireNonNull(channel.pipeline().context(connection)));
+  }
+
+  static WatchedClient open(RealTiers broker, int loop, ByteBufAllocator buffers) {
+    return broker.on(loop, () -> new WatchedClient(broker, loop, buffers));
+  }
+
+  boolean isOpen() {
+    return channel.isOpen();
+  }
+
+  int version() {
+    return version;
+  }
+
+  /** What the client says in its CONNECT, which its server has to keep to. */
+  void says(int protocolVersion, int receiveMax, long packetMax) {
+    if (version != 0) return;
+    version = protocolVersion;
+    receiveMaximum = receiveMax;
+    maximumPacketSize = packetMax;
+  }
+
+  /** From now on it may have acknowledged anything. */
+  void sendRaw(byte[] bytes) {
+    raw = true;
+    send(bytes, 0);
+  }
+
+  /** Sends a packet, the last bytes of it only together with the next. */
+  void send(byte[] packet, int keepBack) {
+    byte[] whole = lastPart == null ? packet : Wire.join(lastPart, packet);
+    int cut = Math.max(0, whole.length - keepBack);
+    lastPart = cut == whole.length ? null : Arrays.copyOfRange(whole, cut, whole.length);
+    if (cut > 0) toSend.add(Arrays.copyOf(whole, cut));
+    feed();
+  }
+
+  /** Hands over what waits, as long as the connection is read from. */
+  void feed() {
+    broker.on(
+        loop,
+        () -> {
+          while (!toSend.isEmpty() && channel.isOpen() && channel.config().isAutoRead()) {
+            byte[] next = toSend.remove();
+            channel.writeInbound(channel.alloc().buffer(Math.max(next.length, 16)).writeBytes(next));
+          }
+          return true;
+        });
+  }
+
+  /** Has sent everything that it was told to, as far as it may. */
+  boolean allSent() {
+    return toSend.isEmpty() || !channel.isOpen();
+  }
+
+  /** Says no word more; answers whether something was still to come. */
+  void close() {
+    broker.on(
+        loop,
+        () -> {
+          channel.close();
+          channel.runPendingTasks();
+          return true;
+        });
+    receive();
+  }
+
+  void stall(boolean stalls) {
+    if (stalls == stalled) return;
+    stalled = stalls;
+    broker.on(
+        loop,
+        () -> {
+          var outbound = channel.unsafe().outboundBuffer();
+          if (outbound != null) outbound.setUserDefinedWritability(1, !stalls);
+          channel.runPendingTasks();
+          return true;
+        });
+  }
+
+  /** Takes what has come; answers whether the connection was accepted or has ended. */
+  boolean receive() {
+    byte[] bytes =
+        broker.on(
+            loop,
+            () -> {
+              channel.runPendingTasks();
+              byte[] all = {};
+              while (channel.readOutbound() instanceof ByteBuf part) {
+                all = Wire.join(all, ByteBufUtil.getBytes(part));
+                part.release();
+              }
+              return all;
+            });
+    ByteBuffer in = ByteBuffer.wrap(bytes);
+    while (in.hasRemaining()) packet(in, bytes);
+    return answered || !channel.isOpen();
+  }
+
+  /** The packets that {@link #receive} has found since the last call. */
+  List<byte[]> taken() {
+    List<byte[]> packets = taken;
+    taken = new ArrayList<>();
+    return packets;
+  }
+
+  boolean hasTaken() {
+    return !taken.isEmpty();
+  }
+
+  private void packet(ByteBuffer in, byte[] all) {
+    String context = HexFormat.of().formatHex(all) + " at " + in.position();
+    int start = in.position();
+    int first = in.get() & 0xFF;
+    int length = 0;
+    for (int shift = 0; ; shift += 7) {
+      int b = in.get();
+      length |= (b & 0x7F) << shift;
+      if (b >= 0) break;
+    }
+    assertThat(length).as("whole packets: %s", context).isLessThanOrEqualTo(in.remaining());
+    byte[] body = new byte[length];
+    in.get(body);
+    assertThat(ended).as("a packet behind the last: %s", context).isFalse();
+    int type = first >> 4;
+    assertThat(type == CONNACK).as("CONNACK first and once: %s", context).isEqualTo(!answered);
+    if (maximumPacketSize > 0) {
+      assertThat((long) in.position() - start).as("Maximum Packet Size: %s", context).isLessThanOrEqualTo(maximumPacketSize);
+    }
+    answered = true;
+    taken.add(Arrays.copyOfRange(all, start, in.position()));
+    switch (type) {
+      case CONNACK -> {
+        assertThat(body[0] & 0xFE).as("flags: %s", context).isZero();
+        if (body[1] != 0) {
+          assertThat(body[0]).as("Session Present of a refusal: %s", context).isZero();
+          ended = true;
+        }
+      }
+      case PUBLISH -> message(first, body, context);
+      case DISCONNECT -> {
+        assertThat(version).as("DISCONNECT of a server: %s", context).isEqualTo(5);
+        ended = true;
+      }
+      case 4, 5, PUBREL, 7, 9, 11 -> {
+        assertThat(first & 0x0F).as("flags: %s", context).isEqualTo(type == PUBREL ? 2 : 0);
+        assertThat(u16(body, 0)).as("packet identifier: %s", context).isNotZero();
+        if (type == PUBREL) toAnswer.add(Wire.packet(0x70, body[0] & 0xFF, body[1] & 0xFF));
+        if (type == 5) toAnswer.add(Wire.packet(0x62, body[0] & 0xFF, body[1] & 0xFF));
+      }
+      case 13 -> assertThat(body).isEmpty();
+      default -> throw new AssertionError("no packet for a client: " + context);
+    }
+  }
+
+  private void message(int first, byte[] body, String context) {
+    int qos = (first >> 1) & 3;
+    assertThat(qos).as("QoS: %s", context).isLessThan(3);
+    if (qos == 0) {
+      assertThat(first & 8).as("DUP with QoS 0: %s", context).isZero();
+      return;
+    }
+    int packetId = u16(body, 2 + u16(body, 0));
+    assertThat(packetId).as("packet identifier: %s", context).isNotZero();
+    toAnswer.add(Wire.packet(qos == 1 ? 0x40 : 0x50, Wire.u16(packetId)));
+    if (raw) return;
+    assertThat(inFlight.add(packetId)).as("packet identifier in use: %s", context).isTrue();
+    assertThat(inFlight.size()).as("Receive Maximum: %s", context).isLessThanOrEqualTo(receiveMaximum);
+  }
+
+  private static int u16(byte[] bytes, int at) {
+    return ((bytes[at] & 0xFF) << 8) | (bytes[at + 1] & 0xFF);
+  }
+
+  /** The acknowledgement that is due next, if any. */
+  byte @Nullable [] answer() {
+    byte[] next = toAnswer.poll();
+    if (next != null) acknowledges(next[0] & 0xFF, u16(next, 2));
+    return next;
+  }
+
+  /** Notes that the client sends an acknowledgement, due or not. */
+  void acknowledges(int first, int packetId) {
+    // After PUBREC the server may still count the message, but its identifier cannot come with another PUBLISH; to know when
+    // it may again takes the server's own table, so only the exchanges of QoS 1 and whole ones of QoS 2 are followed.
+    if (first == 0x40 || first == 0x70 || first == 0x50) inFlight.remove(packetId);
+  }
+
+  /** The connection is over: nothing of it may be left. */
+  void checkClosed() {
+    assertThat(channel.isOpen()).as("open").isFalse();
+    assertThat(connection.open()).as("open to the broker").isFalse();
+    assertThat(connection.waitingBytes()).as("bytes that wait").isZero();
+  }
+}
