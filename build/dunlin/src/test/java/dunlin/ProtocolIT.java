@@ -117,6 +117,10 @@ class ProtocolIT {
   }
 
   @ParameterizedTest(name = "{0}")
+  @Tag("pitfall-34")
+  @Tag("pitfall-37")
+  @Tag("pitfall-38")
+  @Tag("pitfall-39")
   @MethodSource("malformed")
   @Tag("MQTT-4.13.1-1")
   @Tag("MQTT-3.14.0-1")
@@ -167,6 +171,14 @@ class ProtocolIT {
   }
 
   @ParameterizedTest(name = "{0}")
+  @Tag("pitfall-16")
+  @Tag("pitfall-22")
+  @Tag("pitfall-40")
+  @Tag("pitfall-41")
+  @Tag("pitfall-42")
+  @Tag("pitfall-58")
+  @Tag("pitfall-62")
+  @Tag("pitfall-66")
   @MethodSource("broken5")
   void whatMqtt5ForbidsEndsTheConnectionWithItsReason(String what, int reason, byte[] packet) {
     try (RawClient client = RawClient.connected(broker, "c")) {
@@ -176,6 +188,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-1")
   @ValueSource(ints = {0x20, 0x30, 0x82, 0xC0, 0xE0, 0x00, 0xF0, 0x16, 0x47})
   @Tag("MQTT-3.1.0-1")
   void aFirstPacketThatIsNotConnectClosesTheConnection(int first) {
@@ -186,6 +199,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-2")
   @ValueSource(ints = {3, 4, 5})
   @Tag("MQTT-3.1.0-2")
   void aSecondConnectEndsTheConnection(int level) {
@@ -199,6 +213,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest(name = "{0} level {1}")
+  @Tag("pitfall-5")
   @CsvSource({"MQTT, 6", "MQTT, 0", "MQTT, 3", "MQIsdp, 4", "MQTT, 132"})
   @Tag("MQTT-3.1.2-2")
   void anUnknownVersionIsToldSoAsAClientOfMqtt3Understands(String name, int level) {
@@ -238,6 +253,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-6")
   @Tag("MQTT-3.1.3-8")
   void anEmptyClientIdentifierNeedsACleanSessionInMqtt3() {
     try (RawClient client = new RawClient(broker.port())) {
@@ -256,6 +272,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-6")
   @Tag("MQTT-3.2.2-16")
   void aClientOfMqtt5IsToldTheIdentifierThatWasChosenAndWhatItMayDo() {
     try (RawClient client = new RawClient(broker.port());
@@ -306,6 +323,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-15")
   @Tag("MQTT-4.12.0-1")
   void enhancedAuthenticationIsRefused() {
     try (RawClient client = new RawClient(broker.port())) {
@@ -316,6 +334,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-55")
   @Tag("MQTT-3.3.4-9")
   void morePublishesThanTheReceiveMaximumEndTheConnection() {
     String topic = UUID.randomUUID().toString();
@@ -340,6 +359,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-33")
   void aClientOfMqtt3KnowsNoReceiveMaximumAndIsHeldUpInstead() {
     try (RawClient client = RawClient.connected3(broker, "c")) {
       client.subscribe("mine", 0);
@@ -354,6 +374,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-42")
   @Tag("MQTT-3.3.2-12")
   void aTopicAliasStandsForItsTopicOnItsConnectionUntilItIsPointedElsewhere() {
     String root = UUID.randomUUID().toString();
@@ -377,6 +398,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-36")
   void aPacketLargerThanAllowedIsRefusedByItsHeader() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.bytes(0x30, RawClient.varint(PACKET_MAX - 2), "t"));
@@ -402,6 +424,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-56")
   @Tag("MQTT-3.1.2-24")
   @Tag("MQTT-3.1.2-25")
   void aMessageLargerThanTheClientTakesIsDroppedAndThoseBehindItCome() {
@@ -423,6 +446,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-76")
   @Tag("MQTT-3.1.2-22")
   void aClientThatIsSilentForTooLongIsDisconnected() {
     try (RawClient client = new RawClient(broker.port());
@@ -466,6 +490,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-11")
   @ValueSource(ints = {3, 4, 5})
   @Tag("MQTT-3.1.4-6")
   void packetsBehindConnectAreHandledOnceItIsAnswered(int level) {
@@ -476,6 +501,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-33")
   @ValueSource(ints = {3, 4, 5})
   @Tag("MQTT-6.0.0-2")
   void packetsMayComeByteByByte(int level) {
@@ -513,6 +539,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-11")
   void whatStandsBehindARefusedConnectHasNoEffect() {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(
@@ -535,6 +562,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest(name = "MQTT level {0}, durable session {1}")
+  @Tag("pitfall-51")
   @CsvSource({"4, false", "4, true", "5, false", "5, true"})
   @Tag("MQTT-4.3.3-11")
   void acknowledgementsOfNothingAreAnsweredOrIgnored(int level, boolean durable) {
@@ -592,6 +620,7 @@ class ProtocolIT {
 
   /** PUBREC with an error ends the exchange, without PUBREL. */
   @Test
+  @Tag("pitfall-50")
   @Tag("MQTT-4.3.3-4")
   @Tag("MQTT-4.4.0-2")
   void aClientMayRefuseAMessage() {
@@ -609,6 +638,7 @@ class ProtocolIT {
 
   /** The client's Receive Maximum holds for QoS 1 and 2 together, and QoS 0 passes by. */
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-55")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-4.9.0-1")
   void theClientsReceiveMaximumIsKept(boolean durable) {

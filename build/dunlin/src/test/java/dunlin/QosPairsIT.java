@@ -56,6 +56,8 @@ class QosPairsIT {
   }
 
   @ParameterizedTest(name = "published with {0}, subscribed with {1}, durable session {2}")
+  @Tag("pitfall-54")
+  @Tag("pitfall-57")
   @MethodSource("pairs")
   @Tag("MQTT-3.8.4-8")
   @Tag("MQTT-4.6.0-6")
@@ -83,6 +85,8 @@ class QosPairsIT {
   }
 
   @ParameterizedTest(name = "published with {0}, subscribed with {1}, durable session {2}")
+  @Tag("pitfall-54")
+  @Tag("pitfall-57")
   @MethodSource("pairs")
   @Tag("MQTT-3.8.4-8")
   @Tag("MQTT-4.6.0-6")

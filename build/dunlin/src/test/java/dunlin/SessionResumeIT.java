@@ -130,6 +130,7 @@ class SessionResumeIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-23")
   @EnumSource
   @Tag("MQTT-3.1.2-4")
   void cleanStartDropsTheSessionAndWhatItHad(ClientKind kind) throws Exception {
@@ -154,6 +155,7 @@ class SessionResumeIT {
   }
 
   @Test
+  @Tag("pitfall-21")
   @Tag("MQTT-3.1.2-23")
   void aSessionEndsWhenItsExpiryHasPassedAndNotBefore() {
     Connect connect = Connect.of(name());
@@ -185,6 +187,7 @@ class SessionResumeIT {
   }
 
   @ParameterizedTest(name = "connected with {0} s, disconnected with {1} s, there after 1.2 s: {2}")
+  @Tag("pitfall-22")
   @CsvSource({"3600, 0, false", "3600, 1, false", "1, 3600, true"})
   void disconnectChangesTheExpiry(long atConnect, long atDisconnect, boolean present) {
     Connect connect = Connect.of(name());
@@ -198,6 +201,7 @@ class SessionResumeIT {
   }
 
   @Test
+  @Tag("pitfall-22")
   @Tag("MQTT-3.14.2-2")
   void disconnectMayNotGiveAnExpiryToASessionThatHadNone() {
     Connect connect = Connect.of(name());
@@ -216,6 +220,7 @@ class SessionResumeIT {
   }
 
   @Test
+  @Tag("pitfall-55")
   @Tag("MQTT-3.3.4-9")
   void noMoreThanReceiveMaximumIsUnacknowledged() {
     Connect connect = Connect.of(name()).receiveMaximum(5);
@@ -251,6 +256,8 @@ class SessionResumeIT {
   }
 
   @Test
+  @Tag("pitfall-43")
+  @Tag("pitfall-52")
   @Tag("MQTT-4.4.0-1")
   @Tag("MQTT-4.6.0-1")
   @Tag("MQTT-3.3.1-1")
@@ -297,6 +304,7 @@ class SessionResumeIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-49")
   @ValueSource(booleans = {true, false})
   @Tag("MQTT-4.3.3-6")
   @Tag("MQTT-4.4.0-1")
@@ -360,6 +368,8 @@ class SessionResumeIT {
   }
 
   @Test
+  @Tag("pitfall-47")
+  @Tag("pitfall-51")
   @Tag("MQTT-4.3.3-10")
   void aPublishersExchangeGoesOnWhereItWas() {
     Connect connect = Connect.of(name());

@@ -43,6 +43,7 @@ class SharedGroupIT {
   }
 
   @ParameterizedTest(name = "QoS {0}, durable members {1}")
+  @Tag("pitfall-70")
   @CsvSource({"0, false", "1, false", "1, true"})
   void eachMessageGoesToOneMemberAndAllGetTheirShare(int qos, boolean durable) {
     String topic = UUID.randomUUID().toString();
@@ -68,6 +69,7 @@ class SharedGroupIT {
   }
 
   @ParameterizedTest(name = "the one durable {0}, the other durable {1}")
+  @Tag("pitfall-71")
   @CsvSource({"false, false", "true, true", "false, true"})
   @Tag("MQTT-4.8.2-5")
   void whatAMemberHasNotAcknowledgedGoesToAnotherWhenItLeaves(boolean durable, boolean otherDurable) {
@@ -139,6 +141,7 @@ class SharedGroupIT {
 
   /** Once PUBLISH has been sent with QoS 2, the exchange stays with that session. */
   @Test
+  @Tag("pitfall-71")
   @Tag("MQTT-4.8.2-4")
   void anExchangeOfQos2StaysWithItsMember() {
     String topic = UUID.randomUUID().toString();
@@ -210,6 +213,7 @@ class SharedGroupIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-72")
   @ValueSource(booleans = {false, true})
   void aPlainAndASharedSubscriptionOfOneClientBothBringTheMessage(boolean durable) {
     String topic = UUID.randomUUID().toString();

@@ -59,6 +59,8 @@ class TakeoverIT {
   }
 
   @ParameterizedTest(name = "expiry {0}, then clean start {1}, expiry {2}: session present {3}")
+  @Tag("pitfall-10")
+  @Tag("pitfall-17")
   @CsvSource({
     "3600, false, 3600, true",
     "3600, false, 0, true",
@@ -103,6 +105,8 @@ class TakeoverIT {
   }
 
   @Test
+  @Tag("pitfall-12")
+  @Tag("pitfall-20")
   @Tag("MQTT-4.6.0-1")
   @Tag("MQTT-4.3.3-6")
   void noMessageIsLostDoubledOrReorderedWhileASubscriberIsTakenOver() throws Exception {
@@ -253,6 +257,7 @@ class TakeoverIT {
   }
 
   @ParameterizedTest(name = "will delay {0} s, clean start {1}: published {2}")
+  @Tag("pitfall-18")
   @CsvSource({"0, false, true", "0, true, true", "1, false, false", "1, true, true"})
   @Tag("MQTT-3.1.2-8")
   @Tag("MQTT-3.1.3-9")

@@ -78,6 +78,8 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "{0}, durable session {2}")
+  @Tag("pitfall-59")
+  @Tag("pitfall-60")
   @MethodSource("filters")
   @Tag("MQTT-4.7.1-1")
   @Tag("MQTT-4.7.2-1")
@@ -99,6 +101,7 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-65")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.3.4-2")
   @Tag("MQTT-3.3.4-3")
@@ -131,6 +134,8 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-64")
+  @Tag("pitfall-68")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.10.4-1")
   @Tag("MQTT-3.10.4-3")
@@ -161,6 +166,7 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-61")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.4-3")
   void subscribingAgainReplacesTheOptionsWithoutAGap(boolean durable) {
@@ -201,6 +207,7 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-62")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.3-3")
   void noLocalLeavesOutOnlyWhatTheClientItselfHasPublished(boolean durable) {
@@ -242,6 +249,7 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-63")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.3.1-12")
   @Tag("MQTT-3.3.1-13")
@@ -274,6 +282,8 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-59")
+  @Tag("pitfall-64")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.9.3-1")
   void oneSubscribeWithGoodBadAndRepeatedFiltersIsAnsweredOneByOne(boolean durable) {
@@ -295,6 +305,7 @@ class WildcardsIT {
 
   /** A second SUBSCRIBE of the same filter must not be answered before the first one's route is there. */
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-67")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.4-2")
   void whatIsPublishedAfterAnySubackOfAFilterArrives(boolean durable) {

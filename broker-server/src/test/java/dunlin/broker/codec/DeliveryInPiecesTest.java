@@ -43,6 +43,7 @@ class DeliveryInPiecesTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-33")
   @MethodSource("seeds")
   @Tag("MQTT-6.0.0-2")
   void piecesOfAnySizeGiveTheSameCalls(ProtocolVersion version, long seed) {
@@ -99,6 +100,7 @@ class DeliveryInPiecesTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-30")
   @EnumSource
   @Tag("MQTT-1.5.5-1")
   void remainingLengthHasFourBytesAtMostAndNoneTooMany(ProtocolVersion version) {
@@ -114,6 +116,7 @@ class DeliveryInPiecesTest {
   }
 
   @Test
+  @Tag("pitfall-36")
   void tooLargeIsSaidBeforeTheBodyComes() {
     var limits = new DecoderLimits(200, 100, 50, 10, 2, 0, true, 10);
     assertThat(refused(limits, PACKET_TOO_LARGE, Wire.bytes(0x10, 99)).version()).isEmpty();

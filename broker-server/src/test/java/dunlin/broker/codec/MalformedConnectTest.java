@@ -43,6 +43,7 @@ class MalformedConnectTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-5")
   @ValueSource(ints = {0, 1, 2, 3, 6, 0x83, 0x84, 0x85, 255})
   @Tag("MQTT-3.1.2-2")
   void unsupportedLevelIsToldInTheFormOfVersion3(int level) {
@@ -67,6 +68,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-3")
   @Tag("MQTT-3.1.2-3")
   void reservedFlagIsMalformed() {
     refused(MALFORMED_PACKET, connect3(0x03, "c"));
@@ -75,6 +77,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-4")
   @Tag("MQTT-3.1.2-11")
   @Tag("MQTT-3.1.2-12")
   @Tag("MQTT-3.1.2-13")
@@ -88,6 +91,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-4")
   @Tag("MQTT-3.1.2-9")
   @Tag("MQTT-3.1.2-16")
   @Tag("MQTT-3.1.2-17")
@@ -113,6 +117,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-8")
   @Tag("MQTT-3.1.2-22")
   void passwordAloneIsForVersion5Only() {
     refused(MALFORMED_PACKET, connect3(0x42, "c", "password"));
@@ -120,6 +125,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-6")
   @Tag("MQTT-3.1.3-6")
   @Tag("MQTT-3.1.3-7")
   @Tag("MQTT-3.1.3-8")
@@ -136,6 +142,8 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-28")
+  @Tag("pitfall-29")
   @Tag("MQTT-3.1.3-11")
   @Tag("MQTT-4.7.0-1")
   @Tag("MQTT-4.7.3-1")
@@ -150,12 +158,14 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-28")
   void emptyWillPayloadIsLegal() {
     var connect = (Packet.Connect) accepted(connect3(0x06, "c", "t", ""));
     assertThat(connect.will()).isNotNull();
   }
 
   @Test
+  @Tag("pitfall-14")
   void numbersOutOfRangeAreProtocolErrors() {
     refused(PROTOCOL_ERROR, connect5(2, properties(0x21, u16(0)), "c"));
     refused(PROTOCOL_ERROR, connect5(2, properties(0x27, u32(0)), "c"));
@@ -166,6 +176,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-15")
   @Tag("MQTT-4.12.0-1")
   void authenticationDataNeedsAMethod() {
     refused(PROTOCOL_ERROR, connect5(2, properties(0x16, "data"), "c"));
@@ -179,6 +190,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-35")
   void nothingMayFollow() {
     refused(MALFORMED_PACKET, connect3(0x02, "c", 0));
     refused(MALFORMED_PACKET, connect5(0x02, properties(), "c", 0));
@@ -195,6 +207,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-1")
   @Tag("MQTT-3.1.0-1")
   void onlyConnectComesFirst() {
     for (int first = 0; first < 256; first++) {

@@ -97,6 +97,7 @@ class PropertyMatrixTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-13")
   @EnumSource
   void onlyUserPropertiesMayRepeat(Place place) {
     for (int id : place.allowed()) {
@@ -118,6 +119,7 @@ class PropertyMatrixTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-30")
   @EnumSource
   @Tag("MQTT-1.5.5-1")
   void lengthOfPropertiesIsMinimalAndWithinThePacket(Place place) {
@@ -132,6 +134,7 @@ class PropertyMatrixTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-32")
   @EnumSource
   @Tag("MQTT-1.5.4-1")
   @Tag("MQTT-1.5.4-2")

@@ -40,6 +40,7 @@ class Utf8Test {
   }
 
   @Test
+  @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-1")
   @Tag("MQTT-1.5.4-2")
   void everySequenceOfTwoBytesIsJudgedLikeTheJdkDoes() {
@@ -47,6 +48,7 @@ class Utf8Test {
   }
 
   @Test
+  @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-1")
   void theEdgesOfLongerSequencesAreJudgedLikeTheJdkDoes() {
     int[] edges = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xB7, 0xBD, 0xBE, 0xBF, 0xC0, 0xFF};
@@ -95,6 +97,7 @@ class Utf8Test {
   }
 
   @Test
+  @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-3")
   void byteOrderMarkIsKept() {
     var publish =

@@ -43,6 +43,7 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-59")
   @Tag("MQTT-4.7.1-1")
   @Tag("MQTT-4.7.1-2")
   @Tag("MQTT-4.7.3-1")
@@ -54,6 +55,7 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-69")
   @Tag("MQTT-4.8.2-1")
   @Tag("MQTT-4.8.2-2")
   @ValueSource(
@@ -72,6 +74,7 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-60")
   @Tag("MQTT-4.7.2-1")
   @CsvSource({
     "'#', $SYS/a, false", "+/a, $SYS/a, false", "$SYS/#, $SYS/a, true", "$SYS/+, $SYS/a, true", "a/+, a/$b, true",
@@ -81,6 +84,7 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-59")
   @CsvSource({
     "sport/#, sport, true",
     "sport/#, sport/, true",
