@@ -18,6 +18,8 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandler;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
 import java.io.IOException;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
@@ -96,6 +98,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private boolean flushDue;
   private int holds;
   private boolean decoding;
+  private boolean inputEnded;
 
   Connection(Loop loop) {
     this.loop = loop;
@@ -126,6 +129,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
     context = ctx;
+    // What stands in front of the end is served, DISCONNECT above all, also when reading has stopped just then.
+    ctx.channel().config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
     number = loop.connections().add(this, loop.index(), loop.frontend().loopCount());
     loop.frontend().connectionOpened();
     loop.keepAlive().watch(this, loop.frontend().settings().connectTimeout().toMillis());
@@ -223,6 +228,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private void goOn() {
     decode();
+    if (inputEnded && holds == 0) close();
     if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(true);
   }
 
@@ -517,6 +523,14 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     return session == null ? "a client" : session.ref().clientId();
   }
 
+  /** The client has closed its side, or all: the connection ends as soon as what it has said before is served. */
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    if (event != ChannelInputShutdownEvent.INSTANCE) return;
+    inputEnded = true;
+    if (held == null || holds == 0) close();
+  }
+
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (state != State.LIVE || session == null || !ctx.channel().isWritable()) return;
@@ -552,6 +566,4 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelReadComplete(ChannelHandlerContext ctx) {}
 
-  @Override
-  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {}
 }

@@ -564,6 +564,15 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
+  /** Says that nothing more will come, and goes on reading. */
+  void halfClose() {
+    try {
+      socket.shutdownOutput();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   /** Ends the connection without a DISCONNECT. */
   @Override
   public void close() {
