@@ -546,10 +546,10 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
-  /** Sends a byte, also when the connection may have ended. */
-  void sendLeniently(int b) {
+  /** Sends bytes, also when the connection may have ended. */
+  void sendLeniently(byte... bytes) {
     try {
-      socket.getOutputStream().write(b);
+      socket.getOutputStream().write(bytes);
     } catch (IOException _) {
       // Then reading shows the end.
     }

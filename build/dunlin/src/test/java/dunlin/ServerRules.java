@@ -157,8 +157,8 @@ final class ServerRules {
     int type = first >> 4 == PUBLISH >> 4 ? PUBLISH : first;
     check(lengthBytes == lengthOf(body.length), "a remaining length in more bytes than it needs");
     check(!endSeen, "something behind DISCONNECT or a refusal [MQTT-3.1.4-5, MQTT-3.14.4-1]");
-    Long size = asked.get(MAXIMUM_PACKET_SIZE);
-    check(size == null || 1 + lengthBytes + body.length <= size, "a packet larger than the client takes [MQTT-3.1.2-24]");
+    long size = asked.getOrDefault(MAXIMUM_PACKET_SIZE, 0L);
+    check(size == 0 || 1 + lengthBytes + body.length <= size, "a packet larger than the client takes [MQTT-3.1.2-24]");
     if (type == PUBLISH) {
       check((first & 6) != 6, "QoS 3");
       check((first & 14) != 8, "DUP with QoS 0 [MQTT-3.3.1-2]");

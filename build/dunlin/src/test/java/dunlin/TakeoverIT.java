@@ -256,13 +256,16 @@ class TakeoverIT {
     }
   }
 
-  @ParameterizedTest(name = "will delay {0} s, clean start {1}: published {2}")
+  @ParameterizedTest(name = "session expiry {0} s, will delay {1} s, clean start {2}: published {3}")
   @Tag("pitfall-18")
-  @CsvSource({"0, false, true", "0, true, true", "1, false, false", "1, true, true"})
+  @CsvSource({
+    "3600, 0, false, true", "3600, 0, true, true", "3600, 1, false, false", "3600, 1, true, true", "0, 0, false, true",
+    "0, 3600, false, true", "0, 3600, true, true"
+  })
   @Tag("MQTT-3.1.2-8")
   @Tag("MQTT-3.1.3-9")
-  void theWillOfTheOldConnection(long delaySeconds, boolean cleanStart, boolean published) {
-    Connect connect = Connect.of(name());
+  void theWillOfTheOldConnection(long expiry, long delaySeconds, boolean cleanStart, boolean published) {
+    Connect connect = Connect.of(name()).expiry(expiry);
     try (var watcher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       watcher.subscribe(connect.clientId(), 1);
       try (var old = RawClient.connected(broker.port(), connect.will(connect.clientId(), "will", 1, delaySeconds))) {
@@ -277,6 +280,44 @@ class TakeoverIT {
           next.disconnect();
         }
       }
+    }
+  }
+
+  /** What the client does with the socket that it was told to forget reaches nobody any more. */
+  @ParameterizedTest
+  @ValueSource(longs = {0, 3_600})
+  @Tag("pitfall-19")
+  void theLateEndOfADisplacedConnectionHarmsNobody(long expiry) {
+    Connect connect = Connect.of(name()).expiry(expiry);
+    try (var watcher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
+      watcher.subscribe(connect.clientId() + "/will", 1);
+      for (int round = 0; round < 20; round++) {
+        var old = RawClient.connected(broker.port(), connect.will(connect.clientId() + "/old", "old", 1, 0));
+        try (var next = RawClient.connected(broker.port(), connect.will(connect.clientId() + "/will", "will " + round, 1, 0))) {
+          next.subscribe(connect.clientId(), 1);
+          if (round % 2 == 0) old.close();
+          else old.reset();
+          assertThat(next.untilPong()).isEmpty();
+          assertThat(next.publishAndWait(connect.clientId(), "to myself")).isZero();
+          next.puback(next.message().packetId());
+          assertThat(watcher.untilPong()).as("round %d", round).isEmpty();
+        }
+        assertThat(watcher.message().text()).isEqualTo("will " + round);
+      }
+    }
+  }
+
+  /** In MQTT 3 there is nothing that the old connection could be told. */
+  @ParameterizedTest
+  @CsvSource({"3, 3", "4, 4", "4, 5", "5, 4"})
+  @Tag("pitfall-17")
+  @Tag("MQTT3-3.1.4-2")
+  void theOldConnectionIsClosedWhateverTheVersions(int level, int nextLevel) {
+    String clientId = name().substring(0, 18);
+    try (var old = RawClient.connected(broker.port(), RawClient.connect(level, true, 0, clientId, RawClient.NO_PROPERTIES));
+        var next = RawClient.connected(broker.port(), RawClient.connect(nextLevel, true, 0, clientId, RawClient.NO_PROPERTIES))) {
+      assertThat(old.awaitClosed()).hasSize(level == 5 ? 1 : 0);
+      next.ping();
     }
   }
 
