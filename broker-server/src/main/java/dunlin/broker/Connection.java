@@ -1,6 +1,7 @@
 package dunlin.broker;
 
 import dunlin.broker.codec.InboundPublish;
+import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.PacketDecoder;
@@ -10,8 +11,6 @@ import dunlin.broker.codec.ProtocolVersion;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.StaleSessionException;
-import dunlin.model.Publication;
-import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
@@ -21,6 +20,7 @@ import io.netty.channel.ChannelInboundHandler;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import java.io.IOException;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -28,8 +28,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One network connection of a client: reads packets, gathers what is written in a round into one buffer, and closes with the
- * right reason; MQTT 5, sections 3.1 and 4.13. The one handler of its channel's pipeline.
+ * One network connection of a client: reads packets, brings them to its session, and closes with the right reason; MQTT 5,
+ * sections 3.1 and 4.13. The one handler of its channel's pipeline. Long, since all states of a connection are told in one place.
  */
 final class Connection extends KeepAliveWheel.Watched implements ChannelInboundHandler, PacketHandler {
   /*
@@ -40,13 +40,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
    *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: what is written goes out, nothing is read
    *   any              -> CLOSED    the channel is gone
    *
-   * Bounds: held has at most one packet that is not complete, plus one read. Written bytes: writePublish is only called
-   *   while the socket takes more; a client that does not read the answers to its own packets is not read from (Hold.SOCKET).
+   * Bounds: held has at most one packet that is not complete, plus one read.
    * Failure: whatever happens to one connection, others do not notice.
    */
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
-  private static final int CHUNK = 64 * 1_024;
-  private static final int CHUNK_MIN = 256;
+  private static final int REST_MIN = 256;
   private static final int CLOSE_WAIT_MILLIS = 5_000;
 
   /** Why a connection is not read from. */
@@ -79,23 +77,18 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private final Loop loop;
   private final PacketDecoder decoder;
+  private final RoundWriter writer = new RoundWriter(this);
 
   private State state = State.AWAITING_CONNECT;
   private @Nullable ChannelHandlerContext context;
   private long number;
   private @Nullable Opening opening;
   private @Nullable LiveSession session;
-  private ProtocolVersion version = ProtocolVersion.MQTT_3_1_1;
-  private long maximumPacketSize;
-  private boolean problemInformation = true;
   private boolean publishWill = true;
   private long sessionExpirySeconds;
   private long keepAliveMillis;
 
   private @Nullable ByteBuf held;
-  private @Nullable ByteBuf out;
-  private int outSizeHint = CHUNK_MIN;
-  private boolean flushDue;
   private int holds;
   private boolean decoding;
   private boolean inputEnded;
@@ -118,7 +111,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     return new ConnectionId(loop.frontend().nodeId(), loop.frontend().incarnation(), number);
   }
 
-  private ChannelHandlerContext context() {
+  RoundWriter writer() {
+    return writer;
+  }
+
+  ChannelHandlerContext context() {
     return Objects.requireNonNull(context, "no channel yet");
   }
 
@@ -184,20 +181,33 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       rest.release();
       held = null;
     } else if (rest.readerIndex() > 0 || !rest.isWritable()) {
-      held = context().alloc().buffer(Math.max(rest.readableBytes() * 2, CHUNK_MIN)).writeBytes(rest);
+      held = context().alloc().buffer(Math.max(rest.readableBytes() * 2, REST_MIN)).writeBytes(rest);
       rest.release();
     }
   }
 
   private void malformed(MalformedPacketException e) {
-    loop.frontend().protocolError(e.reason());
-    if (state == State.AWAITING_CONNECT) {
-      e.version().ifPresent(answerIn -> version = answerIn);
-      if (e.version().isPresent()) refuse(e.reason(), e.getMessage());
-      else close();
+    String explanation = Objects.requireNonNullElse(e.getMessage(), "");
+    note(e.reason(), e.limit().orElse(null), explanation);
+    if (state == State.AWAITING_CONNECT && e.version().isPresent()) {
+      writer.version(e.version().get());
+      refuse(e.reason(), explanation);
     } else {
-      fail(e.reason(), e.getMessage());
+      fail(e.reason(), explanation);
     }
+  }
+
+  /** Counts and tells a violation that does not end the connection: its packet is answered with an error. */
+  void note(ReasonCode reason, @Nullable Limit limit, String explanation) {
+    String clientId = session == null ? "" : session.ref().clientId();
+    loop.frontend().violations().violated(reason, limit, clientId, peer().address(), explanation);
+  }
+
+  /** The client broke the protocol or passed a limit, in a packet that only the connection's end can answer. */
+  void violated(ReasonCode reason, @Nullable Limit limit, String explanation) {
+    if (!open()) return;
+    note(reason, limit, explanation);
+    fail(reason, explanation);
   }
 
   // ------------------------------------------------------------------------------------------------ reading stops and goes on
@@ -247,82 +257,13 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   long waitingBytes() {
     if (state == State.CLOSED) return 0;
     var pending = channel().unsafe().outboundBuffer();
-    return (pending == null ? 0 : pending.totalPendingWriteBytes()) + (out == null ? 0 : out.readableBytes());
+    return (pending == null ? 0 : pending.totalPendingWriteBytes()) + writer.waitingBytes();
   }
 
-  /**
-   * Writes a PUBLISH.
-   *
-   * @return false when it is larger than the client's Maximum Packet Size and was not written [MQTT-3.1.2-24]
-   */
-  boolean writePublish(
-      Publication message, QoS qos, boolean duplicate, boolean retain, int packetId, int[] identifiers) {
-    int length = PacketEncoder.publishLength(version, message, qos, identifiers);
-    if (maximumPacketSize != 0 && length > maximumPacketSize) return false;
-    PacketEncoder.publish(
-        room(length), version, message, qos, duplicate, retain, packetId, identifiers, loop.nowMillis());
-    return true;
-  }
-
-  void writePuback(int packetId, ReasonCode reason) {
-    PacketEncoder.puback(room(8), version, packetId, reason);
-  }
-
-  void writePubrec(int packetId, ReasonCode reason) {
-    PacketEncoder.pubrec(room(8), version, packetId, reason);
-  }
-
-  void writePubrel(int packetId, ReasonCode reason) {
-    PacketEncoder.pubrel(room(8), version, packetId, reason);
-  }
-
-  void writePubcomp(int packetId, ReasonCode reason) {
-    PacketEncoder.pubcomp(room(8), version, packetId, reason);
-  }
-
-  /** Writes any other packet, without its reason string where the client did not ask for one. */
-  void writePacket(Packet packet) {
-    boolean mayExplain = problemInformation || packet instanceof Packet.Connack || packet instanceof Packet.Disconnect;
-    PacketEncoder.encode(room(CHUNK_MIN), version, mayExplain ? packet : packet.withoutProblemInformation(false), maximumPacketSize);
-  }
-
-  /** The buffer of this round, with room for so many bytes at least. */
-  private ByteBuf room(int bytes) {
-    flushSoon();
-    ByteBuf current = out;
-    if (current != null && current.readableBytes() + bytes > CHUNK) {
-      out = null;
-      pass(current);
-      current = null;
-    }
-    if (current == null) out = current = context().alloc().directBuffer(Math.max(bytes, outSizeHint));
-    return current;
-  }
-
-  private void pass(ByteBuf buffer) {
-    context().write(buffer, context().voidPromise());
-  }
-
-  /** Has {@link #flushRound} called at the end of the round. */
-  void flushSoon() {
-    if (flushDue) return;
-    flushDue = true;
-    loop.written(this);
-  }
-
+  /** At the end of a round in which something was written. */
   void flushRound() {
-    flushDue = false;
-    ByteBuf buffer = out;
-    out = null;
-    if (state == State.CLOSED) {
-      if (buffer != null) buffer.release();
-    } else {
-      if (buffer != null) {
-        outSizeHint = Math.clamp(Integer.highestOneBit(buffer.readableBytes()) * 2L, CHUNK_MIN, CHUNK);
-        pass(buffer);
-      }
-      context().flush();
-    }
+    if (state == State.CLOSED) writer.discard();
+    else writer.flush();
     if (session != null) session.endRound();
   }
 
@@ -330,13 +271,12 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onConnect(Packet.Connect packet) {
-    version = packet.version();
-    if (state != State.AWAITING_CONNECT) {
-      fail(ReasonCode.PROTOCOL_ERROR, "a second CONNECT");
+    writer.heed(packet);
+    Drain drain = loop.frontend().drainUnderWay();
+    if (drain != null) {
+      refuse(ReasonCode.USE_ANOTHER_SERVER, "the server is being drained", drain.serverReference());
       return;
     }
-    maximumPacketSize = packet.maximumPacketSize();
-    problemInformation = packet.requestProblemInformation();
     if (packet.authenticationMethod() != null) {
       refuse(ReasonCode.BAD_AUTHENTICATION_METHOD, "no enhanced authentication is configured");
       return;
@@ -357,89 +297,109 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       return;
     }
     state = State.LIVE;
+    writer.useAliases(opened.aliases());
     keepAliveMillis = opened.keepAliveSeconds() * 1_500L;
     loop.keepAlive().watch(this, keepAliveMillis);
-    writePacket(opened.connack());
+    writer.writePacket(opened.connack());
+    if (state != State.LIVE) return;
     resume(Hold.OPENING);
     live.drained();
   }
 
+  /** An answer is larger than the client takes. It is told so in a few bytes, where there is a way to. */
+  void tooLarge(Packet answer) {
+    if (answer instanceof Packet.Connack) close();
+    else if (!(answer instanceof Packet.Disconnect)) fail(ReasonCode.PACKET_TOO_LARGE, null);
+  }
+
   void refuse(ReasonCode reason, @Nullable String explanation) {
+    refuse(reason, explanation, "");
+  }
+
+  private void refuse(ReasonCode reason, @Nullable String explanation, String serverReference) {
     opening = null;
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection refused with {}: {}", reason, explanation);
     // MQTT 3 has no return code for most faults: then closing says it all [3.1.1: MQTT-3.2.2-6].
-    if (version.hasProperties() || PacketEncoder.connackReturnCode(reason) >= 0) {
-      writePacket(Packet.Connack.refused(reason, explanation));
+    if (version().hasProperties() || PacketEncoder.connackReturnCode(reason) >= 0) {
+      writer.writePacket(Packet.Connack.refused(reason, explanation, serverReference.isEmpty() ? null : serverReference));
     }
     close();
+  }
+
+  private ProtocolVersion version() {
+    return writer.version();
   }
 
   boolean open() {
     return state == State.OPENING || state == State.LIVE;
   }
 
+  boolean live() {
+    return state == State.LIVE;
+  }
+
   // --------------------------------------------------------------------------------------------------- packets of a live client
 
-  private LiveSession live() {
+  private LiveSession client() {
     return Objects.requireNonNull(session, "the decoder lets nothing through before CONNECT");
   }
 
   @Override
   public void onPublish(InboundPublish publish) {
-    live().inbound().publish(publish);
+    client().inbound().publish(publish);
   }
 
   @Override
   public void onPuback(int packetId, ReasonCode reason) {
-    live().outbound().puback(packetId);
+    client().outbound().puback(packetId);
   }
 
   @Override
   public void onPubrec(int packetId, ReasonCode reason) {
-    live().outbound().pubrec(packetId, reason);
+    client().outbound().pubrec(packetId, reason);
   }
 
   @Override
   public void onPubrel(int packetId, ReasonCode reason) {
-    live().inbound().pubrel(packetId);
+    client().inbound().pubrel(packetId);
   }
 
   @Override
   public void onPubcomp(int packetId, ReasonCode reason) {
-    live().outbound().pubcomp(packetId);
+    client().outbound().pubcomp(packetId);
   }
 
   @Override
   public void onSubscribe(Packet.Subscribe packet) {
-    live().subscriptions().subscribe(packet);
+    client().subscriptions().subscribe(packet);
   }
 
   @Override
   public void onUnsubscribe(Packet.Unsubscribe packet) {
-    live().subscriptions().unsubscribe(packet);
+    client().subscriptions().unsubscribe(packet);
   }
 
   @Override
   public void onPingreq() {
-    writePacket(new Packet.Pingresp());
+    writer.writePacket(new Packet.Pingresp());
   }
 
   @Override
   public void onAuth(Packet.Auth packet) {
-    fail(ReasonCode.PROTOCOL_ERROR, "AUTH without an authentication method [MQTT-4.12.0-6]");
+    violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH without an authentication method [MQTT-4.12.0-6]");
   }
 
   @Override
   public void onDisconnect(Packet.Disconnect packet) {
-    if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0) {
-      fail(ReasonCode.PROTOCOL_ERROR, "DISCONNECT may not give a session an expiry that had none");
+    long expiryMax = loop.frontend().settings().sessionExpiryMax();
+    // Where none is granted to anybody, a 0 here does not tell that the client had asked for none.
+    if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0 && expiryMax > 0) {
+      violated(ReasonCode.PROTOCOL_ERROR, null, "DISCONNECT may not give a session an expiry that had none");
       return;
     }
     publishWill = packet.reason() != ReasonCode.SUCCESS;
-    if (packet.sessionExpirySeconds() >= 0) {
-      sessionExpirySeconds = Math.min(packet.sessionExpirySeconds(), loop.frontend().settings().sessionExpiryMax());
-    }
+    if (packet.sessionExpirySeconds() >= 0) sessionExpirySeconds = Math.min(packet.sessionExpirySeconds(), expiryMax);
     close();
   }
 
@@ -452,10 +412,22 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** Closes for an error, which a client of MQTT 5 is told in a DISCONNECT [MQTT-4.13.1-1]. */
   void fail(ReasonCode reason, @Nullable String explanation) {
+    end(reason, explanation, "");
+  }
+
+  /** Closes since the server does not want to serve the client on; a reference names one that will. */
+  void sendAway(ReasonCode reason, String explanation, String serverReference) {
+    end(reason, explanation, serverReference);
+  }
+
+  private void end(ReasonCode reason, @Nullable String explanation, String serverReference) {
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection of {} closed with {}: {}", clientId(), reason, explanation);
     loop.frontend().disconnected(reason);
-    if (state == State.LIVE && version.hasProperties()) writePacket(Packet.Disconnect.of(reason, explanation));
+    if (state == State.LIVE && version().hasProperties()) {
+      String reference = serverReference.isEmpty() ? null : serverReference;
+      writer.writePacket(new Packet.Disconnect(reason, -1, explanation, reference, List.of()));
+    }
     close();
   }
 
@@ -489,8 +461,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private void close() {
     if (state == State.CLOSING || state == State.CLOSED) return;
     state = State.CLOSING;
-    ByteBuf buffer = out;
-    out = null;
+    ByteBuf buffer = writer.take();
     if (buffer == null) {
       channel().close();
       return;

@@ -29,6 +29,16 @@ final class ConnectionTable {
     return byNumber.size();
   }
 
+  /** So many that could be sent a DISCONNECT, or all of them. */
+  List<Connection> live(int most) {
+    List<Connection> live = new ArrayList<>(Math.min(most, size()));
+    for (Connection connection : byNumber.values()) {
+      if (live.size() == most) break;
+      if (connection.live()) live.add(connection);
+    }
+    return live;
+  }
+
   List<Connection> all() {
     return new ArrayList<>(byNumber.values());
   }

@@ -58,7 +58,7 @@ import org.slf4j.LoggerFactory;
  * The tier that clients connect to: its event loops, its listener, and what the other tiers call it for. It is one shard of the
  * dist tier, the connections of the session tier, and the publisher of wills.
  */
-public final class Frontend implements Connections, WillPublisher, AutoCloseable {
+public final class Frontend implements Connections, WillPublisher, FrontendMXBean, AutoCloseable {
   /*
    * Owner: the thread that composes the node calls open, listen and close; the rest is for any thread.
    * Bounds: as many loops as lanes; what a loop holds is bounded there.
@@ -71,6 +71,7 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
 
   private final FrontendSettings settings;
   private final DecoderLimits decoderLimits;
+  private final SubscribeRules subscribeRules;
   private final String nodeId;
   private final long incarnation;
   private final InstantSource clock;
@@ -86,10 +87,14 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
   private final CompletableFuture<Void> allLeft = new CompletableFuture<>();
   private final Counter storeFailures;
   private final Counter unexpected;
+  private final Violations violations;
 
   private Loop[] loops = {};
   private @Nullable Tiers tiers;
   private @Nullable Channel listener;
+
+  /** Written under this object's lock. */
+  private volatile @Nullable Drain drain;
 
   /** Set once by close(), when no connection is left that could leave a session. */
   private volatile boolean closing;
@@ -104,9 +109,8 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
   public Frontend(
       FrontendSettings settings, String nodeId, long incarnation, InstantSource clock, MeterRegistry meters, DropEvents dropEvents) {
     this.settings = settings;
-    this.decoderLimits =
-        new DecoderLimits(
-            settings.packetMax(), settings.connectPacketMax(), 65_535, 128, 64, settings.topicAliasMaximum(), true, 10_000);
+    this.decoderLimits = decoderLimits(settings);
+    this.subscribeRules = new SubscribeRules(settings);
     this.nodeId = nodeId;
     this.incarnation = incarnation;
     this.clock = clock;
@@ -117,11 +121,32 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
     this.storeFailures = meters.counter("dunlin.frontend.store-failures");
     this.connectionsOpened = meters.counter("dunlin.connections.opened");
     this.unexpected = meters.counter("dunlin.frontend.unexpected");
+    this.violations = new Violations(nodeId, meters, System::nanoTime);
     IoHandlerFactory io = Epoll.isAvailable() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
     AtomicInteger threads = new AtomicInteger();
     this.group =
         new MultiThreadIoEventLoopGroup(
             settings.lanes(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()), io);
+  }
+
+  private static DecoderLimits decoderLimits(FrontendSettings settings) {
+    FrontendSettings.PacketLimits packets = settings.packets();
+    FrontendSettings.Features features = settings.features();
+    return new DecoderLimits(
+        packets.packetMax(),
+        packets.connectPacketMax(),
+        packets.topicLengthMax(),
+        packets.topicLevelsMax(),
+        packets.userPropertiesMax(),
+        settings.topicAliasMaximum(),
+        true,
+        packets.filtersMax(),
+        packets.clientIdMax(),
+        packets.willPayloadMax(),
+        features.maximumQoS(),
+        features.retain(),
+        features.subscriptionIdentifiers(),
+        features.payloadFormatCheck());
   }
 
   /** Starts the event loops and opens their lanes. Clients cannot connect yet. */
@@ -141,6 +166,7 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
           });
     }
     await(started);
+    loops[0].executor().scheduleWithFixedDelay(violations::flush, 1, 1, TimeUnit.SECONDS);
     Gauge.builder("dunlin.connections", connections, AtomicInteger::get)
         .description("Open client connections")
         .register(meters);
@@ -235,6 +261,34 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
     return connections.get();
   }
 
+  @Override
+  public int getConnections() {
+    return connectionCount();
+  }
+
+  @Override
+  public boolean isDraining() {
+    return drain != null;
+  }
+
+  @Override
+  public synchronized void drain(String serverReference, int connectionsPerSecond) {
+    String reference = serverReference.isEmpty() ? settings.serverReference() : serverReference;
+    Drain begun = new Drain(this, reference, connectionsPerSecond);
+    stopDrain();
+    log.info("draining, {} connections a second", connectionsPerSecond);
+    drain = begun;
+    begun.start();
+  }
+
+  @Override
+  public synchronized void stopDrain() {
+    Drain ended = drain;
+    if (ended == null) return;
+    drain = null;
+    ended.stop();
+  }
+
   /** One for each PUBLISH of a client: received = delivered + dropped + in flight. */
   public HopLedger publishes() {
     return publishes;
@@ -290,6 +344,10 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
 
   DecoderLimits decoderLimits() {
     return decoderLimits;
+  }
+
+  SubscribeRules subscribeRules() {
+    return subscribeRules;
   }
 
   String nodeId() {
@@ -356,8 +414,13 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
     connections.decrementAndGet();
   }
 
-  void protocolError(ReasonCode reason) {
-    meters.counter("dunlin.frontend.protocol-errors", "reason", reason.label()).increment();
+  Violations violations() {
+    return violations;
+  }
+
+  /** The drain under way, or null. */
+  @Nullable Drain drainUnderWay() {
+    return drain;
   }
 
   void disconnected(ReasonCode reason) {
@@ -414,16 +477,21 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
   }
 
   /**
-   * Stops listening, disconnects all clients (0x8B) and leaves their sessions, in about two seconds at most. What could not be
+   * Stops listening, disconnects all clients (0x9C when there is another server for them, else 0x8B) and leaves their sessions, in about two seconds at most. What could not be
    * told to the session tier by then is made up for at the next start.
    */
   public void disconnectAll() {
     stopListening();
+    Drain drained = drain;
+    String reference = drained == null ? settings.serverReference() : drained.serverReference();
+    stopDrain();
+    // Only 0x9C and 0x9D may carry a Server Reference; section 3.14.2.2.5.
+    ReasonCode reason = reference.isEmpty() ? ReasonCode.SERVER_SHUTTING_DOWN : ReasonCode.USE_ANOTHER_SERVER;
     for (Loop loop : loops) {
       loop.post(
           () -> {
             for (Connection connection : loop.connections().all()) {
-              connection.fail(ReasonCode.SERVER_SHUTTING_DOWN, "the server is shutting down");
+              connection.sendAway(reason, "the server is shutting down", reference);
             }
           });
     }
@@ -435,6 +503,7 @@ public final class Frontend implements Connections, WillPublisher, AutoCloseable
   public void close() {
     stopListening();
     group.shutdownGracefully(0, 1_000, TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
+    violations.flush();
     publishes.close();
     copies.close();
   }

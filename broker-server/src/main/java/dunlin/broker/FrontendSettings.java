@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.model.QoS;
 import java.time.Duration;
 
 /**
@@ -10,10 +11,12 @@ import java.time.Duration;
  * @param anonymous whether clients without credentials are let in on an address that is not loopback
  * @param lanes event loops, each with a lane of its own, 1 to 64
  * @param connectTimeout how long a connection may take to send CONNECT
- * @param packetMax largest packet in bytes that a client may send
- * @param connectPacketMax largest CONNECT in bytes
+ * @param packets what one packet may hold
+ * @param features what clients may use
  * @param receiveMaximum publishes of QoS 1 and 2 that a client may have unacknowledged, 1 to 65,535
+ * @param inFlightMax messages of QoS 1 and 2 that may be on their way to a client, 1 to 65,535
  * @param topicAliasMaximum topic aliases that a client may set, 0 to 65,535
+ * @param topicAliasMaximumOut topic aliases that are used towards a client, 0 to 65,535
  * @param keepAliveMax longest keep alive that is granted; a client that asks for more, or for none, gets this one
  * @param sessionExpiryMax longest session expiry that is granted, in seconds; 0xFFFFFFFF for never
  * @param subscriptionsMax subscriptions that one session may hold
@@ -23,6 +26,7 @@ import java.time.Duration;
  * @param laneMessagesMax messages of one lane that may be on their way before its publishers are not read any more
  * @param laneBytesMax their bytes
  * @param sharedWait how long a message of QoS 1 or 2 waits for a member of a group to take it
+ * @param serverReference where clients are sent when this server stops or is drained; empty when that is not known
  */
 public record FrontendSettings(
     String host,
@@ -30,10 +34,12 @@ public record FrontendSettings(
     boolean anonymous,
     int lanes,
     Duration connectTimeout,
-    int packetMax,
-    int connectPacketMax,
+    PacketLimits packets,
+    Features features,
     int receiveMaximum,
+    int inFlightMax,
     int topicAliasMaximum,
+    int topicAliasMaximumOut,
     Duration keepAliveMax,
     long sessionExpiryMax,
     int subscriptionsMax,
@@ -42,18 +48,73 @@ public record FrontendSettings(
     int queueBytesMax,
     int laneMessagesMax,
     int laneBytesMax,
-    Duration sharedWait) {
+    Duration sharedWait,
+    String serverReference) {
 
   /** A Session Expiry Interval of this many seconds means that the session does not expire. */
   public static final long NEVER = 0xFFFF_FFFFL;
 
+  /** Characters of a Server Reference. */
+  public static final int SERVER_REFERENCE_MAX = 1_024;
+
   public FrontendSettings {
     if (lanes < 1 || lanes > 64) throw new IllegalArgumentException("lanes " + lanes);
-    if (receiveMaximum < 1 || receiveMaximum > 65_535) {
-      throw new IllegalArgumentException("receive maximum " + receiveMaximum);
-    }
+    checkWindow("receive maximum", receiveMaximum);
+    checkWindow("in-flight maximum", inFlightMax);
     if (sessionExpiryMax < 0 || sessionExpiryMax > NEVER) {
       throw new IllegalArgumentException("session expiry maximum " + sessionExpiryMax);
+    }
+  }
+
+  private static void checkWindow(String name, int messages) {
+    if (messages < 1 || messages > 65_535) throw new IllegalArgumentException(name + ' ' + messages);
+  }
+
+  /**
+   * What one packet of a client may hold.
+   *
+   * @param packetMax largest packet in bytes
+   * @param connectPacketMax largest CONNECT in bytes
+   * @param topicLengthMax bytes of a topic name or filter
+   * @param topicLevelsMax levels of a topic name or filter
+   * @param userPropertiesMax user properties of a packet; the will's are counted by themselves
+   * @param filtersMax topic filters of a SUBSCRIBE or UNSUBSCRIBE packet
+   * @param clientIdMax bytes of a client identifier
+   * @param willPayloadMax bytes of a will's payload
+   */
+  public record PacketLimits(
+      int packetMax,
+      int connectPacketMax,
+      int topicLengthMax,
+      int topicLevelsMax,
+      int userPropertiesMax,
+      int filtersMax,
+      int clientIdMax,
+      int willPayloadMax) {}
+
+  /**
+   * What a server need not have, and what it may do beside its duty; MQTT 5, section 3.2.2.3.
+   *
+   * @param maximumQoS the highest QoS that clients may publish with and subscriptions are granted
+   * @param retain whether messages may be retained
+   * @param wildcardSubscriptions whether topic filters may have wildcards
+   * @param subscriptionIdentifiers whether subscriptions may have identifiers
+   * @param sharedSubscriptions whether there are shared subscriptions
+   * @param payloadFormatCheck whether a payload that claims to be UTF-8 text is checked
+   * @param responseInformation the beginning of the topics that a client is told to use for responses; empty for none
+   */
+  public record Features(
+      QoS maximumQoS,
+      boolean retain,
+      boolean wildcardSubscriptions,
+      boolean subscriptionIdentifiers,
+      boolean sharedSubscriptions,
+      boolean payloadFormatCheck,
+      String responseInformation) {
+
+    /** Everything that MQTT has, and nothing beside it. */
+    public static Features all() {
+      return new Features(QoS.EXACTLY_ONCE, true, true, true, true, false, "");
     }
   }
 }

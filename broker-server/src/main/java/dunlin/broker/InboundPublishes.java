@@ -1,12 +1,15 @@
 package dunlin.broker;
 
 import dunlin.broker.codec.InboundPublish;
+import dunlin.broker.codec.Limit;
+import dunlin.broker.codec.Packet;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import java.util.ArrayDeque;
 import java.util.BitSet;
+import java.util.List;
 
 /**
  * What one client publishes: hands it to the lane and the retained messages, and acknowledges it in the order in which it
@@ -22,6 +25,7 @@ final class InboundPublishes {
    */
   private final LiveSession session;
   private final int receiveMaximum;
+  private final boolean checkPayloadFormat;
 
   private final ArrayDeque<PendingPublish> pending = new ArrayDeque<>(4);
 
@@ -34,6 +38,7 @@ final class InboundPublishes {
   InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
     this.session = session;
     this.receiveMaximum = receiveMaximum;
+    this.checkPayloadFormat = session.frontend().settings().features().payloadFormatCheck();
     for (int packetId : receivedPacketIds) markReceived(packetId);
   }
 
@@ -45,8 +50,16 @@ final class InboundPublishes {
       return;
     }
     if (qos != QoS.AT_MOST_ONCE && pendingQos1 + receivedCount >= receiveMaximum && session.version().hasProperties()) {
-      session.connection().fail(
-          ReasonCode.RECEIVE_MAXIMUM_EXCEEDED, "more than " + receiveMaximum + " unacknowledged publishes");
+      String explanation = Limit.RECEIVE_MAXIMUM.exceededBy("too many unacknowledged publishes", receiveMaximum);
+      session.connection().violated(ReasonCode.RECEIVE_MAXIMUM_EXCEEDED, Limit.RECEIVE_MAXIMUM, explanation);
+      return;
+    }
+    if (qos != QoS.AT_MOST_ONCE && session.version().hasProperties() && usedOtherwise(packet.packetId(), qos)) {
+      refuse(packet, ReasonCode.PACKET_IDENTIFIER_IN_USE, "packet identifier " + packet.packetId() + " is in use");
+      return;
+    }
+    if (checkPayloadFormat && packet.violatesPayloadFormat()) {
+      refuse(packet, ReasonCode.PAYLOAD_FORMAT_INVALID, "the payload claims to be UTF-8 text and is not");
       return;
     }
     boolean recorded = session.durable() && qos == QoS.EXACTLY_ONCE;
@@ -81,6 +94,44 @@ final class InboundPublishes {
     if (loop.window().exhausted()) session.connection().holdForCredit();
   }
 
+  /** Answers a publish with an error, in its turn, instead of handing it on. QoS 0 has no answer but the connection's end. */
+  private void refuse(InboundPublish packet, ReasonCode reason, String explanation) {
+    QoS qos = packet.qos();
+    if (qos == QoS.AT_MOST_ONCE) {
+      session.connection().violated(reason, null, explanation);
+      return;
+    }
+    session.connection().note(reason, null, explanation);
+    PendingPublish refused = new PendingPublish(session, packet.packetId(), qos, 0);
+    refused.refuse(reason, explanation);
+    if (qos == QoS.EXACTLY_ONCE) markReceived(packet.packetId());
+    else pendingQos1++;
+    pending.add(refused);
+    acknowledgeFinished();
+  }
+
+  /**
+   * Whether an identifier belongs to an exchange of another kind than this publish. One of QoS 1 that uses the identifier of another one
+   * before that is acknowledged is taken as a message of its own, as it must be afterwards [MQTT-4.3.2-5].
+   */
+  private boolean usedOtherwise(int packetId, QoS qos) {
+    if (session.subscriptions().uses(packetId)) return true;
+    return qos == QoS.AT_LEAST_ONCE ? received.get(packetId) : usesAtQos1(packetId);
+  }
+
+  /** Whether a publish that is not done yet has this identifier. */
+  boolean uses(int packetId) {
+    return received.get(packetId) || usesAtQos1(packetId);
+  }
+
+  private boolean usesAtQos1(int packetId) {
+    if (pendingQos1 == 0) return false;
+    for (PendingPublish publish : pending) {
+      if (publish.packetId() == packetId && publish.qos() == QoS.AT_LEAST_ONCE) return true;
+    }
+    return false;
+  }
+
   /** A retained message of QoS 0 has nobody who waits for it, but it holds credit while the store works on it. */
   private void retainUnacknowledged(Publication message) {
     Loop loop = session.loop();
@@ -106,6 +157,10 @@ final class InboundPublishes {
     } else {
       loop.counts().publishes().delivered();
     }
+    acknowledgeFinished();
+  }
+
+  private void acknowledgeFinished() {
     for (PendingPublish head = pending.peek(); head != null && head.finished(); head = pending.peek()) {
       pending.remove();
       if (head.qos() == QoS.AT_LEAST_ONCE) pendingQos1--;
@@ -115,22 +170,56 @@ final class InboundPublishes {
   }
 
   private static DropReason dropReason(ReasonCode reason) {
-    return reason == ReasonCode.QUOTA_EXCEEDED ? DropReason.NO_MEMBER : DropReason.OVERLOADED;
+    return switch (reason) {
+      case QUOTA_EXCEEDED -> DropReason.NO_MEMBER;
+      case SESSION_TAKEN_OVER -> DropReason.SESSION_ENDED; // its exchange goes on in the connection that took over
+      case SERVER_BUSY, SERVER_UNAVAILABLE -> DropReason.OVERLOADED;
+      default -> DropReason.NOT_DURABLE;
+    };
   }
 
   private void acknowledge(PendingPublish publish) {
     ReasonCode reason = publish.reason();
-    if (reason.isError() && !session.version().hasProperties()) {
-      session.connection().fail(reason, "publish " + publish.packetId() + " could not be stored");
-      return;
-    }
-    if (!reason.isError() && !publish.matched()) reason = ReasonCode.NO_MATCHING_SUBSCRIBERS;
-    if (publish.qos() == QoS.AT_LEAST_ONCE) {
-      session.connection().writePuback(publish.packetId(), reason);
+    if (reason == ReasonCode.SESSION_TAKEN_OVER) {
+      session.connection().fail(reason, null);
+    } else if (reason.isError()) {
+      acknowledgeError(publish);
     } else {
-      if (reason.isError()) unmarkReceived(publish.packetId());
-      session.connection().writePubrec(publish.packetId(), reason);
+      if (!publish.matched()) reason = ReasonCode.NO_MATCHING_SUBSCRIBERS;
+      if (publish.qos() == QoS.AT_LEAST_ONCE) session.connection().writer().writePuback(publish.packetId(), reason);
+      else session.connection().writer().writePubrec(publish.packetId(), reason);
     }
+  }
+
+  private void acknowledgeError(PendingPublish publish) {
+    int packetId = publish.packetId();
+    ReasonCode reason = sayable(publish.reason());
+    String refusal = publish.refusal();
+    String explanation = refusal != null ? refusal : explanation(reason);
+    if (!session.version().hasProperties()) {
+      session.connection().fail(reason, "publish " + packetId + ": " + explanation);
+    } else if (publish.qos() == QoS.AT_LEAST_ONCE) {
+      session.connection().writer().writePacket(new Packet.Puback(packetId, reason, explanation, List.of()));
+    } else {
+      unmarkReceived(packetId);
+      session.connection().writer().writePacket(new Packet.Pubrec(packetId, reason, explanation, List.of()));
+    }
+  }
+
+  /** PUBACK and PUBREC cannot say everything that a tier behind answers [MQTT-3.4.2-1, MQTT-3.5.2-1]. */
+  private static ReasonCode sayable(ReasonCode reason) {
+    return switch (reason) {
+      case SERVER_BUSY, SERVER_UNAVAILABLE -> ReasonCode.IMPLEMENTATION_SPECIFIC_ERROR;
+      default -> reason;
+    };
+  }
+
+  private static String explanation(ReasonCode reason) {
+    return switch (reason) {
+      case QUOTA_EXCEEDED -> "an inbox or the retained messages are full, or no member of a shared subscription takes it";
+      case IMPLEMENTATION_SPECIFIC_ERROR -> "the server is overloaded";
+      default -> "it could not be stored";
+    };
   }
 
   /** The client repeats a PUBLISH: PUBREC again, but never a second delivery [MQTT-4.3.3-10]. */
@@ -138,18 +227,18 @@ final class InboundPublishes {
     for (PendingPublish publish : pending) {
       if (publish.packetId() == packetId && publish.qos() == QoS.EXACTLY_ONCE) return; // its PUBREC is still to come
     }
-    session.connection().writePubrec(packetId, ReasonCode.SUCCESS);
+    session.connection().writer().writePubrec(packetId, ReasonCode.SUCCESS);
   }
 
   /** PUBREL: the identifier is free again once that is as durable as the session is [MQTT-4.3.3-11]. */
   void pubrel(int packetId) {
     if (!received.get(packetId)) {
-      session.connection().writePubcomp(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
+      session.connection().writer().writePubcomp(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
       return;
     }
     if (!session.durable()) {
       unmarkReceived(packetId);
-      session.connection().writePubcomp(packetId, ReasonCode.SUCCESS);
+      session.connection().writer().writePubcomp(packetId, ReasonCode.SUCCESS);
       return;
     }
     session.operationBegins();
@@ -164,7 +253,7 @@ final class InboundPublishes {
                     return;
                   }
                   unmarkReceived(packetId);
-                  session.connection().writePubcomp(packetId, ReasonCode.SUCCESS);
+                  session.connection().writer().writePubcomp(packetId, ReasonCode.SUCCESS);
                 }));
   }
 

@@ -101,7 +101,7 @@ final class InboxReader {
   void acknowledge(long sequence) {
     if (acknowledgedCount == acknowledged.length) acknowledged = Arrays.copyOf(acknowledged, acknowledgedCount * 2);
     acknowledged[acknowledgedCount++] = sequence;
-    session.connection().flushSoon();
+    session.connection().writer().flushSoon();
   }
 
   /** At the end of the round. */

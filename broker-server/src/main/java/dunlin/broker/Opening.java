@@ -4,7 +4,6 @@ import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.Will;
 import dunlin.inbox.InboxClient;
 import dunlin.model.Publisher;
-import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import java.util.List;
 import java.util.UUID;
@@ -59,6 +58,12 @@ final class Opening {
     return keepAliveSeconds;
   }
 
+  /** Where aliases for topics towards the client are kept, or null when it takes none. */
+  @Nullable TopicAliases aliases() {
+    int maximum = Math.min(packet.topicAliasMaximum(), frontend.settings().topicAliasMaximumOut()); // [MQTT-3.1.2-26, -27]
+    return maximum == 0 ? null : new TopicAliases(maximum);
+  }
+
   void start() {
     Will will = packet.will();
     InboxClient.Will kept =
@@ -96,32 +101,55 @@ final class Opening {
             publisher,
             // A stored session that is resumed without expiry stays stored until this connection ends.
             sessionExpirySeconds > 0 || sessionPresent,
-            packet.receiveMaximum(),
+            Math.min(packet.receiveMaximum(), frontend.settings().inFlightMax()),
             connected));
   }
 
   Packet.Connack connack() {
     FrontendSettings settings = frontend.settings();
+    FrontendSettings.Features features = settings.features();
     boolean expiryChanged = packet.version().hasProperties() && askedExpiry(packet) != sessionExpirySeconds;
     return new Packet.Connack(
         sessionPresent,
         ReasonCode.SUCCESS,
         expiryChanged ? sessionExpirySeconds : -1,
         settings.receiveMaximum(),
-        QoS.EXACTLY_ONCE,
-        true,
-        settings.packetMax(),
+        features.maximumQoS(),
+        features.retain(),
+        settings.packets().packetMax(),
         assigned ? publisher.clientId() : null,
         settings.topicAliasMaximum(),
         null,
         List.of(),
-        true,
-        true,
-        true,
+        features.wildcardSubscriptions(),
+        features.subscriptionIdentifiers(),
+        features.sharedSubscriptions(),
         keepAliveSeconds != packet.keepAliveSeconds() ? keepAliveSeconds : -1,
-        null,
+        responseInformation(),
         null,
         null,
         null);
+  }
+
+  /** The beginning of the topics that the client is to have responses sent to; section 3.2.2.3.15. */
+  private @Nullable String responseInformation() {
+    String prefix = frontend.settings().features().responseInformation();
+    if (prefix.isEmpty() || !packet.requestResponseInformation()) return null;
+    return prefix + asLevel(publisher.clientId());
+  }
+
+  /** A client identifier as one level of a topic name; different ones stay different. */
+  private static String asLevel(String clientId) {
+    var level = new StringBuilder(clientId.length());
+    for (int i = 0; i < clientId.length(); i++) {
+      switch (clientId.charAt(i)) {
+        case '%' -> level.append("%25");
+        case '/' -> level.append("%2F");
+        case '+' -> level.append("%2B");
+        case '#' -> level.append("%23");
+        default -> level.append(clientId.charAt(i));
+      }
+    }
+    return level.toString();
   }
 }

@@ -125,7 +125,7 @@ final class Outbound {
     if (message.released) {
       message.sequence = sequenceOf(message);
       window.add(message);
-      connection.writePubrel(SendWindow.packetId(message.sequence), ReasonCode.SUCCESS);
+      connection.writer().writePubrel(SendWindow.packetId(message.sequence), ReasonCode.SUCCESS);
       return;
     }
     long sequence = sequenceOf(message);
@@ -136,7 +136,7 @@ final class Outbound {
       return;
     }
     int packetId = SendWindow.packetId(sequence);
-    if (!connection.writePublish(
+    if (!connection.writer().writePublish(
         message.message, message.qos, message.duplicate, message.retain, packetId, message.identifiers)) {
       gone(sequence, message, DropReason.PACKET_TOO_LARGE);
       return;
@@ -157,7 +157,7 @@ final class Outbound {
       Publication message, QoS qos, boolean duplicate, boolean retain, int packetId, int[] identifiers) {
     if (message.expired(session.loop().nowMillis())) {
       counts.copies().dropped(DropReason.EXPIRED);
-    } else if (connection.writePublish(message, qos, duplicate, retain, packetId, identifiers)) {
+    } else if (connection.writer().writePublish(message, qos, duplicate, retain, packetId, identifiers)) {
       counts.copies().delivered();
     } else {
       counts.copies().dropped(DropReason.PACKET_TOO_LARGE);
@@ -172,12 +172,12 @@ final class Outbound {
   void pubrec(int packetId, ReasonCode reason) {
     Outgoing message = window.find(packetId);
     if (message == null || message.qos != QoS.EXACTLY_ONCE) {
-      connection.writePubrel(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
+      connection.writer().writePubrel(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
     } else if (reason.isError()) {
       finish(message); // the client wants no more of it [MQTT-4.3.3-4]
     } else if (message.released || !session.durable()) {
       message.released = true;
-      connection.writePubrel(packetId, ReasonCode.SUCCESS);
+      connection.writer().writePubrel(packetId, ReasonCode.SUCCESS);
     } else {
       recordReceived(message, packetId);
     }
@@ -201,7 +201,7 @@ final class Outbound {
                     return;
                   }
                   message.released = true;
-                  connection.writePubrel(packetId, ReasonCode.SUCCESS);
+                  connection.writer().writePubrel(packetId, ReasonCode.SUCCESS);
                 }));
   }
 

@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import org.jspecify.annotations.Nullable;
 
 /** A publish of QoS 1 or 2 that a client waits to have acknowledged. Finishes on its session's event loop. */
 final class PendingPublish extends Acknowledgement implements Runnable {
@@ -13,6 +14,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
 
   private boolean finished;
   private ReasonCode reason = ReasonCode.SUCCESS;
+  private @Nullable String refusal;
 
   PendingPublish(LiveSession session, int packetId, QoS qos, int size) {
     this.session = session;
@@ -40,6 +42,18 @@ final class PendingPublish extends Acknowledgement implements Runnable {
 
   ReasonCode reason() {
     return reason;
+  }
+
+  /** What the client is told of a publish that was refused before anybody got it; else null. */
+  @Nullable String refusal() {
+    return refusal;
+  }
+
+  /** Finishes it at once, with an error: nobody gets it, and it only waits for its turn to be answered. */
+  void refuse(ReasonCode why, String explanation) {
+    finished = true;
+    reason = why;
+    refusal = explanation;
   }
 
   @Override

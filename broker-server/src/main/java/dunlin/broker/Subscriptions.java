@@ -9,10 +9,14 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -27,12 +31,17 @@ final class Subscriptions {
   /*
    * Owner: the connection's event loop. A filter's handle is acquired and released on the loop that the filter hashes to,
    *   which also keeps the members of groups; the entry here says how far that has come.
-   * Bounds: the setting for subscriptions of a session; one more is refused with 0x97.
+   * Bounds: the setting for subscriptions of a session; one more is refused with 0x97. What is wrong with the filters of one
+   *   packet is one violation, the first, however many are refused.
    */
   private final LiveSession session;
   private final Loop loop;
   private final RetainedReader retained;
+  private final SubscribeRules rules;
   private final Map<TopicFilter, Entry> entries = new HashMap<>(4);
+
+  /** Packet identifiers of SUBSCRIBE and UNSUBSCRIBE packets that are not answered yet. */
+  private @Nullable Set<Integer> underWay;
 
   /** One subscription. The subscriber comes with the handle; until then, and for a durable session always, it is null. */
   private static final class Entry {
@@ -53,6 +62,7 @@ final class Subscriptions {
     final int packetId;
     final ReasonCode[] reasons;
     final List<InboxClient.Subscription> retainedDue = new ArrayList<>();
+    @Nullable String explanation;
     int left = 1;
 
     Subscribing(int packetId, int count) {
@@ -65,6 +75,7 @@ final class Subscriptions {
     this.session = session;
     this.loop = session.loop();
     this.retained = retained;
+    this.rules = session.frontend().subscribeRules();
     for (InboxClient.Subscription subscription : stored) {
       entries.put(subscription.filter(), new Entry(subscription.options()));
     }
@@ -74,26 +85,64 @@ final class Subscriptions {
     return entries.size();
   }
 
+  /** Whether a SUBSCRIBE or UNSUBSCRIBE packet that is not answered yet has this identifier. */
+  boolean uses(int packetId) {
+    return underWay != null && underWay.contains(packetId);
+  }
+
+  private void begins(int packetId) {
+    session.operationBegins();
+    if (underWay == null) underWay = new HashSet<>(4);
+    underWay.add(packetId);
+  }
+
+  private void ends(int packetId) {
+    session.operationEnds();
+    if (underWay == null) return;
+    underWay.remove(packetId);
+    if (underWay.isEmpty()) underWay = null;
+  }
+
+  /**
+   * Whether something else that is not answered yet has this identifier. MQTT 3 has no answer to that but to close, and a client that
+   * has lost its state would be closed at each try; so it is served.
+   */
+  private boolean identifierInUse(int packetId) {
+    if (!session.version().hasProperties() || !(uses(packetId) || session.inbound().uses(packetId))) return false;
+    session.connection().note(ReasonCode.PACKET_IDENTIFIER_IN_USE, null, inUse(packetId));
+    return true;
+  }
+
+  private static String inUse(int packetId) {
+    return "packet identifier " + packetId + " is in use";
+  }
+
   void subscribe(Packet.Subscribe packet) {
     List<Subscription> asked = packet.subscriptions();
+    if (identifierInUse(packet.packetId())) {
+      List<ReasonCode> all = Collections.nCopies(asked.size(), ReasonCode.PACKET_IDENTIFIER_IN_USE);
+      session.connection().writer().writePacket(new Packet.Suback(packet.packetId(), all, inUse(packet.packetId()), List.of()));
+      return;
+    }
     Subscribing subscribing = new Subscribing(packet.packetId(), asked.size());
-    session.operationBegins();
+    begins(packet.packetId());
     List<InboxClient.Subscription> toStore = new ArrayList<>();
     List<Integer> storedAt = new ArrayList<>();
     for (int i = 0; i < asked.size(); i++) {
       Optional<TopicFilter> parsed = TopicFilter.parse(asked.get(i).filter());
-      SubscriptionOptions options = asked.get(i).options();
-      if (parsed.isEmpty()) {
-        subscribing.reasons[i] = ReasonCode.TOPIC_FILTER_INVALID;
+      SubscriptionOptions options = rules.granted(asked.get(i).options());
+      SubscribeRules.Refusal refusal = rules.refusal(parsed);
+      if (refusal != null || parsed.isEmpty()) {
+        refused(subscribing, i, Objects.requireNonNull(refusal));
         continue;
       }
       TopicFilter filter = parsed.get();
       Entry entry = entries.get(filter);
       if (entry == null && entries.size() >= session.frontend().settings().subscriptionsMax()) {
-        subscribing.reasons[i] = ReasonCode.QUOTA_EXCEEDED;
+        refused(subscribing, i, rules.quotaExceeded());
         continue;
       }
-      subscribing.reasons[i] = granted(options);
+      subscribing.reasons[i] = success(options);
       boolean existed = entry != null;
       if (wantsRetained(filter, options, existed)) {
         subscribing.retainedDue.add(new InboxClient.Subscription(filter, options));
@@ -120,12 +169,19 @@ final class Subscriptions {
     oneDone(subscribing);
   }
 
-  private static boolean wantsRetained(TopicFilter filter, SubscriptionOptions options, boolean existed) {
-    if (filter.shared()) return false;
+  private void refused(Subscribing subscribing, int index, SubscribeRules.Refusal refusal) {
+    subscribing.reasons[index] = refusal.reason();
+    if (subscribing.explanation != null) return;
+    subscribing.explanation = "topic filter " + (index + 1) + ": " + refusal.explanation();
+    session.connection().note(refusal.reason(), refusal.limit(), subscribing.explanation);
+  }
+
+  private boolean wantsRetained(TopicFilter filter, SubscriptionOptions options, boolean existed) {
+    if (filter.shared() || !rules.retain()) return false;
     return options.retainHandling() == 0 || (options.retainHandling() == 1 && !existed);
   }
 
-  private static ReasonCode granted(SubscriptionOptions options) {
+  private static ReasonCode success(SubscriptionOptions options) {
     return switch (options.maximumQoS()) {
       case AT_MOST_ONCE -> ReasonCode.SUCCESS;
       case AT_LEAST_ONCE -> ReasonCode.GRANTED_QOS_1;
@@ -140,8 +196,10 @@ final class Subscriptions {
             loop.post(
                 () -> {
                   if (failure != null) {
-                    ReasonCode reason = refusal(failure);
-                    for (int i : at) subscribing.reasons[i] = reason;
+                    SubscribeRules.Refusal refusal = refusal(failure);
+                    if (refusal.reason() == ReasonCode.QUOTA_EXCEEDED) refused(subscribing, at.getFirst(), refusal);
+                    else subscribing.explanation = refusal.explanation();
+                    for (int i : at) subscribing.reasons[i] = refusal.reason();
                     for (InboxClient.Subscription one : toStore) entries.remove(one.filter());
                     subscribing.retainedDue.removeAll(toStore);
                     session.frontend().storeFailures().increment();
@@ -150,9 +208,10 @@ final class Subscriptions {
                 }));
   }
 
-  private static ReasonCode refusal(Throwable failure) {
+  private SubscribeRules.Refusal refusal(Throwable failure) {
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
-    return cause instanceof QuotaExceededException ? ReasonCode.QUOTA_EXCEEDED : ReasonCode.UNSPECIFIED_ERROR;
+    if (cause instanceof QuotaExceededException) return rules.quotaExceeded();
+    return new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
   }
 
   /** Has the filter's loop count the subscription, then puts the subscriber on its list. */
@@ -196,6 +255,7 @@ final class Subscriptions {
         (_, failure) -> {
           if (failure != null) {
             subscribing.reasons[index] = ReasonCode.UNSPECIFIED_ERROR;
+            subscribing.explanation = "topic filter " + (index + 1) + ": could not be stored";
             subscribing.retainedDue.removeIf(due -> due.filter().equals(filter));
           }
           oneDone(subscribing);
@@ -204,25 +264,36 @@ final class Subscriptions {
 
   private void oneDone(Subscribing subscribing) {
     if (--subscribing.left > 0) return;
-    session.operationEnds();
+    ends(subscribing.packetId);
     if (session.ended()) return;
-    session.connection().writePacket(
-        new Packet.Suback(subscribing.packetId, Arrays.asList(subscribing.reasons), null, List.of()));
+    session.connection().writer().writePacket(
+        new Packet.Suback(subscribing.packetId, Arrays.asList(subscribing.reasons), subscribing.explanation, List.of()));
     for (InboxClient.Subscription due : subscribing.retainedDue) {
       retained.request(due.filter().filter(), due.options());
     }
   }
 
   void unsubscribe(Packet.Unsubscribe packet) {
+    int packetId = packet.packetId();
     ReasonCode[] reasons = new ReasonCode[packet.filters().size()];
+    if (identifierInUse(packetId)) {
+      Arrays.fill(reasons, ReasonCode.PACKET_IDENTIFIER_IN_USE);
+      session.connection().writer().writePacket(new Packet.Unsuback(packetId, Arrays.asList(reasons), inUse(packetId), List.of()));
+      return;
+    }
+    String explanation = null;
     List<TopicFilter> stored = new ArrayList<>();
     for (int i = 0; i < reasons.length; i++) {
       Optional<TopicFilter> parsed = TopicFilter.parse(packet.filters().get(i));
       if (parsed.isEmpty()) {
         if (!session.version().hasProperties()) {
           // UNSUBACK of MQTT 3 has no codes, so nothing else can say it.
-          session.connection().fail(ReasonCode.TOPIC_FILTER_INVALID, "invalid topic filter in UNSUBSCRIBE");
+          session.connection().violated(ReasonCode.TOPIC_FILTER_INVALID, null, "invalid topic filter in UNSUBSCRIBE");
           return;
+        }
+        if (explanation == null) {
+          explanation = "topic filter " + (i + 1) + ": is not valid";
+          session.connection().note(ReasonCode.TOPIC_FILTER_INVALID, null, explanation);
         }
         reasons[i] = ReasonCode.TOPIC_FILTER_INVALID;
         continue;
@@ -233,20 +304,20 @@ final class Subscriptions {
       if (session.durable()) stored.add(parsed.get());
       else detach(entry);
     }
-    Packet.Unsuback answer = new Packet.Unsuback(packet.packetId(), Arrays.asList(reasons), null, List.of());
+    Packet.Unsuback answer = new Packet.Unsuback(packetId, Arrays.asList(reasons), explanation, List.of());
     if (stored.isEmpty()) {
-      session.connection().writePacket(answer);
+      session.connection().writer().writePacket(answer);
       return;
     }
-    session.operationBegins();
+    begins(packetId);
     session.frontend().inbox().unsubscribe(session.ref(), stored).whenComplete(
         (_, failure) ->
             loop.post(
                 () -> {
-                  session.operationEnds();
+                  ends(packetId);
                   if (session.ended()) return;
                   if (failure != null) session.connection().storeFailed("unsubscribing", failure);
-                  else session.connection().writePacket(answer);
+                  else session.connection().writer().writePacket(answer);
                 }));
   }
 

@@ -30,18 +30,16 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Answers of the session tier take effect in their order, also one that is there before anybody has asked for it. */
 class AnswerOrderTest {
   private static final FrontendSettings SETTINGS =
       new FrontendSettings(
-          "127.0.0.1", 0, false, 1, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER, 10,
-          65_536, 100, 65_536, 1_000, 1_000_000, Duration.ofSeconds(1));
+          "127.0.0.1", 0, false, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS, FrontendSettings.Features.all(), 100, 100, 0, 0,
+          Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000, 1_000_000, Duration.ofSeconds(1), "");
 
   @Test
-  @Tag("MQTT-4.6.0-4")
   void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {
     try (var drops = new DropEvents("one");
         var frontend = new Frontend(SETTINGS, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {

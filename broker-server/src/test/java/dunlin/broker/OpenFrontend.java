@@ -16,6 +16,7 @@ import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.transport.Lane;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -33,10 +34,14 @@ import org.jspecify.annotations.Nullable;
 final class OpenFrontend implements AutoCloseable {
   static final int LANE_MESSAGES = 16;
 
+  static final FrontendSettings.PacketLimits PACKETS =
+      new FrontendSettings.PacketLimits(65_536, 4_096, 1_024, 32, 8, 10, 64, 1_024);
+
   /** Messages of QoS 1 that a session takes, beside the one in flight. */
   static final int QUEUE_MESSAGES = 4;
 
   final FakeDist dist = new FakeDist();
+  final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final DropEvents drops = new DropEvents("test");
   private final Frontend frontend;
   private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
@@ -44,9 +49,10 @@ final class OpenFrontend implements AutoCloseable {
   OpenFrontend(int lanes) {
     var settings =
         new FrontendSettings(
-            "127.0.0.1", 0, false, lanes, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER,
-            10, 65_536, QUEUE_MESSAGES, 65_536, LANE_MESSAGES, 1_000, Duration.ofSeconds(1));
-    frontend = new Frontend(settings, "node", 7, InstantSource.system(), new SimpleMeterRegistry(), drops);
+            "127.0.0.1", 0, false, lanes, Duration.ofSeconds(10), PACKETS, FrontendSettings.Features.all(), 100, 100, 0, 0,
+            Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536, LANE_MESSAGES, 1_000,
+            Duration.ofSeconds(1), "");
+    frontend = new Frontend(settings, "node", 7, InstantSource.system(), meters, drops);
     frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
   }
 
@@ -83,6 +89,18 @@ final class OpenFrontend implements AutoCloseable {
         });
   }
 
+  /** The channel of a client without expiry whose CONNECT was these bytes. */
+  EmbeddedChannel client(byte[] connect) {
+    return on(
+        0,
+        () -> {
+          var channel = new EmbeddedChannel(new Connection(loop(0)));
+          channels.add(channel);
+          channel.writeInbound(Unpooled.wrappedBuffer(connect).copy());
+          return channel;
+        });
+  }
+
   /** A subscription of a new session on loop 0, with QoS 1. */
   Subscriber subscriber(FilterHandle filter, String clientId) {
     return new Subscriber(session(0, clientId), filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE));
@@ -110,12 +128,20 @@ final class OpenFrontend implements AutoCloseable {
     /** "+filter number" for a route that was set, "-filter number" for one that was removed. */
     final List<String> calls = Collections.synchronizedList(new ArrayList<>());
 
+    /** What the one who wants a publish answers to it; null where nothing is published. */
+    volatile @Nullable ReasonCode publishAnswer;
+
     final List<CompletableFuture<Void>> answers = Collections.synchronizedList(new ArrayList<>());
 
     @Override
     public Lane openLane() {
       return (_, acknowledgement) -> {
-        if (acknowledgement != null) throw new AssertionError("nothing is published in these tests");
+        if (acknowledgement == null) return;
+        ReasonCode answer = publishAnswer;
+        if (answer == null) throw new AssertionError("nothing is published in this test");
+        acknowledgement.expect();
+        acknowledgement.markMatched();
+        acknowledgement.answer(answer);
       };
     }
 
@@ -164,7 +190,8 @@ final class OpenFrontend implements AutoCloseable {
 
     @Override
     public CompletableFuture<Connected> connect(Connect request) {
-      throw new UnsupportedOperationException();
+      var session = new SessionRef(request.tenant(), request.clientId(), 1);
+      return CompletableFuture.completedFuture(new Connected(session, false, List.of(), 1, 1, new int[0]));
     }
 
     @Override

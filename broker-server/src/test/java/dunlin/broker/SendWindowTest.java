@@ -23,6 +23,7 @@ class SendWindowTest {
 
   @Test
   @Tag("MQTT-3.3.4-9")
+  @Tag("MQTT-4.9.0-2")
   void takesNoMoreThanTheReceiveMaximum() {
     SendWindow window = new SendWindow(2);
     window.add(outgoing(1));
@@ -37,6 +38,7 @@ class SendWindowTest {
 
   @Test
   @Tag("MQTT-2.2.1-4")
+  @Tag("MQTT3-2.3.1-4")
   void neverHasAnIdentifierInUseTwice() {
     SendWindow window = new SendWindow(65_535);
     window.add(outgoing(10));
@@ -46,7 +48,8 @@ class SendWindowTest {
   }
 
   @Test
-  @Tag("MQTT-2.2.1-3")
+  @Tag("MQTT-2.2.1-4")
+  @Tag("MQTT3-2.3.1-1")
   void identifiersWrapWithoutZero() {
     assertThat(SendWindow.packetId(1)).isEqualTo(1);
     assertThat(SendWindow.packetId(65_535)).isEqualTo(65_535);

@@ -15,7 +15,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -107,7 +106,6 @@ class ShareGroupTest {
   }
 
   @Test
-  @Tag("MQTT-4.8.2-4")
   void aPublisherChangesItsMemberOnlyForOneThatJoinsOrWhenItsOwnLeaves() {
     ShareGroup group = new ShareGroup();
     List<Subscriber> members = subscribers(5);

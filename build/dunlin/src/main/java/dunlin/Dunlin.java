@@ -54,7 +54,26 @@ public final class Dunlin implements AutoCloseable {
     return node;
   }
 
-  /** Stops the node: clients get DISCONNECT 0x8B, stores are closed. Takes at most about five seconds. Idempotent. */
+  /**
+   * Sends clients to another server before the node is closed: those that are connected at this pace, new ones at once. The node is
+   * not ready any more. Clients of MQTT 5 are told DISCONNECT and CONNACK 0x9C; those of MQTT 3 are closed or refused.
+   *
+   * @param serverReference what clients of MQTT 5 are told to use; empty for {@code dunlin.drain.server-reference}
+   * @param connectionsPerSecond at least 1
+   */
+  public void drain(String serverReference, int connectionsPerSecond) {
+    node.frontend().drain(serverReference, connectionsPerSecond);
+  }
+
+  /** Ends {@link #drain}: clients are served again. */
+  public void stopDrain() {
+    node.frontend().stopDrain();
+  }
+
+  /**
+   * Stops the node: clients get DISCONNECT 0x8B, or 0x9C where there is a server to send them to; stores are closed. Takes at most
+   * about five seconds. Idempotent.
+   */
   @Override
   public void close() {
     node.close();

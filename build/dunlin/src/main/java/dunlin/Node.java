@@ -92,6 +92,7 @@ final class Node implements AutoCloseable {
         opening(
             new Frontend(NodeSettings.frontend(settings), ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
     frontend = clients;
+    metrics.beans().register("Frontend", clients);
     InboxSettings inboxSettings = NodeSettings.inbox(settings);
     int shards = inboxSettings.shards();
     DistWorker dist =
@@ -157,12 +158,17 @@ final class Node implements AutoCloseable {
     if (port < 0) return;
     boolean asked = settings.isSet(NodeSettings.ADMIN_PORT);
     try {
-      admin = opening(AdminServer.start(loopback(port), () -> ready, metrics::scrape));
+      admin = opening(AdminServer.start(loopback(port), this::ready, metrics::scrape));
     } catch (IllegalStateException e) {
       if (asked) throw new SettingException("%s: %s".formatted(NodeSettings.ADMIN_PORT.key(), e.getMessage()));
-      admin = opening(AdminServer.start(loopback(0), () -> ready, metrics::scrape));
+      admin = opening(AdminServer.start(loopback(0), this::ready, metrics::scrape));
       log.warn("port {} is taken, the admin port is {}", port, admin.port());
     }
+  }
+
+  /** Whether new clients are welcome. */
+  private boolean ready() {
+    return ready && !frontend().isDraining();
   }
 
   private static InetSocketAddress loopback(int port) {

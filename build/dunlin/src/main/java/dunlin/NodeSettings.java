@@ -3,6 +3,7 @@ package dunlin;
 import dunlin.broker.FrontendSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OverflowPolicy;
+import dunlin.model.QoS;
 import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
@@ -78,6 +79,52 @@ final class NodeSettings {
           "dunlin.mqtt.receive-maximum", 1_024, 1, 65_535, "Publishes of QoS 1 and 2 that a client may have unacknowledged.");
   static final Setting<Integer> TOPIC_ALIAS_MAXIMUM =
       Setting.integer("dunlin.mqtt.topic-alias-maximum", 64, 0, 65_535, "Topic aliases that a client of MQTT 5 may set.");
+  static final Setting<Integer> TOPIC_ALIAS_MAXIMUM_OUT =
+      Setting.integer(
+          "dunlin.mqtt.topic-alias-maximum-out", 10, 0, 1_024,
+          "Topic aliases used towards a client of MQTT 5 that takes any; fewer when it takes fewer, 0 for none.");
+  static final Setting<Integer> IN_FLIGHT_MAX =
+      Setting.integer(
+          "dunlin.mqtt.in-flight-max", 1_024, 1, 65_535,
+          "Messages of QoS 1 and 2 that a client may have unacknowledged; fewer when its Receive Maximum says so.");
+  static final Setting<Integer> TOPIC_LENGTH_MAX =
+      Setting.integer("dunlin.mqtt.topic-length-max", 65_535, 1, 65_535, "Bytes of a topic name or filter.");
+  static final Setting<Integer> TOPIC_LEVELS_MAX =
+      Setting.integer("dunlin.mqtt.topic-levels-max", 128, 1, 65_536, "Levels of a topic name or filter.");
+  static final Setting<Integer> USER_PROPERTIES_MAX =
+      Setting.integer(
+          "dunlin.mqtt.user-properties-max", 64, 0, 1_000_000,
+          "User properties that a packet of MQTT 5 may have; those of a will are counted by themselves.");
+  static final Setting<Integer> FILTERS_MAX =
+      Setting.integer("dunlin.mqtt.filters-max", 10_000, 1, 1_000_000, "Topic filters of one SUBSCRIBE or UNSUBSCRIBE packet.");
+  static final Setting<Integer> CLIENT_ID_MAX =
+      Setting.integer("dunlin.mqtt.client-id-max", 1_024, 23, 65_535, "Bytes of a client identifier.");
+  static final Setting<Integer> WILL_PAYLOAD_MAX =
+      Setting.integer(
+          "dunlin.mqtt.will-payload-max", 65_535, 0, 65_535, "Bytes of a will's payload, which the largest CONNECT packet limits as well.");
+  static final Setting<Integer> MAXIMUM_QOS =
+      Setting.integer(
+          "dunlin.mqtt.maximum-qos", 2, 0, 2, "Highest QoS that clients may publish with and that subscriptions are granted.");
+  static final Setting<Boolean> RETAIN_AVAILABLE =
+      Setting.flag("dunlin.mqtt.retain-available", true, "Whether messages may be retained, and retained messages are delivered.");
+  static final Setting<Boolean> WILDCARD_SUBSCRIPTION_AVAILABLE =
+      Setting.flag("dunlin.mqtt.wildcard-subscription-available", true, "Whether topic filters may have wildcards.");
+  static final Setting<Boolean> SUBSCRIPTION_IDENTIFIERS_AVAILABLE =
+      Setting.flag("dunlin.mqtt.subscription-identifiers-available", true, "Whether subscriptions may have identifiers.");
+  static final Setting<Boolean> SHARED_SUBSCRIPTION_AVAILABLE =
+      Setting.flag("dunlin.mqtt.shared-subscription-available", true, "Whether there are shared subscriptions.");
+  static final Setting<Boolean> PAYLOAD_FORMAT_CHECK =
+      Setting.flag(
+          "dunlin.mqtt.payload-format-check", false,
+          "Whether a message whose Payload Format Indicator says UTF-8 is refused when its payload is something else.");
+  static final Setting<String> RESPONSE_INFORMATION =
+      Setting.text(
+          "dunlin.mqtt.response-information", "",
+          "Beginning of the topic that clients of MQTT 5 which ask for it are told to have responses sent to; the client identifier follows.");
+  static final Setting<String> SERVER_REFERENCE =
+      Setting.text(
+          "dunlin.drain.server-reference", "",
+          "Where clients of MQTT 5 are sent when the node stops or is drained, such as other.example.com:1883.");
   static final Setting<Duration> KEEP_ALIVE_MAX =
       Setting.duration(
           "dunlin.mqtt.keep-alive-max", Duration.ofHours(18), Duration.ZERO, Duration.ofSeconds(65_535),
@@ -150,7 +197,10 @@ final class NodeSettings {
       List.of(
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, TCP_HOST, TCP_PORT, ANONYMOUS,
           CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
-          TOPIC_ALIAS_MAXIMUM, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
+          IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
+          FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
+          SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
+          SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
           QUEUE_BYTES_MAX, SHARED_WAIT, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
@@ -195,10 +245,12 @@ final class NodeSettings {
         settings.get(ANONYMOUS),
         settings.get(LANES),
         settings.get(CONNECT_TIMEOUT),
-        Math.toIntExact(settings.get(PACKET_MAX)),
-        Math.toIntExact(settings.get(CONNECT_PACKET_MAX)),
+        packets(settings),
+        features(settings),
         settings.get(RECEIVE_MAXIMUM),
+        settings.get(IN_FLIGHT_MAX),
         settings.get(TOPIC_ALIAS_MAXIMUM),
+        settings.get(TOPIC_ALIAS_MAXIMUM_OUT),
         settings.get(KEEP_ALIVE_MAX),
         settings.get(SESSION_EXPIRY_MAX),
         settings.get(SUBSCRIPTIONS_MAX),
@@ -207,7 +259,31 @@ final class NodeSettings {
         Math.toIntExact(settings.get(QUEUE_BYTES_MAX)),
         settings.get(LANE_MESSAGES_MAX),
         Math.toIntExact(settings.get(LANE_BYTES_MAX)),
-        settings.get(SHARED_WAIT));
+        settings.get(SHARED_WAIT),
+        settings.get(SERVER_REFERENCE));
+  }
+
+  private static FrontendSettings.PacketLimits packets(Settings settings) {
+    return new FrontendSettings.PacketLimits(
+        Math.toIntExact(settings.get(PACKET_MAX)),
+        Math.toIntExact(settings.get(CONNECT_PACKET_MAX)),
+        settings.get(TOPIC_LENGTH_MAX),
+        settings.get(TOPIC_LEVELS_MAX),
+        settings.get(USER_PROPERTIES_MAX),
+        settings.get(FILTERS_MAX),
+        settings.get(CLIENT_ID_MAX),
+        settings.get(WILL_PAYLOAD_MAX));
+  }
+
+  private static FrontendSettings.Features features(Settings settings) {
+    return new FrontendSettings.Features(
+        QoS.of(settings.get(MAXIMUM_QOS)),
+        settings.get(RETAIN_AVAILABLE),
+        settings.get(WILDCARD_SUBSCRIPTION_AVAILABLE),
+        settings.get(SUBSCRIPTION_IDENTIFIERS_AVAILABLE),
+        settings.get(SHARED_SUBSCRIPTION_AVAILABLE),
+        settings.get(PAYLOAD_FORMAT_CHECK),
+        settings.get(RESPONSE_INFORMATION));
   }
 
   /** Refuses what the settings allow to say but this version cannot do. */
@@ -218,5 +294,15 @@ final class NodeSettings {
     if (!settings.get(CLUSTER_SEEDS).isEmpty()) {
       throw new SettingException("dunlin.cluster.seeds: this version runs alone and cannot join other nodes, leave it empty");
     }
+    if (isUnfit(settings.get(RESPONSE_INFORMATION), 16_384, "+#")) {
+      throw new SettingException("dunlin.mqtt.response-information: no wildcards, no control characters, at most 16384 characters");
+    }
+    if (isUnfit(settings.get(SERVER_REFERENCE), FrontendSettings.SERVER_REFERENCE_MAX, "")) {
+      throw new SettingException("dunlin.drain.server-reference: no control characters, at most 1024 characters");
+    }
+  }
+
+  private static boolean isUnfit(String text, int lengthMax, String forbidden) {
+    return text.length() > lengthMax || text.chars().anyMatch(c -> Character.isISOControl(c) || forbidden.indexOf(c) >= 0);
   }
 }

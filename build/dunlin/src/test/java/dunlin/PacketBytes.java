@@ -28,6 +28,7 @@ abstract sealed class PacketBytes permits RawClient {
   static final int RESPONSE_TOPIC = 0x08;
   static final int CORRELATION_DATA = 0x09;
   static final int SUBSCRIPTION_IDENTIFIER = 0x0B;
+  static final int TOPIC_ALIAS = 0x23;
   static final int USER_PROPERTY = 0x26;
 
   /** A CONNECT without user name, password and will. */

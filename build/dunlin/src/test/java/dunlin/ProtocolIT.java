@@ -122,8 +122,18 @@ class ProtocolIT {
   @Tag("pitfall-38")
   @Tag("pitfall-39")
   @MethodSource("malformed")
+  @Tag("MQTT-3.3.2-1")
+  @Tag("MQTT-3.14.4-1")
+  @Tag("MQTT-3.14.4-2")
   @Tag("MQTT-4.13.1-1")
-  @Tag("MQTT-3.14.0-1")
+  @Tag("MQTT-4.13.2-1")
+  @Tag("MQTT3-1.5.3-1")
+  @Tag("MQTT3-1.5.3-2")
+  @Tag("MQTT3-2.2.2-2")
+  @Tag("MQTT3-3.3.1-4")
+  @Tag("MQTT3-3.3.2-1")
+  @Tag("MQTT3-3.8.3-4")
+  @Tag("MQTT3-4.8.0-1")
   void aMalformedPacketEndsThatConnectionWithItsReason(String what, int reason, byte[] packet, byte[] packet3) {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.bytes(packet, RawClient.packet(RawClient.PINGREQ)));
@@ -191,6 +201,8 @@ class ProtocolIT {
   @Tag("pitfall-1")
   @ValueSource(ints = {0x20, 0x30, 0x82, 0xC0, 0xE0, 0x00, 0xF0, 0x16, 0x47})
   @Tag("MQTT-3.1.0-1")
+  @Tag("MQTT-3.14.0-1")
+  @Tag("MQTT3-3.1.0-1")
   void aFirstPacketThatIsNotConnectClosesTheConnection(int first) {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(new byte[] {(byte) first});
@@ -202,6 +214,8 @@ class ProtocolIT {
   @Tag("pitfall-2")
   @ValueSource(ints = {3, 4, 5})
   @Tag("MQTT-3.1.0-2")
+  @Tag("MQTT-3.2.0-2")
+  @Tag("MQTT3-3.1.0-2")
   void aSecondConnectEndsTheConnection(int level) {
     try (RawClient client = new RawClient(broker.port())) {
       byte[] connect = RawClient.connect(level, true, 0, "c", RawClient.NO_PROPERTIES);
@@ -216,6 +230,9 @@ class ProtocolIT {
   @Tag("pitfall-5")
   @CsvSource({"MQTT, 6", "MQTT, 0", "MQTT, 3", "MQIsdp, 4", "MQTT, 132"})
   @Tag("MQTT-3.1.2-2")
+  @Tag("MQTT3-3.1.2-2")
+  @Tag("MQTT3-3.2.2-4")
+  @Tag("MQTT3-3.2.2-5")
   void anUnknownVersionIsToldSoAsAClientOfMqtt3Understands(String name, int level) {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(RawClient.CONNECT, name, level, 2, RawClient.u16(0), RawClient.NO_PROPERTIES, "c");
@@ -225,6 +242,8 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT-3.1.2-1")
+  @Tag("MQTT3-3.1.2-1")
   void anUnknownProtocolClosesTheConnection() {
     for (byte[] bytes :
         List.of(
@@ -242,7 +261,7 @@ class ProtocolIT {
   void anInvalidFilterInUnsubscribeIsSaidAsTheVersionCan() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "a+", "$share/g", "a");
-      assertThat(client.expect(RawClient.UNSUBACK).body()).containsExactly(0, 1, 0, 0x8F, 0x8F, 0x11);
+      assertThat(client.expect(RawClient.UNSUBACK).body()).startsWith(0, 1).endsWith(0x8F, 0x8F, 0x11);
       client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "");
       client.expectDisconnect(0x81);
     }
@@ -254,7 +273,10 @@ class ProtocolIT {
 
   @Test
   @Tag("pitfall-6")
-  @Tag("MQTT-3.1.3-8")
+  @Tag("MQTT3-3.1.3-6")
+  @Tag("MQTT3-3.1.3-7")
+  @Tag("MQTT3-3.1.3-8")
+  @Tag("MQTT3-3.1.3-9")
   void anEmptyClientIdentifierNeedsACleanSessionInMqtt3() {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(RawClient.connect(4, false, 0, "", RawClient.NO_PROPERTIES));
@@ -273,6 +295,8 @@ class ProtocolIT {
 
   @Test
   @Tag("pitfall-6")
+  @Tag("MQTT-3.1.3-6")
+  @Tag("MQTT-3.1.3-7")
   @Tag("MQTT-3.2.2-16")
   void aClientOfMqtt5IsToldTheIdentifierThatWasChosenAndWhatItMayDo() {
     try (RawClient client = new RawClient(broker.port());
@@ -335,7 +359,7 @@ class ProtocolIT {
 
   @Test
   @Tag("pitfall-55")
-  @Tag("MQTT-3.3.4-9")
+  @Tag("MQTT-3.3.4-7")
   void morePublishesThanTheReceiveMaximumEndTheConnection() {
     String topic = UUID.randomUUID().toString();
     try (RawClient client = RawClient.connected(broker, "c")) {
@@ -399,6 +423,7 @@ class ProtocolIT {
 
   @Test
   @Tag("pitfall-36")
+  @Tag("MQTT-3.2.2-15")
   void aPacketLargerThanAllowedIsRefusedByItsHeader() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.bytes(0x30, RawClient.varint(PACKET_MAX - 2), "t"));
@@ -446,8 +471,21 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT-3.1.2-24")
+  void anAnswerLargerThanTheClientTakesEndsItsConnection() {
+    try (RawClient client = RawClient.connected(broker, "c", RawClient.maximumPacketSize(24))) {
+      Object[] filters = new Object[22];
+      for (int i = 0; i < filters.length; i++) filters[i] = "f" + i;
+      client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, RawClient.bytes(filters));
+      client.expectDisconnect(0x95);
+    }
+  }
+
+  @Test
   @Tag("pitfall-76")
   @Tag("MQTT-3.1.2-22")
+  @Tag("MQTT-3.2.2-22")
+  @Tag("MQTT3-3.1.2-24")
   void aClientThatIsSilentForTooLongIsDisconnected() {
     try (RawClient client = new RawClient(broker.port());
         RawClient old = new RawClient(broker.port());
@@ -492,7 +530,6 @@ class ProtocolIT {
   @ParameterizedTest
   @Tag("pitfall-11")
   @ValueSource(ints = {3, 4, 5})
-  @Tag("MQTT-3.1.4-6")
   void packetsBehindConnectAreHandledOnceItIsAnswered(int level) {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(conversation(level));
@@ -503,7 +540,8 @@ class ProtocolIT {
   @ParameterizedTest
   @Tag("pitfall-33")
   @ValueSource(ints = {3, 4, 5})
-  @Tag("MQTT-6.0.0-2")
+  @Tag("MQTT-4.2.0-1")
+  @Tag("MQTT3-7.1.1-1")
   void packetsMayComeByteByByte(int level) {
     try (RawClient client = new RawClient(broker.port())) {
       for (byte b : conversation(level)) client.send(new byte[] {b});
@@ -540,6 +578,7 @@ class ProtocolIT {
 
   @Test
   @Tag("pitfall-11")
+  @Tag("MQTT3-3.1.4-5")
   void whatStandsBehindARefusedConnectHasNoEffect() {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(
@@ -552,6 +591,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("MQTT-3.14.4-1")
   void whatStandsBehindDisconnectHasNoEffect() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(
@@ -589,6 +629,8 @@ class ProtocolIT {
   /** An acknowledgement of the wrong kind is none: the message stays in flight until the right one comes. */
   @ParameterizedTest(name = "durable session {0}")
   @ValueSource(booleans = {false, true})
+  @Tag("MQTT-4.3.2-3")
+  @Tag("MQTT-4.3.3-3")
   void acknowledgementsOfTheWrongKindEndNothing(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient client =
@@ -640,7 +682,11 @@ class ProtocolIT {
   @ParameterizedTest(name = "durable session {0}")
   @Tag("pitfall-55")
   @ValueSource(booleans = {false, true})
+  @Tag("MQTT-3.3.4-9")
+  @Tag("MQTT-3.3.4-10")
   @Tag("MQTT-4.9.0-1")
+  @Tag("MQTT-4.9.0-2")
+  @Tag("MQTT-4.9.0-3")
   void theClientsReceiveMaximumIsKept(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient client =

@@ -59,8 +59,10 @@ class QosPairsIT {
   @Tag("pitfall-54")
   @Tag("pitfall-57")
   @MethodSource("pairs")
-  @Tag("MQTT-3.8.4-8")
-  @Tag("MQTT-4.6.0-6")
+  @Tag("MQTT3-3.8.4-6")
+  @Tag("MQTT3-4.6.0-5")
+  @Tag("MQTT3-4.6.0-6")
+  @Tag("MQTT3-7.0.0-2")
   void pahoGetsEachMessageOnceInOrder(int published, int subscribed, boolean durable) throws Exception {
     String topic = "paho/" + UUID.randomUUID();
     List<String> arrived = Collections.synchronizedList(new ArrayList<>());
@@ -89,6 +91,7 @@ class QosPairsIT {
   @Tag("pitfall-57")
   @MethodSource("pairs")
   @Tag("MQTT-3.8.4-8")
+  @Tag("MQTT-4.6.0-5")
   @Tag("MQTT-4.6.0-6")
   void hivemqGetsEachMessageOnceInOrder(int published, int subscribed, boolean durable) {
     String topic = "hivemq/" + UUID.randomUUID();

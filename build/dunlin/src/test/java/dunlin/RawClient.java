@@ -231,6 +231,15 @@ final class RawClient extends PacketBytes implements AutoCloseable {
 
   record Will(String topic, String payload, int qos, long delaySeconds) {}
 
+  /** The connection ended where a packet was expected. */
+  static final class EndedError extends AssertionError {
+    private static final long serialVersionUID = 1L;
+
+    EndedError(IOException cause) {
+      super("the connection ended", cause);
+    }
+  }
+
   RawClient(int port) {
     this(port, 0);
   }
@@ -387,6 +396,8 @@ final class RawClient extends PacketBytes implements AutoCloseable {
   Packet read() {
     try {
       return early.isEmpty() ? receive() : early.remove();
+    } catch (EOFException | SocketException e) {
+      throw new EndedError(e);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -45,8 +45,9 @@ class RestartIT {
   @TempDir Path directory;
 
   @Test
-  @Tag("MQTT-4.1.0-1")
+  @Tag("MQTT-3.1.2-7")
   @Tag("MQTT-3.1.2-8")
+  @Tag("MQTT-3.1.2-23")
   void whatIsDurableSurvivesAKill() {
     try (var broker = BrokerProcess.start(directory)) {
       RawClient.connected(broker.port(), Connect.of("offline"))
@@ -124,8 +125,7 @@ class RestartIT {
   }
 
   @Test
-  @Tag("MQTT-4.3.2-1")
-  @Tag("MQTT-4.3.3-1")
+  @Tag("MQTT3-4.5.0-1")
   void nothingAcknowledgedIsLostByKillsUnderLoad() throws Exception {
     long seed = System.nanoTime();
     System.out.println("RestartIT seed " + seed);

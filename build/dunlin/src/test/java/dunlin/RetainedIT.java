@@ -61,6 +61,10 @@ class RetainedIT {
   @Tag("MQTT-3.3.1-5")
   @Tag("MQTT-3.3.1-6")
   @Tag("MQTT-3.3.1-7")
+  @Tag("MQTT-3.3.1-8")
+  @Tag("MQTT3-3.3.1-10")
+  @Tag("MQTT3-3.3.1-11")
+  @Tag("MQTT3-3.3.1-12")
   void theLastMessageReplacesTheOneBeforeUntilAnEmptyOneClearsIt() throws Exception {
     String topic = UUID.randomUUID().toString();
     try (var publisher = new MqttClient(broker.uri(), UUID.randomUUID().toString(), new MemoryPersistence());
@@ -94,6 +98,7 @@ class RetainedIT {
   @Tag("MQTT-3.3.1-9")
   @Tag("MQTT-3.3.1-10")
   @Tag("MQTT-3.3.1-11")
+  @Tag("MQTT-3.8.4-4")
   void retainHandlingSaysWhichSubscribeBringsRetainedMessages(int handling, boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (Hive publisher = Hive.connected(broker, false);
@@ -158,6 +163,7 @@ class RetainedIT {
 
   @Test
   @Tag("pitfall-45")
+  @Tag("MQTT-3.3.2-5")
   @Tag("MQTT-3.3.2-6")
   void theExpiryThatIsLeftIsSentAndAnExpiredMessageIsNot() {
     String root = UUID.randomUUID().toString();

@@ -55,7 +55,14 @@ class SessionResumeIT {
   @ParameterizedTest
   @EnumSource
   @Tag("MQTT-3.1.2-5")
+  @Tag("MQTT-3.1.2-6")
   @Tag("MQTT-3.2.2-3")
+  @Tag("MQTT-4.5.0-1")
+  @Tag("MQTT3-3.1.2-4")
+  @Tag("MQTT3-3.1.2-5")
+  @Tag("MQTT3-3.2.2-2")
+  @Tag("MQTT3-3.2.2-3")
+  @Tag("MQTT3-4.5.0-1")
   void whatWasPublishedMeanwhileArrivesInOrderAndOnce(ClientKind kind) throws Exception {
     Options options = Options.of(name());
     String topic = "away/" + options.clientId();
@@ -133,6 +140,11 @@ class SessionResumeIT {
   @Tag("pitfall-23")
   @EnumSource
   @Tag("MQTT-3.1.2-4")
+  @Tag("MQTT-3.1.4-4")
+  @Tag("MQTT-3.2.2-2")
+  @Tag("MQTT3-3.1.2-6")
+  @Tag("MQTT3-3.1.4-3")
+  @Tag("MQTT3-3.2.2-1")
   void cleanStartDropsTheSessionAndWhatItHad(ClientKind kind) throws Exception {
     Options options = Options.of(name());
     Client before = kind.connect(broker.port(), options, _ -> {});
@@ -157,6 +169,7 @@ class SessionResumeIT {
   @Test
   @Tag("pitfall-21")
   @Tag("MQTT-3.1.2-23")
+  @Tag("MQTT-4.1.0-2")
   void aSessionEndsWhenItsExpiryHasPassedAndNotBefore() {
     Connect connect = Connect.of(name());
     long begun = System.nanoTime();
@@ -202,7 +215,6 @@ class SessionResumeIT {
 
   @Test
   @Tag("pitfall-22")
-  @Tag("MQTT-3.14.2-2")
   void disconnectMayNotGiveAnExpiryToASessionThatHadNone() {
     Connect connect = Connect.of(name());
     var client = RawClient.connected(broker.port(), connect.expiry(0));
@@ -258,9 +270,10 @@ class SessionResumeIT {
   @Test
   @Tag("pitfall-43")
   @Tag("pitfall-52")
-  @Tag("MQTT-4.4.0-1")
-  @Tag("MQTT-4.6.0-1")
   @Tag("MQTT-3.3.1-1")
+  @Tag("MQTT-4.3.2-3")
+  @Tag("MQTT-4.3.3-3")
+  @Tag("MQTT-4.4.0-1")
   void unacknowledgedMessagesComeAgainWithDupAndTheSameIdentifiers() {
     Connect connect = Connect.of(name());
     List<Packet> sent;
@@ -306,6 +319,7 @@ class SessionResumeIT {
   @ParameterizedTest
   @Tag("pitfall-49")
   @ValueSource(booleans = {true, false})
+  @Tag("MQTT-4.3.3-5")
   @Tag("MQTT-4.3.3-6")
   @Tag("MQTT-4.4.0-1")
   void aReceivedMessageIsReleasedAndNeverPublishedAgain(boolean pubrelSeen) {
@@ -348,7 +362,6 @@ class SessionResumeIT {
 
   /** Whoever hands a message of QoS 2 on when it is released gets it in order only so. */
   @Test
-  @Tag("MQTT-4.6.0-4")
   void pubrelsComeInTheOrderOfPubrecs() {
     Connect connect = Connect.of(name());
     try (var publisher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0));
@@ -371,6 +384,8 @@ class SessionResumeIT {
   @Tag("pitfall-47")
   @Tag("pitfall-51")
   @Tag("MQTT-4.3.3-10")
+  @Tag("MQTT-4.3.3-11")
+  @Tag("MQTT-4.3.3-12")
   void aPublishersExchangeGoesOnWhereItWas() {
     Connect connect = Connect.of(name());
     try (var subscriber = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {

@@ -53,6 +53,18 @@ class SettingsReferenceTest {
         .hasMessageContaining("dunlin.cluster.seeds");
   }
 
+  @Test
+  void whatClientsAreToldMustBeFitForAPacket() {
+    for (String unfit : new String[] {"a/+", "a/#/", "a\nb", "x".repeat(16_385)}) {
+      assertThatThrownBy(() -> check("dunlin.mqtt.response-information", unfit)).isInstanceOf(SettingException.class);
+    }
+    for (String unfit : new String[] {"a\u0000", "x".repeat(1_025)}) {
+      assertThatThrownBy(() -> check("dunlin.drain.server-reference", unfit)).isInstanceOf(SettingException.class);
+    }
+    check("dunlin.mqtt.response-information", "responses/");
+    check("dunlin.drain.server-reference", "b.example.com:1883 c.example.com:1883");
+  }
+
   private static void check(String key, String value) {
     NodeSettings.check(Settings.load(NodeSettings.ALL, SettingSource.map("test", Map.of(key, value))));
   }

@@ -71,7 +71,6 @@ class SharedGroupIT {
   @ParameterizedTest(name = "the one durable {0}, the other durable {1}")
   @Tag("pitfall-71")
   @CsvSource({"false, false", "true, true", "false, true"})
-  @Tag("MQTT-4.8.2-5")
   void whatAMemberHasNotAcknowledgedGoesToAnotherWhenItLeaves(boolean durable, boolean otherDurable) {
     String topic = UUID.randomUUID().toString();
     int messages = 400;
@@ -215,6 +214,7 @@ class SharedGroupIT {
   @ParameterizedTest(name = "durable session {0}")
   @Tag("pitfall-72")
   @ValueSource(booleans = {false, true})
+  @Tag("MQTT-3.3.4-5")
   void aPlainAndASharedSubscriptionOfOneClientBothBringTheMessage(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient client = client(durable)) {

@@ -17,7 +17,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -111,7 +110,6 @@ class SlowReaderIT {
 
   /** Flooded without waiting for any PUBACK, the broker stops reading instead of queueing, and what it acknowledges is there. */
   @Test
-  @Tag("MQTT-4.6.0-2")
   void aFloodOfQos1ToADurableSubscriberIsHeldBackAndNothingAcknowledgedIsLost(@TempDir Path data) {
     int messages = 5_000;
     int publishers = 4;

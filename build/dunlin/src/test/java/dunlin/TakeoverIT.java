@@ -69,6 +69,8 @@ class TakeoverIT {
     "0, true, 0, false"
   })
   @Tag("MQTT-3.1.4-3")
+  @Tag("MQTT-3.2.2-2")
+  @Tag("MQTT-3.2.2-3")
   void theOldConnectionIsToldAndClosed(long expiry, boolean cleanStart, long newExpiry, boolean present) {
     Connect connect = Connect.of(name());
     try (var old = RawClient.connected(broker.port(), connect.expiry(expiry))) {
@@ -94,6 +96,8 @@ class TakeoverIT {
 
   @ParameterizedTest
   @EnumSource
+  @Tag("MQTT-3.1.4-3")
+  @Tag("MQTT3-3.1.4-2")
   void theOldClientOfAnyLibraryIsDisconnected(ClientKind kind) throws Exception {
     Options options = Options.of(name());
     Client old = kind.connect(broker.port(), options, _ -> {});
@@ -107,8 +111,8 @@ class TakeoverIT {
   @Test
   @Tag("pitfall-12")
   @Tag("pitfall-20")
-  @Tag("MQTT-4.6.0-1")
   @Tag("MQTT-4.3.3-6")
+  @Tag("MQTT-4.6.0-5")
   void noMessageIsLostDoubledOrReorderedWhileASubscriberIsTakenOver() throws Exception {
     long seed = System.nanoTime();
     System.out.println("TakeoverIT subscriber seed " + seed);
@@ -361,7 +365,7 @@ class TakeoverIT {
       try {
         received.addAll(each.untilPong());
         live.add(each);
-      } catch (UncheckedIOException closed) {
+      } catch (RawClient.EndedError closed) {
         each.close();
       }
     }

@@ -5,7 +5,6 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.RawClient.Connect;
 import dunlin.RawClient.Packet;
-import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -112,7 +111,7 @@ class TakeoverRaceIT {
     try {
       do packets.add(client.read());
       while (packets.getLast().type() != RawClient.PINGRESP);
-    } catch (UncheckedIOException closed) {
+    } catch (RawClient.EndedError closed) {
       ended = true;
     }
     boolean accepted = !packets.isEmpty() && packets.getFirst().reason() == 0;

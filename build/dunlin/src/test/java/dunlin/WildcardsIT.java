@@ -81,7 +81,7 @@ class WildcardsIT {
   @Tag("pitfall-59")
   @Tag("pitfall-60")
   @MethodSource("filters")
-  @Tag("MQTT-4.7.1-1")
+  @Tag("MQTT-3.3.2-3")
   @Tag("MQTT-4.7.2-1")
   @Tag("MQTT-4.7.3-4")
   void aFilterGetsWhatItMatchesAndNothingElse(String filter, List<String> expected, boolean durable) {
@@ -105,6 +105,7 @@ class WildcardsIT {
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.3.4-2")
   @Tag("MQTT-3.3.4-3")
+  @Tag("MQTT-3.3.4-4")
   void overlappingFiltersBringOneCopyWithTheHighestQosAndAllIdentifiers(boolean durable) {
     String root = UUID.randomUUID().toString();
     try (RawClient subscriber = client(durable);
@@ -137,8 +138,14 @@ class WildcardsIT {
   @Tag("pitfall-64")
   @Tag("pitfall-68")
   @ValueSource(booleans = {false, true})
+  @Tag("MQTT-2.2.1-6")
+  @Tag("MQTT-2.2.2-1")
   @Tag("MQTT-3.10.4-1")
-  @Tag("MQTT-3.10.4-3")
+  @Tag("MQTT-3.10.4-2")
+  @Tag("MQTT-3.10.4-4")
+  @Tag("MQTT-3.10.4-5")
+  @Tag("MQTT-3.10.4-6")
+  @Tag("MQTT-3.11.3-1")
   @Tag("MQTT-3.11.3-2")
   void unsubscribingTakesExactlyThatFilterAway(boolean durable) {
     String root = UUID.randomUUID().toString();
@@ -169,6 +176,7 @@ class WildcardsIT {
   @Tag("pitfall-61")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.4-3")
+  @Tag("MQTT-3.8.4-4")
   void subscribingAgainReplacesTheOptionsWithoutAGap(boolean durable) {
     String topic = UUID.randomUUID().toString();
     int messages = 2_000;
@@ -285,7 +293,16 @@ class WildcardsIT {
   @Tag("pitfall-59")
   @Tag("pitfall-64")
   @ValueSource(booleans = {false, true})
+  @Tag("MQTT-3.8.4-1")
+  @Tag("MQTT-3.8.4-5")
+  @Tag("MQTT-3.8.4-6")
+  @Tag("MQTT-3.8.4-7")
   @Tag("MQTT-3.9.3-1")
+  @Tag("MQTT-3.9.3-2")
+  @Tag("MQTT-4.7.1-1")
+  @Tag("MQTT-4.7.1-2")
+  @Tag("MQTT-4.8.2-1")
+  @Tag("MQTT-4.8.2-2")
   void oneSubscribeWithGoodBadAndRepeatedFiltersIsAnsweredOneByOne(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient subscriber = client(durable)) {
@@ -294,7 +311,7 @@ class WildcardsIT {
           "$share/+/a", 1, "$share/g/" + topic, 0);
 
       byte[] codes = subscriber.expect(RawClient.SUBACK).body();
-      assertThat(Arrays.copyOfRange(codes, 3, codes.length))
+      assertThat(Arrays.copyOfRange(codes, codes.length - 7, codes.length))
           .containsExactly(1, (byte) 0x8F, (byte) 0x8F, 2, (byte) 0x8F, (byte) 0x8F, 0);
       subscriber.publish(topic, 2, 1, "x");
       List<Message> messages = List.of(subscriber.take(), subscriber.take());
@@ -307,7 +324,6 @@ class WildcardsIT {
   @ParameterizedTest(name = "durable session {0}")
   @Tag("pitfall-67")
   @ValueSource(booleans = {false, true})
-  @Tag("MQTT-3.8.4-2")
   void whatIsPublishedAfterAnySubackOfAFilterArrives(boolean durable) {
     for (int round = 0; round < 50; round++) {
       String topic = UUID.randomUUID().toString();

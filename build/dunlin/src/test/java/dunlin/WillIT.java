@@ -110,6 +110,9 @@ class WillIT {
   @Tag("MQTT-3.1.2-8")
   @Tag("MQTT-3.1.2-10")
   @Tag("MQTT-3.14.4-3")
+  @Tag("MQTT3-3.1.2-8")
+  @Tag("MQTT3-3.1.2-10")
+  @Tag("MQTT3-3.14.4-3")
   void aWillIsSentHoweverTheConnectionEndsButByDisconnect(End end) {
     for (int level : new int[] {3, 4, 5}) {
       for (boolean durable : new boolean[] {false, true}) {
@@ -134,7 +137,6 @@ class WillIT {
 
   @Test
   @Tag("pitfall-25")
-  @Tag("MQTT-3.14.4-3")
   void aClientOfMqtt5MayDisconnectAndHaveItsWillSent() {
     for (Mqtt5DisconnectReasonCode reason :
         List.of(Mqtt5DisconnectReasonCode.DISCONNECT_WITH_WILL_MESSAGE, Mqtt5DisconnectReasonCode.UNSPECIFIED_ERROR)) {
@@ -153,6 +155,7 @@ class WillIT {
   }
 
   @Test
+  @Tag("MQTT3-3.1.2-8")
   void pahosWillIsSentWhenItsSocketBreaks() throws Exception {
     String topic = UUID.randomUUID().toString();
     try (Hive subscriber = Hive.connected(broker, false).subscribe(topic, 1);
@@ -318,6 +321,7 @@ class WillIT {
 
   /** The will of a session that lasts waits in the store, and so through a restart. */
   @Test
+  @Tag("MQTT-3.1.2-7")
   void aDelayedWillIsSentAfterARestart(@TempDir Path data) {
     String clientId = shortId();
     try (TestBroker first = TestBroker.on(data);

@@ -20,7 +20,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 class DistWorkerTest {
@@ -266,7 +265,6 @@ class DistWorkerTest {
   }
 
   @Test
-  @Tag("MQTT-4.8.2-4")
   void aGroupGetsEachMessageOnceWhereThereIsCredit() {
     var shards = List.of(FRONTEND, ShardId.inbox(1), ShardId.inbox(2), ShardId.inbox(3));
     for (ShardId shard : shards) add(route("$share/g/a/+", shard));

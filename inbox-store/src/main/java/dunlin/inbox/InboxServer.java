@@ -213,7 +213,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return switch (outcome) {
       case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> ReasonCode.SUCCESS;
       case Outcome.Full _ -> ReasonCode.QUOTA_EXCEEDED;
-      case Outcome.Stale _ -> ReasonCode.UNSPECIFIED_ERROR;
+      case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
     };
   }
 

@@ -200,7 +200,7 @@ final class GroupTest {
   }
 
   @Test
-  @Tag("MQTT-3.10.4-2")
+  @Tag("MQTT-3.10.4-3")
   void aMemberThatUnsubscribesKeepsWhatItWasSent() {
     var a = member("a");
     var b = member("b");

@@ -53,6 +53,7 @@ final class InboxTest {
 
   @Test
   @Tag("MQTT-3.3.4-2")
+  @Tag("MQTT-3.3.4-4")
   void overlappingSubscriptionsGetOneCopyWithTheHighestQosAndAllIdentifiers() {
     var session = h.connect("c").session();
     h.subscribe(session, "a/#", new SubscriptionOptions(QoS.AT_LEAST_ONCE, false, false, 0, 3));
@@ -81,6 +82,7 @@ final class InboxTest {
 
   @Test
   @Tag("MQTT-3.3.1-12")
+  @Tag("MQTT-3.3.1-13")
   void retainIsKeptOnlyAsPublishedIsAskedFor() {
     var keeps = h.connect("keeps").session();
     var clears = h.connect("clears").session();

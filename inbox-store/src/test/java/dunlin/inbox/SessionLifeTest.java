@@ -24,6 +24,7 @@ final class SessionLifeTest {
 
   @Test
   @Tag("MQTT-3.2.2-2")
+  @Tag("MQTT-3.2.2-3")
   void sessionIsPresentExactlyWhenStateIsResumed() {
     var first = h.connect("c");
     h.subscribe(first.session(), "a/b", QoS.AT_LEAST_ONCE);
@@ -38,7 +39,6 @@ final class SessionLifeTest {
   }
 
   @Test
-  @Tag("MQTT-3.1.4-3")
   void aLaterConnectionDisplacesTheEarlierOneAndItsEpochIsRefused() {
     var first = h.connect("c");
 
@@ -84,6 +84,7 @@ final class SessionLifeTest {
 
   @Test
   @Tag("MQTT-3.1.2-23")
+  @Tag("MQTT-4.1.0-2")
   void sessionEndsWhenItsExpiryHasPassedAlsoAfterARestart() {
     var session = h.connect("c", false, 60, null).session();
     h.subscribe(session, "a", QoS.AT_LEAST_ONCE);

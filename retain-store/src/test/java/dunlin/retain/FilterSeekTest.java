@@ -24,10 +24,10 @@ class FilterSeekTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  @Tag("MQTT-4.7.1-2")
-  @Tag("MQTT-4.7.1-3")
   @Tag("MQTT-4.7.2-1")
   @Tag("MQTT-4.7.3-4")
+  @Tag("MQTT3-4.7.2-1")
+  @Tag("MQTT3-4.7.3-4")
   void findsExactlyTheTopicsThatTheFilterMatches(long seed) {
     Topics random = new Topics(seed);
     TreeSet<String> topics = new TreeSet<>();
@@ -123,6 +123,7 @@ class FilterSeekTest {
 
   @Test
   @Tag("MQTT-4.7.2-1")
+  @Tag("MQTT3-4.7.2-1")
   void topicsThatBeginWithADollarAreSkippedAtOnce() {
     List<String> topics = new ArrayList<>(List.of("!", "a"));
     for (int i = 0; i < 1000; i++) topics.add("$SYS/" + i);

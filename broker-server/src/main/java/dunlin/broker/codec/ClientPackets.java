@@ -45,6 +45,11 @@ final class ClientPackets {
   static Packet.Subscribe readSubscribe(PacketReader reader, ProtocolVersion version) {
     int packetId = reader.readPacketId();
     ControlProperties properties = readProperties(reader, version, PropertyId.IN_SUBSCRIBE, "SUBSCRIBE");
+    if (properties.subscriptionIdentifier() != 0 && !reader.limits().subscriptionIdentifiersAvailable()) {
+      throw reader.error(
+          ReasonCode.SUBSCRIPTION_IDENTIFIERS_NOT_SUPPORTED,
+          "subscription identifiers are off (dunlin.mqtt.subscription-identifiers-available)"); // section 3.2.2.3.12
+    }
     if (reader.remaining() == 0) throw reader.protocolError("SUBSCRIBE without a topic filter"); // [MQTT-3.8.3-2]
     var subscriptions = new ArrayList<Subscription>();
     while (reader.remaining() > 0) {
@@ -93,7 +98,8 @@ final class ClientPackets {
 
   private static void countFilter(PacketReader reader, int count) {
     int max = reader.limits().filtersMax();
-    if (count > max) throw reader.error(ReasonCode.QUOTA_EXCEEDED, "more than " + max + " topic filters in one packet");
+    if (count <= max) return;
+    throw reader.exceeded(Limit.FILTERS, ReasonCode.QUOTA_EXCEEDED, "too many topic filters in one packet", max);
   }
 
   static Packet.Disconnect readDisconnect(PacketReader reader) {

@@ -30,7 +30,7 @@ final class ConnectReader {
       throw reader.protocolError("Authentication Data without an Authentication Method");
     }
 
-    String clientId = reader.readText("client identifier");
+    String clientId = readClientId(reader);
     boolean cleanStart = (flags & CLEAN_START) != 0;
     Will will = (flags & WILL) != 0 ? readWill(reader, version, flags) : null;
     String userName = present(reader, version, flags & USER_NAME) ? reader.readText("user name") : null;
@@ -89,21 +89,60 @@ final class ConnectReader {
     var properties = new MessageProperties();
     properties.clear();
     if (version.hasProperties()) properties.read(reader, PropertyId.IN_WILL, "will");
+    QoS qos = QoS.of((flags & WILL_QOS) >> 3);
+    boolean retain = (flags & WILL_RETAIN) != 0;
+    checkAvailable(reader, qos, retain);
     int topicLength = reader.skipText("will topic");
     if (topicLength == 0) throw reader.error(ReasonCode.TOPIC_NAME_INVALID, "empty will topic"); // [MQTT-4.7.3-1]
     TopicNames.check(reader, topicLength, "will topic");
     String topic = reader.lastText(topicLength);
-    byte[] payload = reader.readBinary("will payload");
+    byte[] payload = readWillPayload(reader, properties.text());
     byte[] kept = new byte[properties.keptLength()];
     if (kept.length > 0) properties.copy(kept, 0);
     return new Will(
         topic,
         payload,
-        QoS.of((flags & WILL_QOS) >> 3),
-        (flags & WILL_RETAIN) != 0,
+        qos,
+        retain,
         properties.willDelaySeconds(),
         kept,
         properties.expiryOffset());
+  }
+
+  private static void checkAvailable(PacketReader reader, QoS qos, boolean retain) {
+    DecoderLimits limits = reader.limits();
+    if (qos.code() > limits.maximumQoS().code()) {
+      throw reader.error(ReasonCode.QOS_NOT_SUPPORTED, "will with " + PacketDecoder.aboveMaximum(qos.code(), limits)); // [MQTT-3.2.2-12]
+    }
+    if (retain && !limits.retainAvailable()) {
+      throw reader.error(ReasonCode.RETAIN_NOT_SUPPORTED, "will with " + PacketDecoder.RETAIN_OFF); // [MQTT-3.2.2-13]
+    }
+  }
+
+  private static byte[] readWillPayload(PacketReader reader, boolean text) {
+    DecoderLimits limits = reader.limits();
+    int length = reader.skipBinary("will payload");
+    if (length > limits.willPayloadMax()) {
+      throw reader.exceeded(
+          Limit.WILL_PAYLOAD, ReasonCode.PACKET_TOO_LARGE, "will payload has " + length + " bytes", limits.willPayloadMax());
+    }
+    int from = reader.index() - length;
+    if (text && limits.checkPayloadFormat() && !Utf8.wellFormed(reader.buffer(), from, length)) {
+      throw reader.error(ReasonCode.PAYLOAD_FORMAT_INVALID, "the will's payload claims to be UTF-8 text and is not");
+    }
+    byte[] payload = new byte[length];
+    reader.buffer().getBytes(from, payload);
+    return payload;
+  }
+
+  private static String readClientId(PacketReader reader) {
+    int length = reader.skipText("client identifier");
+    int max = reader.limits().clientIdMax();
+    if (length > max) {
+      throw reader.exceeded(
+          Limit.CLIENT_ID, ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "client identifier has " + length + " bytes", max);
+    }
+    return reader.lastText(length);
   }
 
   /** In MQTT 3.1 the packet's end takes precedence over the flags of user name and password (its section 3.1). */

@@ -96,7 +96,8 @@ final class ControlProperties {
 
   static void countUserProperty(PacketReader reader, int count) {
     int max = reader.limits().userPropertiesMax();
-    if (count > max) throw reader.error(ReasonCode.QUOTA_EXCEEDED, "more than " + max + " user properties");
+    if (count <= max) return;
+    throw reader.exceeded(Limit.USER_PROPERTIES, ReasonCode.QUOTA_EXCEEDED, "too many user properties in one packet", max);
   }
 
   private static long notZero(PacketReader reader, String name, long value) {

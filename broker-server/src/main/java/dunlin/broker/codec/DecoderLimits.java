@@ -1,7 +1,9 @@
 package dunlin.broker.codec;
 
+import dunlin.model.QoS;
+
 /**
- * What one packet of a client may hold at most.
+ * What one packet of a client may hold: how much at most, and which of the features that a server need not have.
  *
  * @param packetMax bytes of a packet, fixed header included: what CONNACK announces as Maximum Packet Size
  * @param connectPacketMax bytes of a CONNECT packet, which is buffered before anybody is known
@@ -12,6 +14,12 @@ package dunlin.broker.codec;
  * @param refuseControlCharacters whether text with U+0001 to U+001F, U+007F to U+009F or a non-character is malformed; the
  *     specification leaves it to the server (MQTT 5, section 1.5.4)
  * @param filtersMax topic filters of a SUBSCRIBE or UNSUBSCRIBE packet
+ * @param clientIdMax bytes of a client identifier
+ * @param willPayloadMax bytes of a will's payload
+ * @param maximumQoS the highest QoS of a PUBLISH packet and of a will
+ * @param retainAvailable whether a PUBLISH packet and a will may be retained
+ * @param subscriptionIdentifiersAvailable whether a SUBSCRIBE packet may have a subscription identifier
+ * @param checkPayloadFormat whether a will that claims to be text must be UTF-8
  */
 public record DecoderLimits(
     int packetMax,
@@ -21,7 +29,13 @@ public record DecoderLimits(
     int userPropertiesMax,
     int topicAliasMaximum,
     boolean refuseControlCharacters,
-    int filtersMax) {
+    int filtersMax,
+    int clientIdMax,
+    int willPayloadMax,
+    QoS maximumQoS,
+    boolean retainAvailable,
+    boolean subscriptionIdentifiersAvailable,
+    boolean checkPayloadFormat) {
 
   /** The largest packet there can be: one type byte, four bytes of remaining length, and 268,435,455 bytes. */
   public static final int PACKET_MAX = 1 + 4 + 268_435_455;
@@ -34,6 +48,23 @@ public record DecoderLimits(
     check("userPropertiesMax", userPropertiesMax, 0, Integer.MAX_VALUE);
     check("topicAliasMaximum", topicAliasMaximum, 0, 65_535);
     check("filtersMax", filtersMax, 1, Integer.MAX_VALUE);
+    check("clientIdMax", clientIdMax, 23, 65_535); // [MQTT-3.1.3-5]
+    check("willPayloadMax", willPayloadMax, 0, 65_535);
+  }
+
+  /** Limits of a server that has every feature. */
+  public DecoderLimits(
+      int packetMax,
+      int connectPacketMax,
+      int topicLengthMax,
+      int topicLevelsMax,
+      int userPropertiesMax,
+      int topicAliasMaximum,
+      boolean refuseControlCharacters,
+      int filtersMax) {
+    this(
+        packetMax, connectPacketMax, topicLengthMax, topicLevelsMax, userPropertiesMax, topicAliasMaximum,
+        refuseControlCharacters, filtersMax, 65_535, 65_535, QoS.EXACTLY_ONCE, true, true, false);
   }
 
   public static DecoderLimits defaults() {

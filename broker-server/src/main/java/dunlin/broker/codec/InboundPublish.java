@@ -129,6 +129,11 @@ public final class InboundPublish {
     return new String(name, StandardCharsets.UTF_8);
   }
 
+  /** Whether the payload claims to be UTF-8 text and is not; looks at all of it. MQTT 5, section 3.3.2.3.2. */
+  public boolean violatesPayloadFormat() {
+    return properties.text() && !Utf8.wellFormed(buffer(), payloadIndex, payloadLength);
+  }
+
   public int payloadLength() {
     return payloadLength;
   }

@@ -16,11 +16,14 @@ public final class MalformedPacketException extends RuntimeException {
 
   private final ReasonCode reason;
   private final @Nullable ProtocolVersion version;
+  private final @Nullable Limit limit;
 
-  MalformedPacketException(ReasonCode reason, @Nullable ProtocolVersion version, String message) {
+  MalformedPacketException(
+      ReasonCode reason, @Nullable ProtocolVersion version, @Nullable Limit limit, String message) {
     super(message, null, false, false);
     this.reason = reason;
     this.version = version;
+    this.limit = limit;
   }
 
   /** What CONNACK or DISCONNECT should say. */
@@ -34,6 +37,11 @@ public final class MalformedPacketException extends RuntimeException {
    */
   public Optional<ProtocolVersion> version() {
     return Optional.ofNullable(version);
+  }
+
+  /** The limit of this server that was passed; empty when MQTT itself was violated. */
+  public Optional<Limit> limit() {
+    return Optional.ofNullable(limit);
   }
 
   /** Text of a client, made fit for a log: in quotes, cut, and all but printable ASCII escaped. */

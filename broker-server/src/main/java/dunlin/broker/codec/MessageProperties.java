@@ -21,6 +21,7 @@ final class MessageProperties {
   private int cutIndex;
   private int cutLength;
   private long cutValue;
+  private boolean text;
 
   void clear() {
     in = Unpooled.EMPTY_BUFFER;
@@ -30,6 +31,7 @@ final class MessageProperties {
     cutIndex = -1;
     cutLength = 0;
     cutValue = 0;
+    text = false;
   }
 
   /** Reads the properties with their length; {@code allowed} is that of PUBLISH or of wills. */
@@ -47,7 +49,7 @@ final class MessageProperties {
       int id = ControlProperties.readId(reader, allowed, seen, packet);
       seen |= PropertyId.bit(id);
       switch (id) {
-        case PropertyId.PAYLOAD_FORMAT_INDICATOR -> ControlProperties.readFlag(reader, id);
+        case PropertyId.PAYLOAD_FORMAT_INDICATOR -> text = ControlProperties.readFlag(reader, id);
         case PropertyId.MESSAGE_EXPIRY_INTERVAL -> {
           expiryIndex = reader.index();
           reader.readInt("Message Expiry Interval");
@@ -65,8 +67,10 @@ final class MessageProperties {
           cutValue = reader.readShort("Topic Alias");
           cutLength = 3;
           int maximum = reader.limits().topicAliasMaximum();
-          if (cutValue == 0 || cutValue > maximum) {
-            throw reader.error(ReasonCode.TOPIC_ALIAS_INVALID, "Topic Alias " + cutValue + ", allowed 1 to " + maximum);
+          if (cutValue == 0) throw reader.error(ReasonCode.TOPIC_ALIAS_INVALID, "Topic Alias 0"); // [MQTT-3.3.2-8]
+          if (cutValue > maximum) {
+            throw reader.exceeded(
+                Limit.TOPIC_ALIASES, ReasonCode.TOPIC_ALIAS_INVALID, "Topic Alias " + cutValue, maximum); // [MQTT-3.3.2-9]
           }
         }
         case PropertyId.WILL_DELAY_INTERVAL -> {
@@ -97,6 +101,11 @@ final class MessageProperties {
   /** The will delay, 0 when there is none. */
   long willDelaySeconds() {
     return cutValue;
+  }
+
+  /** Whether the payload claims to be UTF-8 text: Payload Format Indicator 1. */
+  boolean text() {
+    return text;
   }
 
   boolean hasExpiry() {

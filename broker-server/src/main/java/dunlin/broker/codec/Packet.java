@@ -91,18 +91,24 @@ public sealed interface Packet {
 
     /** A refusal that says no more than why. */
     public static Connack refused(ReasonCode reason, @Nullable String reasonString) {
-      return plain(false, reason, reasonString);
+      return refused(reason, reasonString, null);
+    }
+
+    /** A refusal that names another server to use. */
+    public static Connack refused(ReasonCode reason, @Nullable String reasonString, @Nullable String serverReference) {
+      return plain(false, reason, reasonString, serverReference);
     }
 
     /** An acceptance that leaves everything at what the specification presumes. */
     public static Connack accepted(boolean sessionPresent) {
-      return plain(sessionPresent, ReasonCode.SUCCESS, null);
+      return plain(sessionPresent, ReasonCode.SUCCESS, null, null);
     }
 
-    private static Connack plain(boolean sessionPresent, ReasonCode reason, @Nullable String reasonString) {
+    private static Connack plain(
+        boolean sessionPresent, ReasonCode reason, @Nullable String reasonString, @Nullable String serverReference) {
       return new Connack(
           sessionPresent, reason, -1, 65_535, QoS.EXACTLY_ONCE, true, 0, null, 0, reasonString, List.of(), true, true, true, -1,
-          null, null, null, null);
+          null, serverReference, null, null);
     }
   }
 

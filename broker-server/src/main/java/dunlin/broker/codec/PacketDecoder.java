@@ -27,6 +27,8 @@ public final class PacketDecoder {
   private static final int AUTH = 15;
   private static final int REMAINING_LENGTH_BYTES_MAX = 4;
 
+  static final String RETAIN_OFF = "RETAIN, which is off (dunlin.mqtt.retain-available)";
+
   private final DecoderLimits limits;
 
   /** Readable bytes below which nothing new can be said. */
@@ -90,6 +92,7 @@ public final class PacketDecoder {
     checkSize(first >> 4, remaining, size);
     if (readable < size) {
       needed = size;
+      if (first >> 4 == PUBLISH && version != null) checkTopicLength(in, start + header, readable - header, remaining);
       return false;
     }
     needed = 1;
@@ -109,6 +112,7 @@ public final class PacketDecoder {
       case PUBLISH -> {
         if ((flags & 0x06) == 0x06) throw malformed("PUBLISH with QoS 3"); // [MQTT-3.3.1-4]
         if ((flags & 0x0E) == 0x08) throw malformed("PUBLISH with DUP and QoS 0"); // [MQTT-3.3.1-2]
+        checkAvailable((flags & 0x06) >> 1, (flags & 0x01) != 0);
       }
       case PUBREL, SUBSCRIBE, UNSUBSCRIBE -> {
         // MQTT 3.1 sends these at QoS 1, and again with DUP set (its section 3.6 and others); later versions do not.
@@ -128,6 +132,19 @@ public final class PacketDecoder {
     }
   }
 
+  private void checkAvailable(int qos, boolean retain) {
+    if (qos > limits.maximumQoS().code()) {
+      throw error(ReasonCode.QOS_NOT_SUPPORTED, null, "PUBLISH with " + aboveMaximum(qos, limits)); // [MQTT-3.2.2-11]
+    }
+    if (retain && !limits.retainAvailable()) {
+      throw error(ReasonCode.RETAIN_NOT_SUPPORTED, null, "PUBLISH with " + RETAIN_OFF); // [MQTT-3.2.2-14]
+    }
+  }
+
+  static String aboveMaximum(int qos, DecoderLimits limits) {
+    return "QoS " + qos + ", maximum " + limits.maximumQoS().code() + " (dunlin.mqtt.maximum-qos)";
+  }
+
   private MalformedPacketException wrongFlags(int first) {
     return malformed("flags " + (first & 0x0F) + " in the fixed header of type " + (first >> 4)); // [MQTT-2.1.3-1]
   }
@@ -135,8 +152,8 @@ public final class PacketDecoder {
   private void checkSize(int type, int remaining, int size) {
     int max = version == null ? limits.connectPacketMax() : limits.packetMax();
     if (size > max) {
-      throw new MalformedPacketException(
-          ReasonCode.PACKET_TOO_LARGE, version, "packet of " + size + " bytes, limit " + max);
+      Limit limit = version == null ? Limit.CONNECT_PACKET : Limit.PACKET;
+      throw error(ReasonCode.PACKET_TOO_LARGE, limit, limit.exceededBy("packet has " + size + " bytes", max));
     }
     if (version == null) return;
     boolean fits =
@@ -147,6 +164,21 @@ public final class PacketDecoder {
           default -> true;
         };
     if (!fits) throw malformed("packet of type " + type + " with remaining length " + remaining);
+  }
+
+  /** Before the rest of the packet is held for a topic name that will be refused. */
+  private void checkTopicLength(ByteBuf in, int at, int there, int remaining) {
+    int max = limits.topicLengthMax();
+    if (remaining <= 2 + max) return;
+    if (there < 2) {
+      needed -= remaining - 2;
+      return;
+    }
+    int length = in.getUnsignedShort(at);
+    if (length > max) {
+      String what = "topic name has " + length + " bytes";
+      throw error(ReasonCode.TOPIC_NAME_INVALID, Limit.TOPIC_LENGTH, Limit.TOPIC_LENGTH.exceededBy(what, max));
+    }
   }
 
   private void handOver(ByteBuf in, int first, int from, int to, PacketHandler handler) {
@@ -226,10 +258,14 @@ public final class PacketDecoder {
   }
 
   private MalformedPacketException malformed(String message) {
-    return new MalformedPacketException(ReasonCode.MALFORMED_PACKET, version, message);
+    return error(ReasonCode.MALFORMED_PACKET, null, message);
   }
 
   private MalformedPacketException protocolError(String message) {
-    return new MalformedPacketException(ReasonCode.PROTOCOL_ERROR, version, message);
+    return error(ReasonCode.PROTOCOL_ERROR, null, message);
+  }
+
+  private MalformedPacketException error(ReasonCode reason, @Nullable Limit limit, String message) {
+    return new MalformedPacketException(reason, version, limit, message);
   }
 }

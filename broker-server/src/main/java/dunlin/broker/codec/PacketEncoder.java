@@ -17,6 +17,7 @@ public final class PacketEncoder {
   private static final int PUBCOMP = 0x70;
   private static final int DUP = 0x08;
   private static final int RETAIN = 0x01;
+  private static final int ALIAS_LENGTH = 3;
 
   private PacketEncoder() {}
 
@@ -25,6 +26,7 @@ public final class PacketEncoder {
    *
    * @param packetId 1 to 65,535 unless the QoS is 0
    * @param subscriptionIdentifiers those of the subscriptions that this delivery is for; MQTT 3 has none
+   * @param topicAlias 0 for none, an alias that the topic name is given with, or the negative of one that stands for it
    */
   public static void publish(
       ByteBuf out,
@@ -35,17 +37,23 @@ public final class PacketEncoder {
       boolean retain,
       int packetId,
       int[] subscriptionIdentifiers,
+      int topicAlias,
       long nowMillis) {
     assert qos == QoS.AT_MOST_ONCE ? !dup : packetId > 0 && packetId <= 0xFFFF : qos + ", packet " + packetId + ", DUP " + dup;
-    int propertiesLength = propertiesLength(version, message, subscriptionIdentifiers);
-    int remaining = publishRemaining(version, message, qos, propertiesLength);
+    assert topicAlias == 0 || version.hasProperties() : "topic alias in " + version;
+    int propertiesLength = propertiesLength(version, message, subscriptionIdentifiers, topicAlias);
+    int remaining = publishRemaining(version, message, qos, propertiesLength, topicAlias);
     out.ensureWritable(1 + PacketWriter.varintLength(remaining) + remaining);
     out.writeByte(PUBLISH | (dup ? DUP : 0) | (qos.code() << 1) | (retain ? RETAIN : 0));
     writeVarint(out, remaining);
     byte[] body = message.body();
     int topicLength = message.topicLength();
-    out.writeShort(topicLength);
-    out.writeBytes(body, 0, topicLength);
+    if (topicAlias < 0) {
+      out.writeShort(0);
+    } else {
+      out.writeShort(topicLength);
+      out.writeBytes(body, 0, topicLength);
+    }
     if (qos != QoS.AT_MOST_ONCE) out.writeShort(packetId);
     if (version.hasProperties()) {
       writeVarint(out, propertiesLength);
@@ -55,6 +63,7 @@ public final class PacketEncoder {
       if (expiryOffset >= 0) {
         out.setInt(start + expiryOffset - topicLength, (int) message.remainingExpirySeconds(nowMillis));
       }
+      if (topicAlias != 0) out.writeByte(PropertyId.TOPIC_ALIAS).writeShort(Math.abs(topicAlias));
       for (int identifier : subscriptionIdentifiers) {
         out.writeByte(PropertyId.SUBSCRIPTION_IDENTIFIER);
         writeVarint(out, identifier);
@@ -65,22 +74,24 @@ public final class PacketEncoder {
 
   /** Exactly the bytes that {@link #publish} writes, to be compared with the client's Maximum Packet Size. */
   public static int publishLength(
-      ProtocolVersion version, Publication message, QoS qos, int[] subscriptionIdentifiers) {
-    int propertiesLength = propertiesLength(version, message, subscriptionIdentifiers);
-    int remaining = publishRemaining(version, message, qos, propertiesLength);
+      ProtocolVersion version, Publication message, QoS qos, int[] subscriptionIdentifiers, int topicAlias) {
+    int propertiesLength = propertiesLength(version, message, subscriptionIdentifiers, topicAlias);
+    int remaining = publishRemaining(version, message, qos, propertiesLength, topicAlias);
     return 1 + PacketWriter.varintLength(remaining) + remaining;
   }
 
-  private static int publishRemaining(ProtocolVersion version, Publication message, QoS qos, int propertiesLength) {
-    long remaining = 2L + message.topicLength() + message.payloadLength();
+  private static int publishRemaining(
+      ProtocolVersion version, Publication message, QoS qos, int propertiesLength, int topicAlias) {
+    long remaining = 2L + (topicAlias < 0 ? 0 : message.topicLength()) + message.payloadLength();
     if (qos != QoS.AT_MOST_ONCE) remaining += 2;
     if (version.hasProperties()) remaining += PacketWriter.varintLength(propertiesLength) + propertiesLength;
     return checkRemaining(remaining);
   }
 
-  private static int propertiesLength(ProtocolVersion version, Publication message, int[] subscriptionIdentifiers) {
+  private static int propertiesLength(
+      ProtocolVersion version, Publication message, int[] subscriptionIdentifiers, int topicAlias) {
     if (!version.hasProperties()) return 0;
-    int length = message.propertiesLength();
+    int length = message.propertiesLength() + (topicAlias == 0 ? 0 : ALIAS_LENGTH);
     for (int identifier : subscriptionIdentifiers) length += 1 + PacketWriter.varintLength(identifier);
     return length;
   }

@@ -52,7 +52,11 @@ final class PacketReader {
   }
 
   MalformedPacketException error(ReasonCode reason, String message) {
-    return new MalformedPacketException(reason, version, message);
+    return new MalformedPacketException(reason, version, null, message);
+  }
+
+  MalformedPacketException exceeded(Limit limit, ReasonCode reason, String what, long allowed) {
+    return new MalformedPacketException(reason, version, limit, limit.exceededBy(what, allowed));
   }
 
   MalformedPacketException malformed(String message) {

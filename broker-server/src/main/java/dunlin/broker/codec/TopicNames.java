@@ -25,16 +25,16 @@ final class TopicNames {
     ByteBuf in = reader.buffer();
     DecoderLimits limits = reader.limits();
     if (length > limits.topicLengthMax()) {
-      throw reader.error(
-          ReasonCode.TOPIC_NAME_INVALID, what + " of " + length + " bytes, limit " + limits.topicLengthMax());
+      throw reader.exceeded(
+          Limit.TOPIC_LENGTH, ReasonCode.TOPIC_NAME_INVALID, what + " has " + length + " bytes", limits.topicLengthMax());
     }
     int levels = levels(in, from, length);
     if (levels < 0) {
       throw reader.error(ReasonCode.TOPIC_NAME_INVALID, what + " with wildcards: " + reader.quoted(from, length));
     }
     if (levels > limits.topicLevelsMax()) {
-      throw reader.error(
-          ReasonCode.TOPIC_NAME_INVALID, what + " of " + levels + " levels, limit " + limits.topicLevelsMax());
+      throw reader.exceeded(
+          Limit.TOPIC_LEVELS, ReasonCode.TOPIC_NAME_INVALID, what + " has " + levels + " levels", limits.topicLevelsMax());
     }
     if (in.getByte(from) == '$' && (startsWith(in, from, length, SHARE) || startsWith(in, from, length, ORDERED_SHARE))) {
       throw reader.error(

@@ -56,6 +56,20 @@ final class Utf8 {
     return null;
   }
 
+  /** Whether these bytes are well-formed UTF-8 as Unicode has it, which allows U+0000 and all else that MQTT's strings forbid. */
+  static boolean wellFormed(ByteBuf in, int from, int length) {
+    int end = from + length;
+    int i = from;
+    while (i < end) {
+      // violation() has no objection to anything but U+0000 that is well-formed, so it is asked about what is between those.
+      int zero = in.indexOf(i, end, (byte) 0);
+      int to = zero < 0 ? end : zero;
+      if (violation(in, i, to - i, false) != null) return false;
+      i = to + 1;
+    }
+    return true;
+  }
+
   private static boolean isPlain(long word, boolean refuseControlCharacters) {
     long refused = refuseControlCharacters ? (word - SPACES) | (word + ONES) : word - ONES;
     return ((word | refused) & TOP) == 0;

@@ -132,7 +132,7 @@ class DifferentialTest {
     switch (packet) {
       case Publish p ->
           PacketEncoder.publish(
-              out, version, p.publication(), p.qos(), p.dup(), p.retain(), p.packetId(), new int[0], Publish.NOW);
+              out, version, p.publication(), p.qos(), p.dup(), p.retain(), p.packetId(), new int[0], 0, Publish.NOW);
       case Packet.Disconnect _ when !version.hasProperties() -> out.writeShort(0xE000);
       case Packet p -> PacketEncoder.encode(out, version, p);
       default -> throw new IllegalArgumentException("packet " + packet);

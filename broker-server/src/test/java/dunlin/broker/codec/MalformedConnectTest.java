@@ -16,6 +16,7 @@ import static dunlin.model.ReasonCode.UNSUPPORTED_PROTOCOL_VERSION;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
+import java.util.Objects;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -35,6 +36,7 @@ class MalformedConnectTest {
 
   @Test
   @Tag("MQTT-3.1.2-1")
+  @Tag("MQTT3-3.1.2-1")
   void wrongProtocolNameIsMalformedAndNobodyIsAnswered() {
     for (String name : new String[] {"MQTT\u00e4", "mqtt", "", "MQTTX", "HTTP"}) {
       var refusal = refused(MALFORMED_PACKET, packet(0x10, text(name), 4, 2, u16(0), text("c")));
@@ -46,6 +48,7 @@ class MalformedConnectTest {
   @Tag("pitfall-5")
   @ValueSource(ints = {0, 1, 2, 3, 6, 0x83, 0x84, 0x85, 255})
   @Tag("MQTT-3.1.2-2")
+  @Tag("MQTT3-3.1.2-2")
   void unsupportedLevelIsToldInTheFormOfVersion3(int level) {
     var refusal = refused(UNSUPPORTED_PROTOCOL_VERSION, packet(0x10, text("MQTT"), level, 2, u16(0), text("c")));
     assertThat(refusal.version()).contains(ProtocolVersion.MQTT_3_1_1);
@@ -53,6 +56,7 @@ class MalformedConnectTest {
 
   @Test
   @Tag("MQTT-3.1.2-2")
+  @Tag("MQTT3-3.1.2-2")
   void theOldNameIsForTheOldLevelOnly() {
     refused(UNSUPPORTED_PROTOCOL_VERSION, packet(0x10, text("MQIsdp"), 4, 2, u16(0), text("c")));
     refused(UNSUPPORTED_PROTOCOL_VERSION, packet(0x10, text("MQIsdp"), 0x83, 2, u16(0), text("c")));
@@ -70,6 +74,7 @@ class MalformedConnectTest {
   @Test
   @Tag("pitfall-3")
   @Tag("MQTT-3.1.2-3")
+  @Tag("MQTT3-3.1.2-3")
   void reservedFlagIsMalformed() {
     refused(MALFORMED_PACKET, connect3(0x03, "c"));
     refused(MALFORMED_PACKET, connect5(0x03, properties(), "c"));
@@ -81,11 +86,18 @@ class MalformedConnectTest {
   @Tag("MQTT-3.1.2-11")
   @Tag("MQTT-3.1.2-12")
   @Tag("MQTT-3.1.2-13")
+  @Tag("MQTT3-3.1.2-11")
+  @Tag("MQTT3-3.1.2-13")
+  @Tag("MQTT3-3.1.2-14")
+  @Tag("MQTT3-3.1.2-15")
   void willQosAndRetainNeedAWillAndQos3IsNone() {
     refused(MALFORMED_PACKET, connect3(0x0A, "c"));
     refused(MALFORMED_PACKET, connect3(0x12, "c"));
     refused(MALFORMED_PACKET, connect3(0x22, "c"));
     refused(MALFORMED_PACKET, connect3(0x1E, "c", "t", "p"));
+    refused(MALFORMED_PACKET, connect5(0x0A, properties(), "c"));
+    refused(MALFORMED_PACKET, connect5(0x12, properties(), "c"));
+    refused(MALFORMED_PACKET, connect5(0x22, properties(), "c"));
     refused(MALFORMED_PACKET, connect5(0x1E, properties(), "c", properties(), "t", "p"));
     accepted(connect3(0x36, "c", "t", "p"));
   }
@@ -97,6 +109,11 @@ class MalformedConnectTest {
   @Tag("MQTT-3.1.2-17")
   @Tag("MQTT-3.1.2-18")
   @Tag("MQTT-3.1.2-19")
+  @Tag("MQTT3-3.1.2-9")
+  @Tag("MQTT3-3.1.2-18")
+  @Tag("MQTT3-3.1.2-19")
+  @Tag("MQTT3-3.1.2-20")
+  @Tag("MQTT3-3.1.2-21")
   void flagsAndFieldsMustAgree() {
     refused(MALFORMED_PACKET, connect3(0x82, "c"));
     refused(MALFORMED_PACKET, connect3(0xC2, "c", "user"));
@@ -104,9 +121,56 @@ class MalformedConnectTest {
     refused(MALFORMED_PACKET, connect3(0x06, "c", "topic"));
     refused(MALFORMED_PACKET, connect3(0x02, "c", "user"));
     refused(MALFORMED_PACKET, connect3(0x82, "c", "user", "password"));
+    refused(MALFORMED_PACKET, connect3(0x02, "c", "t", "p")); // a will without its flag
+    refused(MALFORMED_PACKET, connect5(0x82, properties(), "c"));
     refused(MALFORMED_PACKET, connect5(0x42, properties(), "c"));
+    refused(MALFORMED_PACKET, connect5(0x02, properties(), "c", "user"));
+    refused(MALFORMED_PACKET, connect5(0x82, properties(), "c", "user", "password"));
+    refused(MALFORMED_PACKET, connect5(0x06, properties(), "c", properties()));
+    refused(MALFORMED_PACKET, connect5(0x06, properties(), "c", properties(), "t"));
     refused(MALFORMED_PACKET, connect5(0x06, properties(), "c", "t", "p")); // will properties are missing
     accepted(connect3(0xC2, "c", "user", "password"));
+  }
+
+  @Test
+  @Tag("MQTT-3.1.3-4")
+  @Tag("MQTT-3.1.3-12")
+  @Tag("MQTT3-3.1.3-4")
+  @Tag("MQTT3-3.1.3-11")
+  void clientIdentifierAndUserNameAreUtf8() {
+    byte[] overlong = {0, 2, (byte) 0xC0, (byte) 0x80};
+    byte[] surrogate = {0, 3, (byte) 0xED, (byte) 0xA0, (byte) 0x80};
+    for (byte[] bad : new byte[][] {overlong, surrogate}) {
+      refused(MALFORMED_PACKET, connect3(0x02, (Object) bad));
+      refused(MALFORMED_PACKET, connect5(0x02, properties(), (Object) bad));
+      refused(MALFORMED_PACKET, connect3(0x82, "c", bad));
+      refused(MALFORMED_PACKET, connect5(0x82, properties(), "c", bad));
+    }
+    accepted(connect3(0xC2, "\u00e4", "\u6f22", overlong)); // a password is no text
+  }
+
+  @Test
+  @Tag("MQTT-3.1.3-1")
+  @Tag("MQTT-3.1.3-3")
+  @Tag("MQTT3-3.1.3-1")
+  @Tag("MQTT3-3.1.3-3")
+  void fieldsOfThePayloadAreReadInTheirOrder() {
+    Packet.Connect of3 = (Packet.Connect) accepted(connect3(0xC6, "client", "topic", "will", "user", "password"));
+    Packet.Connect of5 =
+        (Packet.Connect)
+            accepted(connect5(0xC6, properties(), "client", properties(0x18, u32(7)), "topic", "will", "user", "password"));
+    for (Packet.Connect connect : new Packet.Connect[] {of3, of5}) {
+      assertThat(connect.clientId()).isEqualTo("client");
+      assertThat(connect.userName()).isEqualTo("user");
+      assertThat(connect.password()).asString().isEqualTo("password");
+      Will will = Objects.requireNonNull(connect.will());
+      assertThat(will.topic()).isEqualTo("topic");
+      assertThat(will.payload()).asString().isEqualTo("will");
+      assertThat(will.delaySeconds()).isEqualTo(connect.version() == ProtocolVersion.MQTT_5 ? 7 : 0);
+    }
+    refused(MALFORMED_PACKET, connect3(0x02));
+    refused(MALFORMED_PACKET, connect5(0x02, properties()));
+    refused(MALFORMED_PACKET, connect5(0x06, properties(), properties(0x18, u32(7)), "client", "topic", "will"));
   }
 
   @Test
@@ -118,7 +182,7 @@ class MalformedConnectTest {
 
   @Test
   @Tag("pitfall-8")
-  @Tag("MQTT-3.1.2-22")
+  @Tag("MQTT3-3.1.2-22")
   void passwordAloneIsForVersion5Only() {
     refused(MALFORMED_PACKET, connect3(0x42, "c", "password"));
     accepted(connect5(0x42, properties(), "c", "password"));
@@ -126,9 +190,7 @@ class MalformedConnectTest {
 
   @Test
   @Tag("pitfall-6")
-  @Tag("MQTT-3.1.3-6")
-  @Tag("MQTT-3.1.3-7")
-  @Tag("MQTT-3.1.3-8")
+  @Tag("MQTT3-3.1.3-7")
   void emptyClientIdentifierDependsOnTheVersion() {
     assertThat(refused(CLIENT_IDENTIFIER_NOT_VALID, connect3(0x00, "")).version()).contains(ProtocolVersion.MQTT_3_1_1);
     accepted(connect3(0x02, ""));
@@ -147,6 +209,9 @@ class MalformedConnectTest {
   @Tag("MQTT-3.1.3-11")
   @Tag("MQTT-4.7.0-1")
   @Tag("MQTT-4.7.3-1")
+  @Tag("MQTT3-3.1.3-10")
+  @Tag("MQTT3-4.7.1-1")
+  @Tag("MQTT3-4.7.3-1")
   void willTopicMustBeATopicName() {
     for (String topic : new String[] {"", "a/+", "#", "a#b", "$share/g/t", "$oshare/g/t", "$share"}) {
       refused(TOPIC_NAME_INVALID, connect3(0x06, "c", topic, "p"));
@@ -154,6 +219,7 @@ class MalformedConnectTest {
     }
     refused(MALFORMED_PACKET, connect3(0x06, "c", "a\0b", "p"));
     refused(MALFORMED_PACKET, connect3(0x06, "c", new byte[] {0, 2, (byte) 0xC0, (byte) 0x80}, "p"));
+    refused(MALFORMED_PACKET, connect5(0x06, properties(), "c", properties(), new byte[] {0, 2, (byte) 0xC0, (byte) 0x80}, "p"));
     accepted(connect3(0x06, "c", "$shared/g", "p"));
   }
 
@@ -177,7 +243,6 @@ class MalformedConnectTest {
 
   @Test
   @Tag("pitfall-15")
-  @Tag("MQTT-4.12.0-1")
   void authenticationDataNeedsAMethod() {
     refused(PROTOCOL_ERROR, connect5(2, properties(0x16, "data"), "c"));
     accepted(connect5(2, properties(0x16, "data", 0x15, "method"), "c"));
@@ -209,6 +274,7 @@ class MalformedConnectTest {
   @Test
   @Tag("pitfall-1")
   @Tag("MQTT-3.1.0-1")
+  @Tag("MQTT3-3.1.0-1")
   void onlyConnectComesFirst() {
     for (int first = 0; first < 256; first++) {
       byte[] packet = {(byte) first};
@@ -220,6 +286,7 @@ class MalformedConnectTest {
   @ParameterizedTest
   @EnumSource
   @Tag("MQTT-3.1.0-2")
+  @Tag("MQTT3-3.1.0-2")
   void secondConnectIsAProtocolError(ProtocolVersion version) {
     refused(PROTOCOL_ERROR, Wire.connect(version), Wire.connect(version));
   }

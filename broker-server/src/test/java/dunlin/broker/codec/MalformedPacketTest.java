@@ -35,6 +35,13 @@ class MalformedPacketTest {
   @Tag("MQTT-3.6.1-1")
   @Tag("MQTT-3.8.1-1")
   @Tag("MQTT-3.10.1-1")
+  @Tag("MQTT-3.14.1-1")
+  @Tag("MQTT-3.15.1-1")
+  @Tag("MQTT3-2.2.2-1")
+  @Tag("MQTT3-3.6.1-1")
+  @Tag("MQTT3-3.8.1-1")
+  @Tag("MQTT3-3.10.1-1")
+  @Tag("MQTT3-3.14.1-1")
   void flagsAreThoseOfTheType(ProtocolVersion version) {
     for (int type : new int[] {4, 5, 6, 7, 8, 10, 12, 14, 15}) {
       int right = type == 6 || type == 8 || type == 10 ? 0x02 : 0x00;
@@ -83,7 +90,6 @@ class MalformedPacketTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0x40, 0x50, 0x62, 0x70})
-  @Tag("MQTT-2.2.1-3")
   void acknowledgementsNameAPacket(int first) {
     refused(PROTOCOL_ERROR, CONNECT_3_1_1, packet(first, u16(0)));
     refused(PROTOCOL_ERROR, CONNECT_5, packet(first, u16(0)));
@@ -154,6 +160,8 @@ class MalformedPacketTest {
   @Tag("pitfall-58")
   @Tag("MQTT-3.8.3-2")
   @Tag("MQTT-3.10.3-2")
+  @Tag("MQTT3-3.8.3-3")
+  @Tag("MQTT3-3.10.3-2")
   void subscribeAndUnsubscribeNameAFilter() {
     refused(PROTOCOL_ERROR, CONNECT_3_1_1, packet(0x82, u16(1)));
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0x82, u16(1), NONE));
@@ -165,6 +173,7 @@ class MalformedPacketTest {
 
   @Test
   @Tag("MQTT-2.2.1-3")
+  @Tag("MQTT3-2.3.1-1")
   void subscribeAndUnsubscribeHaveAPacketIdentifier() {
     refused(PROTOCOL_ERROR, CONNECT_3_1_1, packet(0x82, u16(0), "f", 0));
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0xA2, u16(0), NONE, "f"));
@@ -173,6 +182,7 @@ class MalformedPacketTest {
   @Test
   @Tag("pitfall-58")
   @Tag("MQTT-3.8.3-5")
+  @Tag("MQTT3-3.8.3-4")
   void subscriptionOptionsAreAllChecked() {
     for (int options = 0; options < 256; options++) {
       byte[] of3 = packet(0x82, u16(1), "f", options);
@@ -205,8 +215,6 @@ class MalformedPacketTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"sport+", "a/#/b", "a#", "$share/g", "$share//f", "$share/a+b/f"})
-  @Tag("MQTT-4.7.1-1")
-  @Tag("MQTT-4.8.2-1")
   void invalidFiltersAreLeftToSuback(String filter) {
     var subscribe = (Packet.Subscribe) accepted(CONNECT_5, packet(0x82, u16(1), NONE, "good", 1, filter, 0));
     assertThat(subscribe.subscriptions()).extracting(Subscription::filter).containsExactly("good", filter);
@@ -218,12 +226,34 @@ class MalformedPacketTest {
   @Tag("pitfall-35")
   @Tag("MQTT-4.7.3-1")
   @Tag("MQTT-4.7.3-2")
+  @Tag("MQTT3-4.7.3-1")
   void oneUnsoundFilterSpoilsThePacket() {
     refused(MALFORMED_PACKET, CONNECT_5, packet(0x82, u16(1), NONE, "good", 1, "b\0d", 0));
     refused(MALFORMED_PACKET, CONNECT_3_1_1, packet(0xA2, u16(1), "good", new byte[] {0, 1, (byte) 0xFF}));
     refused(MALFORMED_PACKET, CONNECT_3_1_1, packet(0x82, u16(1), "good", 1, "cut"));
     refused(MALFORMED_PACKET, CONNECT_5, packet(0x82, u16(1), NONE, "good", 1, "", 0));
     refused(MALFORMED_PACKET, CONNECT_3_1_1, packet(0xA2, u16(1), "", "good"));
+  }
+
+  @Test
+  @Tag("MQTT-3.8.3-1")
+  @Tag("MQTT-3.10.3-1")
+  @Tag("MQTT-4.7.3-2")
+  @Tag("MQTT3-3.8.3-1")
+  @Tag("MQTT3-3.10.3-1")
+  @Tag("MQTT3-4.7.3-2")
+  void filtersAreUtf8() {
+    byte[] overlong = {0, 2, (byte) 0xC0, (byte) 0xAF};
+    byte[] surrogate = {0, 3, (byte) 0xED, (byte) 0xB0, (byte) 0x80};
+    byte[] nul = {0, 1, 0};
+    for (byte[] bad : new byte[][] {overlong, surrogate, nul}) {
+      refused(MALFORMED_PACKET, CONNECT_3_1_1, packet(0x82, u16(1), bad, 0));
+      refused(MALFORMED_PACKET, CONNECT_5, packet(0x82, u16(1), NONE, bad, 0));
+      refused(MALFORMED_PACKET, CONNECT_3_1_1, packet(0xA2, u16(1), bad));
+      refused(MALFORMED_PACKET, CONNECT_5, packet(0xA2, u16(1), NONE, bad));
+    }
+    accepted(CONNECT_3_1_1, packet(0x82, u16(1), "\u00e4/\uFEFF/+", 0));
+    accepted(CONNECT_5, packet(0xA2, u16(1), NONE, "\u00e4/\uFEFF/+"));
   }
 
   @Test

@@ -42,6 +42,8 @@ class MalformedPublishTest {
   @EnumSource
   @Tag("MQTT-3.3.1-2")
   @Tag("MQTT-3.3.1-4")
+  @Tag("MQTT3-3.3.1-2")
+  @Tag("MQTT3-3.3.1-4")
   void flagsAreRefusedAtTheFirstByte(ProtocolVersion version) {
     for (int flags : new int[] {0x06, 0x07, 0x0E, 0x0F, 0x08, 0x09}) {
       refused(MALFORMED_PACKET, Wire.connect(version), new byte[] {(byte) (0x30 | flags)});
@@ -51,6 +53,7 @@ class MalformedPublishTest {
   @Test
   @Tag("pitfall-39")
   @Tag("MQTT-2.2.1-3")
+  @Tag("MQTT3-2.3.1-1")
   void packetIdentifierIsNotZero() {
     refused(PROTOCOL_ERROR, CONNECT_3_1_1, packet(0x32, "t", u16(0), 'x'));
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0x34, "t", u16(0), NONE, 'x'));
@@ -62,6 +65,8 @@ class MalformedPublishTest {
   @ValueSource(strings = {"+", "#", "a/+", "a/#", "a+b", "a#", "12345678+", "1234567/#", "12345678901234567#890"})
   @Tag("MQTT-3.3.2-2")
   @Tag("MQTT-4.7.0-1")
+  @Tag("MQTT3-3.3.2-2")
+  @Tag("MQTT3-4.7.1-1")
   void topicNameHasNoWildcards(String topic) {
     refused(TOPIC_NAME_INVALID, CONNECT_3_1_1, packet(0x30, topic));
     refused(TOPIC_NAME_INVALID, CONNECT_5, packet(0x30, topic, NONE));
@@ -70,6 +75,7 @@ class MalformedPublishTest {
   @Test
   @Tag("pitfall-38")
   @Tag("MQTT-4.7.3-1")
+  @Tag("MQTT3-4.7.3-1")
   void topicNameIsNotEmpty() {
     refused(PROTOCOL_ERROR, CONNECT_3_1_1, packet(0x30, ""));
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0x30, "", NONE));
@@ -90,6 +96,7 @@ class MalformedPublishTest {
 
   @Test
   @Tag("MQTT-4.7.3-3")
+  @Tag("MQTT3-4.7.3-3")
   void lengthAndLevelsOfTopicNamesAreLimited() {
     var limits = new DecoderLimits(1 << 20, 1 << 14, 20, 5, 2, 4, true, 10);
     accepted(limits, CONNECT_3_1_1, packet(0x30, "a".repeat(20)));
@@ -147,7 +154,10 @@ class MalformedPublishTest {
 
   @Test
   @Tag("pitfall-42")
+  @Tag("MQTT-3.2.2-17")
+  @Tag("MQTT-3.2.2-18")
   @Tag("MQTT-3.3.2-8")
+  @Tag("MQTT-3.3.2-9")
   void aliasIsWithinWhatWasAnnounced() {
     int maximum = DecoderLimits.defaults().topicAliasMaximum();
     refused(TOPIC_ALIAS_INVALID, CONNECT_5, aliased("t", 0));
@@ -158,7 +168,6 @@ class MalformedPublishTest {
 
   @Test
   @Tag("pitfall-42")
-  @Tag("MQTT-3.3.2-7")
   @Tag("MQTT-3.3.2-12")
   void aliasStandsForItsLastTopicName() {
     var publish =
@@ -195,6 +204,7 @@ class MalformedPublishTest {
   }
 
   @Test
+  @Tag("MQTT-3.3.2-7")
   void aliasesLiveAsLongAsTheirConnection() {
     var limits = DecoderLimits.defaults();
     Recorder.decode(limits, CONNECT_5, aliased("t", 1));

@@ -13,10 +13,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class PacketEncoderTest {
   private static final Publisher PUBLISHER = new Publisher(Publisher.DEFAULT_TENANT, "p");
@@ -26,9 +28,9 @@ class PacketEncoderTest {
       ProtocolVersion version, Publication message, QoS qos, int packetId, int[] identifiers, long nowMillis) {
     ByteBuf out = Unpooled.buffer(1);
     out.writeByte(0x55); // what stands before must stay
-    PacketEncoder.publish(out, version, message, qos, false, false, packetId, identifiers, nowMillis);
+    PacketEncoder.publish(out, version, message, qos, false, false, packetId, identifiers, 0, nowMillis);
     assertThat(out.readByte()).isEqualTo((byte) 0x55);
-    assertThat(out.readableBytes()).isEqualTo(PacketEncoder.publishLength(version, message, qos, identifiers));
+    assertThat(out.readableBytes()).isEqualTo(PacketEncoder.publishLength(version, message, qos, identifiers, 0));
     byte[] bytes = Wire.readAll(out);
     out.release();
     return bytes;
@@ -43,6 +45,24 @@ class PacketEncoderTest {
         byte[] bytes = publish(version, message, qos, qos.code(), new int[] {1, 127, 128, 268_435_455}, 0);
         assertThat(bytes.length).isGreaterThan(payload);
       }
+    }
+  }
+
+  @Test
+  void anAliasComesWithItsNameOrInItsPlace() {
+    var message = new Publish(false, QoS.AT_LEAST_ONCE, false, 7, "topic/name", List.of(Prop.of(0x03, "text")), new byte[] {1});
+    for (int alias : new int[] {3, -3}) {
+      ByteBuf out = Unpooled.buffer();
+      PacketEncoder.publish(
+          out, ProtocolVersion.MQTT_5, message.publication(), QoS.AT_LEAST_ONCE, false, false, 7, new int[] {9}, alias, 0);
+      int foretold =
+          PacketEncoder.publishLength(
+              ProtocolVersion.MQTT_5, message.publication(), QoS.AT_LEAST_ONCE, new int[] {9}, alias);
+      assertThat(out.readableBytes()).isEqualTo(foretold);
+      byte[] properties = Wire.properties(0x03, "text", 0x23, Wire.u16(3), 0x0B, 9);
+      String name = alias > 0 ? "topic/name" : "";
+      assertThat(Wire.readAll(out)).isEqualTo(Wire.packet(0x32, name, Wire.u16(7), properties, new byte[] {1}));
+      out.release();
     }
   }
 
@@ -83,7 +103,7 @@ class PacketEncoderTest {
     var message =
         new Publish(false, QoS.AT_LEAST_ONCE, true, 1, "topic", List.of(Prop.of(0x02, 5)), new byte[] {9, 8}).publication();
     ByteBuf out = Unpooled.buffer();
-    PacketEncoder.publish(out, version, message, QoS.AT_LEAST_ONCE, true, true, 0xFFFF, new int[] {5}, 0);
+    PacketEncoder.publish(out, version, message, QoS.AT_LEAST_ONCE, true, true, 0xFFFF, new int[] {5}, 0, 0);
     assertThat(Wire.readAll(out)).isEqualTo(Wire.packet(0x3B, "topic", Wire.u16(0xFFFF), 9, 8));
   }
 
@@ -98,7 +118,7 @@ class PacketEncoderTest {
           for (int i = 0; i < 1_000; i++) {
             out.clear();
             PacketEncoder.publish(
-                out, ProtocolVersion.MQTT_5, message, QoS.AT_LEAST_ONCE, false, false, 1, identifiers, Publish.NOW);
+                out, ProtocolVersion.MQTT_5, message, QoS.AT_LEAST_ONCE, false, false, 1, identifiers, 0, Publish.NOW);
             PacketEncoder.puback(out, ProtocolVersion.MQTT_5, 1, ReasonCode.NO_MATCHING_SUBSCRIBERS);
             PacketEncoder.pubrel(out, ProtocolVersion.MQTT_3_1_1, 1, ReasonCode.SUCCESS);
           }
@@ -149,7 +169,7 @@ class PacketEncoderTest {
   }
 
   @Test
-  @Tag("MQTT-3.2.2-6")
+  @Tag("MQTT3-3.2.2-4")
   void version3SaysRefusalsInSixCodesOrNotAtAll() {
     Map<ReasonCode, Integer> exact =
         Map.of(
@@ -187,6 +207,7 @@ class PacketEncoderTest {
   }
 
   @Test
+  @Tag("MQTT3-3.9.3-2")
   void version3SaysEveryFailureOfASubscriptionAlike() {
     var suback =
         new Packet.Suback(
@@ -206,8 +227,6 @@ class PacketEncoderTest {
 
   @Test
   @Tag("MQTT-3.1.2-24")
-  @Tag("MQTT-3.2.2-19")
-  @Tag("MQTT-3.2.2-20")
   void problemInformationGivesWayToTheClientsMaximum() {
     var user = new UserProperty("name", "value");
     var puback = new Packet.Puback(1, ReasonCode.QUOTA_EXCEEDED, "reason", List.of(user));
@@ -226,6 +245,57 @@ class PacketEncoderTest {
     assertThat(lengthWithin(Packet.Disconnect.of(ReasonCode.BANNED, "x".repeat(100)), 3)).isEqualTo(3);
   }
 
+  static Stream<Packet> explained() {
+    String why = "because of a limit";
+    List<UserProperty> users = List.of(new UserProperty("name", "value"), new UserProperty("name", "other"));
+    List<ReasonCode> filters = List.of(ReasonCode.NOT_AUTHORIZED, ReasonCode.TOPIC_FILTER_INVALID);
+    return Stream.of(
+        new Packet.Puback(1, ReasonCode.QUOTA_EXCEEDED, why, users),
+        new Packet.Pubrec(1, ReasonCode.QUOTA_EXCEEDED, why, users),
+        new Packet.Pubrel(1, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND, why, users),
+        new Packet.Pubcomp(1, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND, why, users),
+        new Packet.Suback(1, filters, why, users),
+        new Packet.Unsuback(1, filters, why, users),
+        new Packet.Connack(
+            false, ReasonCode.BANNED, -1, 65_535, QoS.EXACTLY_ONCE, true, 0, null, 0, why, users, true, true, true, -1, null, null,
+            "method", new byte[] {1}),
+        new Packet.Disconnect(ReasonCode.BANNED, -1, why, null, users),
+        new Packet.Auth(ReasonCode.CONTINUE_AUTHENTICATION, "method", new byte[] {1}, why, users));
+  }
+
+  /** At every limit: what is written keeps to it, and only what does not fit in any form is not written. */
+  @ParameterizedTest
+  @MethodSource("explained")
+  @Tag("MQTT-3.2.2-19")
+  @Tag("MQTT-3.2.2-20")
+  @Tag("MQTT-3.4.2-2")
+  @Tag("MQTT-3.4.2-3")
+  @Tag("MQTT-3.5.2-2")
+  @Tag("MQTT-3.5.2-3")
+  @Tag("MQTT-3.6.2-2")
+  @Tag("MQTT-3.6.2-3")
+  @Tag("MQTT-3.7.2-2")
+  @Tag("MQTT-3.7.2-3")
+  @Tag("MQTT-3.9.2-1")
+  @Tag("MQTT-3.9.2-2")
+  @Tag("MQTT-3.11.2-1")
+  @Tag("MQTT-3.11.2-2")
+  @Tag("MQTT-3.14.2-3")
+  @Tag("MQTT-3.14.2-4")
+  @Tag("MQTT-3.15.2-2")
+  @Tag("MQTT-3.15.2-3")
+  void reasonStringAndUserPropertiesKeepToTheClientsMaximum(Packet packet) {
+    int full = lengthWithin(packet, 0);
+    int bare = lengthWithin(packet.withoutProblemInformation(false), 0);
+    assertThat(bare).isLessThan(full);
+    for (int limit = 1; limit <= full; limit++) {
+      int length = lengthWithin(packet, limit);
+      if (limit < bare) assertThat(length).isEqualTo(-1);
+      else assertThat(length).as("limit %d", limit).isBetween(bare, limit);
+    }
+    assertThat(lengthWithin(packet, full)).isEqualTo(full);
+  }
+
   /** Bytes written, or -1 when it was said that the packet does not fit. */
   private static int lengthWithin(Packet packet, long maximumPacketSize) {
     ByteBuf out = Unpooled.buffer();
@@ -237,6 +307,7 @@ class PacketEncoderTest {
   }
 
   @Test
+  @Tag("MQTT-4.7.3-3")
   void textLongerThanALengthCanSayIsRefused() {
     ByteBuf out = Unpooled.buffer();
     var packet = Packet.Disconnect.of(ReasonCode.SERVER_BUSY, "x".repeat(65_536));

@@ -122,6 +122,7 @@ class PropertyMatrixTest {
   @Tag("pitfall-30")
   @EnumSource
   @Tag("MQTT-1.5.5-1")
+  @Tag("MQTT-2.2.2-1")
   void lengthOfPropertiesIsMinimalAndWithinThePacket(Place place) {
     byte[] none = place == Place.AUTH ? sample(0x15) : new byte[0];
     accepted(place.packets(Wire.join(new byte[] {(byte) none.length}, none)));
@@ -138,6 +139,9 @@ class PropertyMatrixTest {
   @EnumSource
   @Tag("MQTT-1.5.4-1")
   @Tag("MQTT-1.5.4-2")
+  @Tag("MQTT-1.5.7-1")
+  @Tag("MQTT-3.3.2-13")
+  @Tag("MQTT-3.3.2-19")
   void textsAreCheckedEverywhere(Place place) {
     for (int id : place.allowed()) {
       boolean text =

@@ -43,6 +43,8 @@ class Utf8Test {
   @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-1")
   @Tag("MQTT-1.5.4-2")
+  @Tag("MQTT3-1.5.3-1")
+  @Tag("MQTT3-1.5.3-2")
   void everySequenceOfTwoBytesIsJudgedLikeTheJdkDoes() {
     for (int i = 0; i < 1 << 16; i++) check(new byte[] {(byte) (i >> 8), (byte) i}, Integer.toHexString(i));
   }
@@ -50,6 +52,7 @@ class Utf8Test {
   @Test
   @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-1")
+  @Tag("MQTT3-1.5.3-1")
   void theEdgesOfLongerSequencesAreJudgedLikeTheJdkDoes() {
     int[] edges = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xB7, 0xBD, 0xBE, 0xBF, 0xC0, 0xFF};
     for (int first = 0xE0; first < 0x100; first++) {
@@ -99,6 +102,7 @@ class Utf8Test {
   @Test
   @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-3")
+  @Tag("MQTT3-1.5.3-3")
   void byteOrderMarkIsKept() {
     var publish =
         (Publish) Refusal.accepted(Wire.CONNECT_3_1_1, Wire.packet(0x30, "\uFEFFa\uFEFF/b"));

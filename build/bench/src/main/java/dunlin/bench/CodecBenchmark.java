@@ -82,7 +82,7 @@ public class CodecBenchmark {
 
   @Setup
   public void fill(Blackhole blackhole) {
-    int overhead = PacketEncoder.publishLength(version, message, QoS.AT_MOST_ONCE, NO_IDENTIFIERS) - 1;
+    int overhead = PacketEncoder.publishLength(version, message, QoS.AT_MOST_ONCE, NO_IDENTIFIERS, 0) - 1;
     // The second byte of the remaining length comes with a longer payload.
     byte[] content = new byte[FRAME_BYTES - overhead - 1];
     message = Publication.of(PUBLISHER, TOPIC, QoS.AT_MOST_ONCE, false, 0, content);
@@ -141,7 +141,7 @@ public class CodecBenchmark {
   }
 
   private void encodeOne(ByteBuf to) {
-    PacketEncoder.publish(to, version, message, QoS.AT_MOST_ONCE, false, false, 0, NO_IDENTIFIERS, 0);
+    PacketEncoder.publish(to, version, message, QoS.AT_MOST_ONCE, false, false, 0, NO_IDENTIFIERS, 0, 0);
   }
 
   @Benchmark

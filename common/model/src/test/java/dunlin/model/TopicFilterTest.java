@@ -48,6 +48,10 @@ class TopicFilterTest {
   @Tag("MQTT-4.7.1-2")
   @Tag("MQTT-4.7.3-1")
   @Tag("MQTT-4.7.3-2")
+  @Tag("MQTT3-4.7.1-2")
+  @Tag("MQTT3-4.7.1-3")
+  @Tag("MQTT3-4.7.3-1")
+  @Tag("MQTT3-4.7.3-2")
   @ValueSource(strings = {"", "sport+", "+sport", "a/#/b", "a#", "#a", "#/", "a/b#", "++", "a/+b", "a\0b"})
   void refusesWhatIsNoFilter(String text) {
     assertThat(TopicFilter.parse(text)).isEmpty();

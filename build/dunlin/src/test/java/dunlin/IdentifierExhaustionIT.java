@@ -18,7 +18,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** More messages for one client than there are packet identifiers. */
-class PacketIdentifiersIT {
+class IdentifierExhaustionIT {
   private static final int IDENTIFIERS = 65_535;
   private static final int MESSAGES = IDENTIFIERS + 3_000;
   private static final int ROUND = 500;

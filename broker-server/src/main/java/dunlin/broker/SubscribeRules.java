@@ -1,0 +1,72 @@
+package dunlin.broker;
+
+import dunlin.broker.codec.Limit;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import io.netty.buffer.ByteBufUtil;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** What may be subscribed to by this server's settings, and what is granted; MQTT 5, sections 3.8.3 and 3.9.3. */
+final class SubscribeRules {
+  private final FrontendSettings.Features features;
+  private final int bytesMax;
+  private final int levelsMax;
+  private final int subscriptionsMax;
+
+  /** Why a filter is not subscribed to. */
+  record Refusal(ReasonCode reason, @Nullable Limit limit, String explanation) {}
+
+  SubscribeRules(FrontendSettings settings) {
+    this.features = settings.features();
+    this.bytesMax = settings.packets().topicLengthMax();
+    this.levelsMax = settings.packets().topicLevelsMax();
+    this.subscriptionsMax = settings.subscriptionsMax();
+  }
+
+  /** Why the filter may not be subscribed to; null when it may. */
+  @Nullable Refusal refusal(Optional<TopicFilter> parsed) {
+    if (parsed.isEmpty()) return new Refusal(ReasonCode.TOPIC_FILTER_INVALID, null, "is not valid");
+    String filter = parsed.get().filter();
+    int bytes = ByteBufUtil.utf8Bytes(filter);
+    if (bytes > bytesMax) return tooMuch(Limit.TOPIC_LENGTH, bytes + " bytes", bytesMax);
+    int levels = 1 + (int) filter.chars().filter(c -> c == '/').count();
+    if (levels > levelsMax) return tooMuch(Limit.TOPIC_LEVELS, levels + " levels", levelsMax);
+    if (parsed.get().shared() && !features.sharedSubscriptions()) {
+      return off(ReasonCode.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED, "shared subscriptions", "shared-subscription-available");
+    }
+    if (!features.wildcardSubscriptions() && (filter.indexOf('+') >= 0 || filter.indexOf('#') >= 0)) {
+      return off(ReasonCode.WILDCARD_SUBSCRIPTIONS_NOT_SUPPORTED, "wildcards", "wildcard-subscription-available");
+    }
+    return null;
+  }
+
+  private static Refusal tooMuch(Limit limit, String what, int max) {
+    return new Refusal(ReasonCode.TOPIC_FILTER_INVALID, limit, limit.exceededBy("has " + what, max));
+  }
+
+  private static Refusal off(ReasonCode reason, String what, String setting) {
+    return new Refusal(reason, null, what + " are off (dunlin.mqtt." + setting + ")");
+  }
+
+  /** The session has as many subscriptions as it may. */
+  Refusal quotaExceeded() {
+    String explanation = Limit.SUBSCRIPTIONS.exceededBy("one more subscription of this session", subscriptionsMax);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTIONS, explanation);
+  }
+
+  /** The granted QoS may be less than what was asked for [MQTT-3.2.2-10]. */
+  SubscriptionOptions granted(SubscriptionOptions asked) {
+    QoS qos = asked.maximumQoS().min(features.maximumQoS());
+    if (qos == asked.maximumQoS()) return asked;
+    return new SubscriptionOptions(
+        qos, asked.noLocal(), asked.retainAsPublished(), asked.retainHandling(), asked.subscriptionIdentifier());
+  }
+
+  /** Whether new subscriptions bring retained messages at all. */
+  boolean retain() {
+    return features.retain();
+  }
+}

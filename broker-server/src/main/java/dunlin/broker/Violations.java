@@ -1,0 +1,112 @@
+package dunlin.broker;
+
+import dunlin.broker.codec.Limit;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.net.SocketAddress;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What clients did against the protocol or over this server's limits: each is counted once, and told in one line of the log {@code
+ * dunlin.events}, of which there are a few a second for each reason.
+ */
+final class Violations {
+  /*
+   * Owner: any thread.
+   * Bounds: a tally for each reason code and a counter for each limit. Lines: LINES_A_SECOND for each reason; what was not told is
+   *   in the number of the next line, or of the one that flush() writes.
+   */
+  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final int LINES_A_SECOND = 5;
+  private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+  private final String node;
+  private final LongSupplier nanoTime;
+  private final Map<ReasonCode, Tally> tallies = new EnumMap<>(ReasonCode.class);
+  private final Map<Limit, Counter> limits = new EnumMap<>(Limit.class);
+
+  Violations(String node, MeterRegistry meters, LongSupplier nanoTime) {
+    this.node = node;
+    this.nanoTime = nanoTime;
+    for (ReasonCode reason : ReasonCode.values()) {
+      if (reason.isError()) tallies.put(reason, new Tally(reason, meters, nanoTime.getAsLong()));
+    }
+    for (Limit limit : Limit.values()) {
+      Counter hit =
+          Counter.builder("dunlin.limits.hit")
+              .description("Packets refused because a client has or asks for more than a setting allows")
+              .tag("limit", limit.label())
+              .register(meters);
+      limits.put(limit, hit);
+    }
+  }
+
+  /**
+   * @param limit the limit that was passed, or null when MQTT itself was violated
+   * @param clientId empty before it is known
+   */
+  void violated(ReasonCode reason, @Nullable Limit limit, String clientId, SocketAddress address, String explanation) {
+    Tally tally = Objects.requireNonNull(tallies.get(reason), "not an error");
+    tally.counter().increment();
+    if (limit != null) Objects.requireNonNull(limits.get(limit)).increment();
+    if (!tally.mayTell(nanoTime.getAsLong())) {
+      tally.untold.increment();
+      return;
+    }
+    events.warn(
+        "event=protocol-error node={} client={} address={} reason={} limit={} explanation={} untold={}",
+        node, quoted(clientId), address, reason.label(), limit == null ? "none" : limit.label(), quoted(explanation),
+        tally.untold.sumThenReset());
+  }
+
+  /** Tells how much was not told; called about once a second. */
+  void flush() {
+    for (Tally tally : tallies.values()) {
+      long untold = tally.untold.sumThenReset();
+      if (untold > 0) events.warn("event=protocol-error node={} reason={} untold={}", node, tally.reason.label(), untold);
+    }
+  }
+
+  /** In quotes that the text cannot end by itself. */
+  private static String quoted(String text) {
+    return '"' + LogText.escaped(text.replace("\\", "\\\\").replace("\"", "\\\"")) + '"';
+  }
+
+  /** The violations of one reason. */
+  private static final class Tally {
+    private final ReasonCode reason;
+    private final MeterRegistry meters;
+    private final LongAdder untold = new LongAdder();
+    private final AtomicLong secondBegan;
+    private final AtomicInteger lines = new AtomicInteger();
+
+    Tally(ReasonCode reason, MeterRegistry meters, long now) {
+      this.reason = reason;
+      this.meters = meters;
+      this.secondBegan = new AtomicLong(now);
+    }
+
+    /** Registered when it is first needed: most reasons never are. */
+    Counter counter() {
+      return meters.counter("dunlin.frontend.protocol-errors", "reason", reason.label());
+    }
+
+    boolean mayTell(long now) {
+      long began = secondBegan.get();
+      if (now - began >= SECOND_NANOS && secondBegan.compareAndSet(began, now)) lines.set(0);
+      return lines.incrementAndGet() <= LINES_A_SECOND;
+    }
+  }
+}

@@ -1,0 +1,39 @@
+package dunlin.broker.codec;
+
+import java.util.Locale;
+
+/** What a client can have too much of, so that something of it is refused: the closed set of values of a metric's tag. */
+public enum Limit {
+  PACKET("dunlin.mqtt.packet-max"),
+  CONNECT_PACKET("dunlin.mqtt.connect-packet-max"),
+  TOPIC_LENGTH("dunlin.mqtt.topic-length-max"),
+  TOPIC_LEVELS("dunlin.mqtt.topic-levels-max"),
+  USER_PROPERTIES("dunlin.mqtt.user-properties-max"),
+  FILTERS("dunlin.mqtt.filters-max"),
+  CLIENT_ID("dunlin.mqtt.client-id-max"),
+  WILL_PAYLOAD("dunlin.mqtt.will-payload-max"),
+  TOPIC_ALIASES("dunlin.mqtt.topic-alias-maximum"),
+  RECEIVE_MAXIMUM("dunlin.mqtt.receive-maximum"),
+  SUBSCRIPTIONS("dunlin.session.subscriptions-max");
+
+  private final String setting;
+
+  Limit(String setting) {
+    this.setting = setting;
+  }
+
+  /** The key of the setting that says how much is allowed. */
+  public String setting() {
+    return setting;
+  }
+
+  /** The name as metrics spell it: {@code topic-levels}. */
+  public String label() {
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  /** What the client is told: how much it was, how much may be, and who says so. */
+  public String exceededBy(String what, long allowed) {
+    return what + ", limit " + allowed + " (" + setting + ")";
+  }
+}
