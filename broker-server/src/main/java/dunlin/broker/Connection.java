@@ -18,6 +18,8 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandler;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.handler.codec.DecoderException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -99,6 +101,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private @Nullable ByteBuf held;
   private int holds;
   private boolean decoding;
+  private boolean inputEnded;
 
   Connection(Loop loop, Listener listener) {
     this.loop = loop;
@@ -144,6 +147,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelActive(ChannelHandlerContext ctx) {
     context = ctx;
+    // What stands in front of the end is served, DISCONNECT above all, also when reading has stopped just then.
+    ctx.channel().config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
     number = loop.connections().add(this, loop.index(), loop.frontend().loopCount());
     loop.frontend().connectionOpened();
     loop.keepAlive().watch(this, loop.frontend().settings().connectTimeout().toMillis());
@@ -255,6 +260,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private void goOn() {
     decode();
+    if (inputEnded && holds == 0) close();
     if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(true);
   }
 
@@ -566,6 +572,14 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     return session == null ? "a client" : LogText.escaped(session.ref().clientId());
   }
 
+  /** The client has closed its side, or all: the connection ends as soon as what it has said before is served. */
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    if (event != ChannelInputShutdownEvent.INSTANCE) return;
+    inputEnded = true;
+    if (held == null || holds == 0) close();
+  }
+
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (state != State.LIVE || session == null || !ctx.channel().isWritable()) return;
@@ -602,6 +616,4 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void channelReadComplete(ChannelHandlerContext ctx) {}
 
-  @Override
-  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {}
 }

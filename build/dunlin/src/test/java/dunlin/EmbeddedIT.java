@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.WireClient.Connect;
-import dunlin.WireClient.Packet;
+import dunlin.RawClient.Connect;
+import dunlin.RawClient.Packet;
 import dunlin.runtime.SettingException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -41,18 +41,18 @@ class EmbeddedIT {
   void twoNodesShareNothing() {
     try (var one = TestBroker.on(directory.resolve("one"));
         var other = TestBroker.inMemory();
-        var here = WireClient.connected(one.port(), Connect.of("client"));
-        var there = WireClient.connected(other.port(), Connect.of("client"))) {
+        var here = RawClient.connected(one.port(), Connect.of("client"));
+        var there = RawClient.connected(other.port(), Connect.of("client"))) {
       assertThat(one.node().nodeId()).isNotEqualTo(other.node().nodeId());
       here.subscribe("#", 1);
       there.subscribe("#", 1);
       here.publishAndWait("topic", "here", true);
-      assertThat(here.next().payload()).isEqualTo("here");
+      assertThat(here.read().text()).isEqualTo("here");
       assertThat(there.untilPong()).as("crossed, also no takeover").isEmpty();
       there.publishAndWait("topic", "there");
-      assertThat(there.next().payload()).isEqualTo("there");
+      assertThat(there.read().text()).isEqualTo("there");
       assertThat(here.untilPong()).isEmpty();
-      try (var late = WireClient.connected(other.port(), Connect.of("late"))) {
+      try (var late = RawClient.connected(other.port(), Connect.of("late"))) {
         late.subscribe("#", 1);
         assertThat(late.untilPong()).as("retained messages of the other node").isEmpty();
       }
@@ -68,11 +68,11 @@ class EmbeddedIT {
       Set<ObjectName> stayingBeans = beans(staying.node());
       assertThat(leavingBeans).hasSizeGreaterThan(10);
       assertThat(stayingBeans).hasSameSizeAs(leavingBeans);
-      var lost = WireClient.connected(leavingPort, Connect.of("client"));
+      var lost = RawClient.connected(leavingPort, Connect.of("client"));
 
       AtomicInteger round = new AtomicInteger();
       CountDownLatch closed = new CountDownLatch(1);
-      try (var client = WireClient.connected(staying.port(), Connect.of("client"))) {
+      try (var client = RawClient.connected(staying.port(), Connect.of("client"))) {
         client.subscribe("topic", 2);
         Thread closing =
             Thread.ofPlatform()
@@ -88,15 +88,15 @@ class EmbeddedIT {
           String payload = "" + round.incrementAndGet();
           long begun = System.nanoTime();
           client.publishAndWait("topic", payload);
-          Packet packet = client.next(WireClient.PUBLISH);
-          assertThat(packet.payload()).isEqualTo(payload);
+          Packet packet = client.next(RawClient.PUBLISH);
+          assertThat(packet.text()).isEqualTo(payload);
           client.puback(packet.packetId());
           assertThat(System.nanoTime() - begun).as("nanoseconds of round %s", payload).isLessThan(2_000_000_000L);
         }
         closing.join();
       }
       assertThat(lost.awaitClosed()).singleElement().extracting(Packet::reason).isEqualTo(0x8B);
-      assertThatThrownBy(() -> new WireClient(leavingPort)).isInstanceOf(UncheckedIOException.class).hasCauseInstanceOf(ConnectException.class);
+      assertThatThrownBy(() -> new RawClient(leavingPort)).isInstanceOf(UncheckedIOException.class).hasCauseInstanceOf(ConnectException.class);
       assertThat(beans(leaving.node())).isEmpty();
       assertThat(beans(staying.node())).containsAll(stayingBeans);
     }
@@ -109,7 +109,7 @@ class EmbeddedIT {
     try (var broker = TestBroker.inMemory()) {
       data = Path.of(setting(broker.node(), "dunlin.data-dir"));
       assertThat(data.resolve("dunlin.node")).exists();
-      try (var client = WireClient.connected(broker.port(), Connect.of("client"))) {
+      try (var client = RawClient.connected(broker.port(), Connect.of("client"))) {
         client.subscribe("topic", 1);
         client.publishAndWait("topic", "x", true);
       }
@@ -129,7 +129,7 @@ class EmbeddedIT {
       }
       awaitNoMoreThan(before);
       assertThat(beans(broker.node())).isEqualTo(beans);
-      WireClient.connected(broker.port(), Connect.of("still served")).disconnect();
+      RawClient.connected(broker.port(), Connect.of("still served")).disconnect();
     }
   }
 
@@ -164,14 +164,14 @@ class EmbeddedIT {
     String id = "";
     for (int life = 0; life < 3; life++) {
       try (var broker = TestBroker.on(directory);
-          var client = WireClient.connected(broker.port(), Connect.of("client"))) {
+          var client = RawClient.connected(broker.port(), Connect.of("client"))) {
         assertThat(client.sessionPresent()).isEqualTo(life > 0);
         if (life == 0) client.subscribe("topic", 1);
         else assertThat(broker.node().nodeId()).isEqualTo(id);
         id = broker.node().nodeId();
         client.publishAndWait("topic", "life " + life);
         for (int waiting = 0; waiting <= life; waiting++) {
-          assertThat(client.next().payload()).isEqualTo("life " + waiting);
+          assertThat(client.read().text()).isEqualTo("life " + waiting);
         }
       }
     }
@@ -195,11 +195,11 @@ class EmbeddedIT {
     int port;
     try (var without = TestBroker.inMemory();
         var broker = TestBroker.on(directory, Map.of("dunlin.admin.port", "0", "dunlin.node.name", "embedded"));
-        var client = WireClient.connected(broker.port(), Connect.of("client"))) {
+        var client = RawClient.connected(broker.port(), Connect.of("client"))) {
       assertThat(without.node().adminPort()).isEqualTo(-1);
       client.subscribe("topic", 1);
       client.publishAndWait("topic", "x");
-      client.next();
+      client.read();
       port = broker.node().adminPort();
       assertThat(get(port, "/ready").statusCode()).isEqualTo(200);
       assertThat(get(port, "/health").statusCode()).isEqualTo(200);

@@ -117,6 +117,10 @@ class ProtocolIT {
   }
 
   @ParameterizedTest(name = "{0}")
+  @Tag("pitfall-34")
+  @Tag("pitfall-37")
+  @Tag("pitfall-38")
+  @Tag("pitfall-39")
   @MethodSource("malformed")
   @Tag("MQTT-3.3.2-1")
   @Tag("MQTT-3.14.4-1")
@@ -177,6 +181,14 @@ class ProtocolIT {
   }
 
   @ParameterizedTest(name = "{0}")
+  @Tag("pitfall-16")
+  @Tag("pitfall-22")
+  @Tag("pitfall-40")
+  @Tag("pitfall-41")
+  @Tag("pitfall-42")
+  @Tag("pitfall-58")
+  @Tag("pitfall-62")
+  @Tag("pitfall-66")
   @MethodSource("broken5")
   void whatMqtt5ForbidsEndsTheConnectionWithItsReason(String what, int reason, byte[] packet) {
     try (RawClient client = RawClient.connected(broker, "c")) {
@@ -186,6 +198,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-1")
   @ValueSource(ints = {0x20, 0x30, 0x82, 0xC0, 0xE0, 0x00, 0xF0, 0x16, 0x47})
   @Tag("MQTT-3.1.0-1")
   @Tag("MQTT-3.14.0-1")
@@ -198,6 +211,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-2")
   @ValueSource(ints = {3, 4, 5})
   @Tag("MQTT-3.1.0-2")
   @Tag("MQTT-3.2.0-2")
@@ -213,6 +227,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest(name = "{0} level {1}")
+  @Tag("pitfall-5")
   @CsvSource({"MQTT, 6", "MQTT, 0", "MQTT, 3", "MQIsdp, 4", "MQTT, 132"})
   @Tag("MQTT-3.1.2-2")
   @Tag("MQTT3-3.1.2-2")
@@ -257,6 +272,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-6")
   @Tag("MQTT3-3.1.3-6")
   @Tag("MQTT3-3.1.3-7")
   @Tag("MQTT3-3.1.3-8")
@@ -278,6 +294,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-6")
   @Tag("MQTT-3.1.3-6")
   @Tag("MQTT-3.1.3-7")
   @Tag("MQTT-3.2.2-16")
@@ -330,6 +347,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-15")
   @Tag("MQTT-4.12.0-1")
   void enhancedAuthenticationIsRefused() {
     try (RawClient client = new RawClient(broker.port())) {
@@ -340,6 +358,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-55")
   @Tag("MQTT-3.3.4-7")
   void morePublishesThanTheReceiveMaximumEndTheConnection() {
     String topic = UUID.randomUUID().toString();
@@ -364,6 +383,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-33")
   void aClientOfMqtt3KnowsNoReceiveMaximumAndIsHeldUpInstead() {
     try (RawClient client = RawClient.connected3(broker, "c")) {
       client.subscribe("mine", 0);
@@ -378,6 +398,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-42")
   @Tag("MQTT-3.3.2-12")
   void aTopicAliasStandsForItsTopicOnItsConnectionUntilItIsPointedElsewhere() {
     String root = UUID.randomUUID().toString();
@@ -401,6 +422,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-36")
   @Tag("MQTT-3.2.2-15")
   void aPacketLargerThanAllowedIsRefusedByItsHeader() {
     try (RawClient client = RawClient.connected(broker, "c")) {
@@ -427,6 +449,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-56")
   @Tag("MQTT-3.1.2-24")
   @Tag("MQTT-3.1.2-25")
   void aMessageLargerThanTheClientTakesIsDroppedAndThoseBehindItCome() {
@@ -459,6 +482,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-76")
   @Tag("MQTT-3.1.2-22")
   @Tag("MQTT-3.2.2-22")
   @Tag("MQTT3-3.1.2-24")
@@ -504,6 +528,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-11")
   @ValueSource(ints = {3, 4, 5})
   void packetsBehindConnectAreHandledOnceItIsAnswered(int level) {
     try (RawClient client = new RawClient(broker.port())) {
@@ -513,6 +538,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-33")
   @ValueSource(ints = {3, 4, 5})
   @Tag("MQTT-4.2.0-1")
   @Tag("MQTT3-7.1.1-1")
@@ -551,6 +577,7 @@ class ProtocolIT {
   }
 
   @Test
+  @Tag("pitfall-11")
   @Tag("MQTT3-3.1.4-5")
   void whatStandsBehindARefusedConnectHasNoEffect() {
     try (RawClient client = new RawClient(broker.port())) {
@@ -575,6 +602,7 @@ class ProtocolIT {
   }
 
   @ParameterizedTest(name = "MQTT level {0}, durable session {1}")
+  @Tag("pitfall-51")
   @CsvSource({"4, false", "4, true", "5, false", "5, true"})
   @Tag("MQTT-4.3.3-11")
   void acknowledgementsOfNothingAreAnsweredOrIgnored(int level, boolean durable) {
@@ -634,6 +662,7 @@ class ProtocolIT {
 
   /** PUBREC with an error ends the exchange, without PUBREL. */
   @Test
+  @Tag("pitfall-50")
   @Tag("MQTT-4.3.3-4")
   @Tag("MQTT-4.4.0-2")
   void aClientMayRefuseAMessage() {
@@ -651,6 +680,7 @@ class ProtocolIT {
 
   /** The client's Receive Maximum holds for QoS 1 and 2 together, and QoS 0 passes by. */
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-55")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.3.4-9")
   @Tag("MQTT-3.3.4-10")

@@ -56,6 +56,8 @@ class QosPairsIT {
   }
 
   @ParameterizedTest(name = "published with {0}, subscribed with {1}, durable session {2}")
+  @Tag("pitfall-54")
+  @Tag("pitfall-57")
   @MethodSource("pairs")
   @Tag("MQTT3-3.8.4-6")
   @Tag("MQTT3-4.6.0-5")
@@ -85,6 +87,8 @@ class QosPairsIT {
   }
 
   @ParameterizedTest(name = "published with {0}, subscribed with {1}, durable session {2}")
+  @Tag("pitfall-54")
+  @Tag("pitfall-57")
   @MethodSource("pairs")
   @Tag("MQTT-3.8.4-8")
   @Tag("MQTT-4.6.0-5")

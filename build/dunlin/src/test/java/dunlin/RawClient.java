@@ -1,7 +1,7 @@
 package dunlin;
 
+import dunlin.ServerRules.Property;
 import java.io.BufferedInputStream;
-import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.EOFException;
 import java.io.IOException;
@@ -13,64 +13,121 @@ import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A client that is a plain socket: sends the bytes it is told, right or wrong, and cuts what comes into packets. */
-final class RawClient implements AutoCloseable {
-  static final int CONNECT = 0x10;
-  static final int CONNACK = 0x20;
-  static final int PUBLISH = 0x30;
-  static final int PUBACK = 0x40;
-  static final int PUBREC = 0x50;
-  static final int PUBREL = 0x62;
-  static final int PUBCOMP = 0x70;
-  static final int SUBSCRIBE = 0x82;
-  static final int SUBACK = 0x90;
-  static final int UNSUBSCRIBE = 0xA2;
-  static final int UNSUBACK = 0xB0;
-  static final int PINGREQ = 0xC0;
-  static final int PINGRESP = 0xD0;
-  static final int DISCONNECT = 0xE0;
-  static final byte[] NO_PROPERTIES = {0};
-
-  static final int PAYLOAD_FORMAT = 0x01;
-  static final int MESSAGE_EXPIRY = 0x02;
-  static final int CONTENT_TYPE = 0x03;
-  static final int RESPONSE_TOPIC = 0x08;
-  static final int CORRELATION_DATA = 0x09;
-  static final int SUBSCRIPTION_IDENTIFIER = 0x0B;
-  static final int TOPIC_ALIAS = 0x23;
-  static final int USER_PROPERTY = 0x26;
-
+/**
+ * A client that is a plain socket: sends the bytes it is told, right or wrong, does nothing by itself, and cuts what comes into
+ * packets. {@link ServerRules} judges each of them.
+ *
+ * <p>Long, since it has a method for each step of a conversation, so that tests read like one.
+ */
+final class RawClient extends PacketBytes implements AutoCloseable {
   private static final int PATIENCE_MILLIS = 20_000;
 
   private final Socket socket;
   private final DataInputStream in;
-  private int level = 5;
-  private @Nullable Packet peeked;
+  private final ServerRules rules = new ServerRules();
 
-  /** A packet as it came. */
-  record Packet(int first, byte[] body) {
+  /** Packets that were read before somebody wanted them. */
+  private final ArrayDeque<Packet> early = new ArrayDeque<>();
+
+  private int lastPacketId;
+  private boolean sessionPresent;
+
+  /** A packet as it came, from a server that was asked for this version. */
+  record Packet(int level, int first, byte[] body) {
+    /** One of the constants above. */
     int type() {
-      return first >> 4;
+      return first >> 4 == PUBLISH >> 4 ? PUBLISH : first;
     }
 
     int at(int index) {
       return body[index] & 0xFF;
     }
 
-    /** The packet identifier of an acknowledgement. */
+    /** The packet identifier, 0 for a packet without one. */
     int packetId() {
-      return at(0) << 8 | at(1);
+      return switch (type()) {
+        case PUBLISH -> message().packetId();
+        case CONNACK, PINGRESP, DISCONNECT, AUTH -> 0;
+        default -> at(0) << 8 | at(1);
+      };
     }
 
-    /** The reason code of an acknowledgement or a DISCONNECT of MQTT 5. */
+    /** The reason code of an acknowledgement, AUTH or a DISCONNECT; the last of a SUBACK or UNSUBACK; 0 when it is left out. */
     int reason() {
-      int index = type() == DISCONNECT >> 4 ? 0 : 2;
+      int index =
+          switch (type()) {
+            case DISCONNECT, AUTH -> 0;
+            case CONNACK -> 1;
+            case SUBACK, UNSUBACK -> body.length - 1;
+            default -> 2;
+          };
       return body.length > index ? at(index) : 0;
+    }
+
+    boolean sessionPresent() {
+      return type() == CONNACK && at(0) == 1;
+    }
+
+    /** A PUBLISH's own fields. */
+    Message message() {
+      if (type() != PUBLISH) throw new AssertionError("expected a PUBLISH, got " + this);
+      ByteBuffer rest = ByteBuffer.wrap(body);
+      String topic = Message.text(rest);
+      int packetId = (first & 6) != 0 ? rest.getShort() & 0xFFFF : 0;
+      byte[] properties = new byte[level == 5 ? Message.varint(rest) : 0];
+      rest.get(properties);
+      byte[] payload = new byte[rest.remaining()];
+      rest.get(payload);
+      return new Message(first, topic, packetId, properties, payload);
+    }
+
+    boolean duplicate() {
+      return message().duplicate();
+    }
+
+    boolean retain() {
+      return message().retain();
+    }
+
+    int qos() {
+      return message().qos();
+    }
+
+    String topic() {
+      return message().topic();
+    }
+
+    /** The payload of a PUBLISH. */
+    String text() {
+      return message().text();
+    }
+
+    /** The properties one by one, in their order; none in MQTT 3. */
+    List<Property> properties() {
+      if (level < 5) return List.of();
+      if (type() == PUBLISH) return message().propertyList();
+      int index =
+          switch (type()) {
+            case DISCONNECT, AUTH -> 1;
+            case CONNACK, SUBACK, UNSUBACK -> 2;
+            default -> 3;
+          };
+      if (body.length <= index) return List.of();
+      ByteBuffer rest = ByteBuffer.wrap(body).position(index);
+      int length = Message.varint(rest);
+      return ServerRules.list(rest.slice(rest.position(), length));
+    }
+
+    /** The reason string of MQTT 5, or empty. */
+    String reasonString() {
+      return properties().stream().filter(each -> each.id() == 0x1F).map(Property::text).findFirst().orElse("");
     }
 
     @Override
@@ -99,22 +156,7 @@ final class RawClient implements AutoCloseable {
 
     /** The properties of MQTT 5 one by one, in their order. */
     List<Property> propertyList() {
-      List<Property> list = new ArrayList<>();
-      ByteBuffer rest = ByteBuffer.wrap(properties);
-      while (rest.hasRemaining()) {
-        int id = rest.get();
-        list.add(
-            switch (id) {
-              case PAYLOAD_FORMAT -> new Property(id, rest.get(), "");
-              case TOPIC_ALIAS -> new Property(id, rest.getShort() & 0xFFFF, "");
-              case MESSAGE_EXPIRY -> new Property(id, rest.getInt(), "");
-              case CONTENT_TYPE, RESPONSE_TOPIC, CORRELATION_DATA -> new Property(id, 0, text(rest));
-              case SUBSCRIPTION_IDENTIFIER -> new Property(id, varint(rest), "");
-              case USER_PROPERTY -> new Property(id, 0, text(rest) + '=' + text(rest));
-              default -> throw new AssertionError("property " + id + " in a PUBLISH of a server");
-            });
-      }
-      return list;
+      return ServerRules.list(ByteBuffer.wrap(properties));
     }
 
     /** The numbers that come as values of a property. */
@@ -141,10 +183,62 @@ final class RawClient implements AutoCloseable {
       rest.get(bytes);
       return new String(bytes, StandardCharsets.UTF_8);
     }
+
+    @Override
+    public String toString() {
+      return "%s #%d QoS %d%s%s: %s"
+          .formatted(topic, packetId, qos(), duplicate() ? " DUP" : "", retain() ? " RETAIN" : "", text());
+    }
   }
 
-  /** A property of a PUBLISH: one with a number, or one with a text; a user property's text is {@code name=value}. */
-  record Property(int id, long number, String text) {}
+  /**
+   * What a CONNECT of MQTT 5 without keep alive says.
+   *
+   * @param receiveMaximum 0 to say nothing
+   */
+  record Connect(String clientId, boolean cleanStart, long expirySeconds, int receiveMaximum, @Nullable Will will) {
+    static Connect of(String clientId) {
+      return new Connect(clientId, false, 3_600, 0, null);
+    }
+
+    Connect clean() {
+      return new Connect(clientId, true, expirySeconds, receiveMaximum, will);
+    }
+
+    Connect expiry(long seconds) {
+      return new Connect(clientId, cleanStart, seconds, receiveMaximum, will);
+    }
+
+    Connect receiveMaximum(int messages) {
+      return new Connect(clientId, cleanStart, expirySeconds, messages, will);
+    }
+
+    Connect will(String topic, String payload, int qos, long delaySeconds) {
+      return new Connect(clientId, cleanStart, expirySeconds, receiveMaximum, new Will(topic, payload, qos, delaySeconds));
+    }
+
+    byte[] packet() {
+      int flags = (cleanStart ? 2 : 0) | (will == null ? 0 : 4 | will.qos << 3);
+      byte[] properties =
+          properties(
+              expirySeconds == 0 ? new byte[0] : sessionExpiry(expirySeconds),
+              receiveMaximum == 0 ? new byte[0] : RawClient.receiveMaximum(receiveMaximum));
+      if (will == null) return connect(5, flags, 0, properties, clientId);
+      byte[] delay = properties(will.delaySeconds == 0 ? new byte[0] : willDelay(will.delaySeconds));
+      return connect(5, flags, 0, properties, clientId, delay, will.topic, will.payload);
+    }
+  }
+
+  record Will(String topic, String payload, int qos, long delaySeconds) {}
+
+  /** The connection ended where a packet was expected. */
+  static final class EndedError extends AssertionError {
+    private static final long serialVersionUID = 1L;
+
+    EndedError(IOException cause) {
+      super("the connection ended", cause);
+    }
+  }
 
   RawClient(int port) {
     this(port, 0);
@@ -179,43 +273,46 @@ final class RawClient implements AutoCloseable {
 
   /** Connects with MQTT 5, a clean start and no keep alive, and takes the CONNACK. */
   static RawClient connected(TestBroker broker, String clientId, byte[]... properties) {
-    RawClient client = new RawClient(broker.port());
-    client.connect(connect(5, true, 0, clientId, properties(properties)));
-    return client;
+    return connected(broker.port(), connect(5, true, 0, clientId, properties(properties)));
   }
 
   /** Connects with MQTT 3.1.1, a clean session and no keep alive, and takes the CONNACK. */
   static RawClient connected3(TestBroker broker, String clientId) {
-    RawClient client = new RawClient(broker.port());
-    client.connect(connect(4, true, 0, clientId, NO_PROPERTIES));
+    return connected(broker.port(), connect(4, true, 0, clientId, NO_PROPERTIES));
+  }
+
+  static RawClient connected(int port, Connect connect) {
+    return connected(port, connect.packet());
+  }
+
+  static RawClient connected(int port, byte[] connect) {
+    RawClient client = new RawClient(port);
+    client.connect(connect);
     return client;
+  }
+
+  void connect(Connect connect) {
+    connect(connect.packet());
   }
 
   /** Sends a CONNECT and answers the CONNACK, which must be a success. */
   Packet connect(byte[] packet) {
-    level = packet[packet[2 + 1] == 4 ? 8 : 10];
     send(packet);
     Packet connack = expect(CONNACK);
-    if (connack.at(1) != 0) throw new AssertionError("refused: " + connack);
+    if (connack.reason() != 0) throw new AssertionError("refused: " + connack);
+    sessionPresent = connack.sessionPresent();
     return connack;
+  }
+
+  /** Whether CONNACK has said so. */
+  boolean sessionPresent() {
+    return sessionPresent;
   }
 
   // ------------------------------------------------------------------------------------------------------------ what is sent
 
-  /** A CONNECT without user name, password and will. */
-  static byte[] connect(int level, boolean clean, int keepAlive, String clientId, byte[] properties) {
-    return connect(level, clean ? 2 : 0, keepAlive, properties, clientId);
-  }
-
-  /** A CONNECT with flags and the parts of its payload. */
-  static byte[] connect(int level, int flags, int keepAlive, byte[] properties, Object... payload) {
-    byte[] all = bytes(payload);
-    return level == 5
-        ? packet(CONNECT, "MQTT", level, flags, u16(keepAlive), properties, all)
-        : packet(CONNECT, level == 3 ? "MQIsdp" : "MQTT", level, flags, u16(keepAlive), all);
-  }
-
   void send(byte[] bytes) {
+    rules.sent(bytes);
     try {
       socket.getOutputStream().write(bytes);
     } catch (IOException e) {
@@ -229,169 +326,152 @@ final class RawClient implements AutoCloseable {
 
   /** Publishes without properties. */
   void publish(String topic, int qos, int packetId, String payload) {
-    send(publishing(level, topic, qos, packetId, payload));
+    send(publishing(rules.level(), topic, qos, packetId, payload));
   }
 
-  static byte[] publishing(int level, String topic, int qos, int packetId, String payload) {
-    return packet(
-        PUBLISH | qos << 1,
-        topic,
-        qos == 0 ? new byte[0] : u16(packetId),
-        level == 5 ? NO_PROPERTIES : new byte[0],
-        payload.getBytes(StandardCharsets.UTF_8));
+  void publish(String topic, String payload, int qos, int packetId, boolean duplicate) {
+    publish(topic, payload, qos, packetId, duplicate, false);
   }
 
-  /** Subscribes one filter and takes the SUBACK, which must grant it. */
+  void publish(String topic, String payload, int qos, int packetId, boolean duplicate, boolean retain) {
+    byte[] packet = publishing(rules.level(), topic, qos, packetId, payload);
+    packet[0] |= (byte) ((duplicate ? 8 : 0) | (retain ? 1 : 0));
+    send(packet);
+  }
+
+  /** Publishes with QoS 1 and waits for PUBACK, whose reason code it returns. */
+  int publishAndWait(String topic, String payload) {
+    return publishAndWait(topic, payload, false);
+  }
+
+  int publishAndWait(String topic, String payload, boolean retain) {
+    int packetId = nextPacketId();
+    publish(topic, payload, 1, packetId, false, retain);
+    Packet puback = next(PUBACK);
+    if (puback.packetId() != packetId) throw new AssertionError("acknowledges another one: " + puback);
+    return puback.reason();
+  }
+
+  private int nextPacketId() {
+    lastPacketId = lastPacketId % 65_535 + 1;
+    return lastPacketId;
+  }
+
+  void puback(int packetId) {
+    send(PUBACK, u16(packetId));
+  }
+
+  void pubrec(int packetId) {
+    send(PUBREC, u16(packetId));
+  }
+
+  void pubrel(int packetId) {
+    send(PUBREL, u16(packetId));
+  }
+
+  void pubcomp(int packetId) {
+    send(PUBCOMP, u16(packetId));
+  }
+
+  /** Disconnects, and waits for the connection's end. */
+  void disconnect() {
+    send(DISCONNECT);
+    awaitClosed();
+  }
+
+  void disconnect(long expirySeconds) {
+    sendDisconnect(expirySeconds);
+    awaitClosed();
+  }
+
+  void sendDisconnect(long expirySeconds) {
+    send(DISCONNECT, 0, properties(sessionExpiry(expirySeconds)));
+  }
+
+  void disconnectAfter(Consumer<RawClient> action) {
+    action.accept(this);
+    disconnect();
+  }
+
+  /** Subscribes one filter and waits for the SUBACK, which must grant it. */
   void subscribe(String filter, int options, byte[]... properties) {
-    send(SUBSCRIBE, u16(1), level == 5 ? properties(properties) : new byte[0], filter, options);
-    Packet suback = expect(SUBACK);
-    int reason = suback.at(suback.body().length - 1);
-    if (reason > 2) throw new AssertionError("subscription refused: " + suback);
-  }
-
-  /** A packet with its right remaining length; a part is a byte as an int, a text with its length, or raw bytes. */
-  static byte[] packet(int first, Object... parts) {
-    byte[] body = bytes(parts);
-    return bytes(first, varint(body.length), body);
-  }
-
-  static byte[] bytes(Object... parts) {
-    var out = new ByteArrayOutputStream();
-    for (Object part : parts) {
-      switch (part) {
-        case Integer b -> out.write(b);
-        case String text -> {
-          byte[] utf8 = text.getBytes(StandardCharsets.UTF_8);
-          out.writeBytes(u16(utf8.length));
-          out.writeBytes(utf8);
-        }
-        case byte[] raw -> out.writeBytes(raw);
-        default -> throw new IllegalArgumentException("part " + part);
-      }
-    }
-    return out.toByteArray();
-  }
-
-  /** Properties behind their length. */
-  static byte[] properties(byte[]... all) {
-    byte[] block = bytes((Object[]) all);
-    return bytes(varint(block.length), block);
-  }
-
-  static byte[] u16(int value) {
-    return new byte[] {(byte) (value >> 8), (byte) value};
-  }
-
-  static byte[] u32(long value) {
-    return new byte[] {(byte) (value >> 24), (byte) (value >> 16), (byte) (value >> 8), (byte) value};
-  }
-
-  static byte[] varint(int value) {
-    var out = new ByteArrayOutputStream();
-    int rest = value;
-    for (; rest >= 0x80; rest >>>= 7) out.write((rest & 0x7F) | 0x80);
-    out.write(rest);
-    return out.toByteArray();
-  }
-
-  static byte[] sessionExpiry(long seconds) {
-    return bytes(0x11, u32(seconds));
-  }
-
-  static byte[] receiveMaximum(int messages) {
-    return bytes(0x21, u16(messages));
-  }
-
-  static byte[] maximumPacketSize(int size) {
-    return bytes(0x27, u32(size));
-  }
-
-  static byte[] topicAlias(int alias) {
-    return bytes(0x23, u16(alias));
-  }
-
-  static byte[] subscriptionIdentifier(int identifier) {
-    return bytes(0x0B, varint(identifier));
+    int packetId = nextPacketId();
+    send(SUBSCRIBE, u16(packetId), rules.level() == 5 ? properties(properties) : new byte[0], filter, options);
+    Packet suback = next(SUBACK);
+    if (suback.packetId() != packetId || suback.reason() != (options & 3)) throw new AssertionError("not granted: " + suback);
   }
 
   // ------------------------------------------------------------------------------------------------------------ what comes
 
   /** The next packet; fails when the connection ends instead, or nothing comes. */
   Packet read() {
-    Packet looked = peeked;
-    if (looked != null) {
-      peeked = null;
-      return looked;
-    }
     try {
-      int first = in.readUnsignedByte();
-      int length = 0;
-      for (int shift = 0; ; shift += 7) {
-        int b = in.readUnsignedByte();
-        length |= (b & 0x7F) << shift;
-        if (b < 0x80) break;
-      }
-      return new Packet(first, in.readNBytes(length));
-    } catch (EOFException e) {
-      throw new AssertionError("the connection ended", e);
+      return early.isEmpty() ? receive() : early.remove();
+    } catch (EOFException | SocketException e) {
+      throw new EndedError(e);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
+  private Packet receive() throws IOException {
+    int first = in.readUnsignedByte();
+    int length = 0;
+    int bytes = 0;
+    int b;
+    do {
+      b = in.readUnsignedByte();
+      length |= (b & 0x7F) << (7 * bytes++);
+    } while (b >= 0x80 && bytes < 4);
+    byte[] body = new byte[length];
+    in.readFully(body);
+    rules.received(first, bytes, body);
+    return new Packet(rules.level(), first, body);
+  }
+
+  private Packet peek() {
+    if (early.isEmpty()) early.add(read());
+    return early.element();
+  }
+
   /** The next packet, which must be of this type. */
-  Packet expect(int first) {
+  Packet expect(int type) {
     Packet packet = read();
-    if (packet.type() != first >> 4) throw new AssertionError("expected type " + (first >> 4) + ", got " + packet);
+    if (packet.type() != type) throw new AssertionError("expected type 0x%02X, got %s".formatted(type, packet));
     return packet;
+  }
+
+  /** The next packet of this type; others that come before it are kept to be read later. */
+  Packet next(int type) {
+    List<Packet> others = new ArrayList<>();
+    Packet packet = read();
+    while (packet.type() != type) {
+      if (packet.type() == DISCONNECT) throw new AssertionError("waited for type 0x%02X, got %s".formatted(type, packet));
+      others.add(packet);
+      packet = read();
+    }
+    others.reversed().forEach(early::addFirst);
+    return packet;
+  }
+
+  /** The next so many packets, all of this type. */
+  List<Packet> next(int count, int type) {
+    List<Packet> packets = new ArrayList<>(count);
+    for (int i = 0; i < count; i++) packets.add(expect(type));
+    return packets;
   }
 
   /** The next packet, which must be a PUBLISH. */
   Message message() {
-    return message(expect(PUBLISH));
-  }
-
-  private Message message(Packet packet) {
-    byte[] body = packet.body();
-    int topicEnd = 2 + packet.packetId();
-    int at = topicEnd;
-    boolean identified = (packet.first() & 6) != 0;
-    int packetId = identified ? packet.at(at) << 8 | packet.at(at + 1) : 0;
-    if (identified) at += 2;
-    int length = 0;
-    if (level == 5) {
-      for (int shift = 0; ; shift += 7) {
-        int b = packet.at(at++);
-        length |= (b & 0x7F) << shift;
-        if (b < 0x80) break;
-      }
-    }
-    return new Message(
-        packet.first(),
-        new String(body, 2, topicEnd - 2, StandardCharsets.UTF_8),
-        packetId,
-        Arrays.copyOfRange(body, at, at + length),
-        Arrays.copyOfRange(body, at + length, body.length));
+    return expect(PUBLISH).message();
   }
 
   /** The next message, with all handshakes of both directions done as a good client does them. */
   Message take() {
-    if (!nextIsMessage()) throw new AssertionError("unexpected " + peeked);
+    if (!nextIsMessage()) throw new AssertionError("unexpected " + peek());
     Message message = message();
     if (message.qos() > 0) send(message.qos() == 1 ? PUBACK : PUBREC, u16(message.packetId()));
     return message;
-  }
-
-  private boolean handshake(Packet packet) {
-    switch (packet.type()) {
-      case PUBREC >> 4 -> send(PUBREL, u16(packet.packetId()));
-      case PUBREL >> 4 -> send(PUBCOMP, u16(packet.packetId()));
-      case PUBACK >> 4, PUBCOMP >> 4, PINGRESP >> 4 -> {}
-      default -> {
-        return false;
-      }
-    }
-    return true;
   }
 
   /**
@@ -399,11 +479,19 @@ final class RawClient implements AutoCloseable {
    */
   boolean nextIsMessage() {
     while (true) {
-      if (peeked == null) peeked = read();
-      Packet packet = peeked;
-      if (packet.type() == PUBLISH >> 4) return true;
-      if (!handshake(packet)) return false;
-      peeked = null;
+      Packet packet = peek();
+      switch (packet.type()) {
+        case PUBLISH -> {
+          return true;
+        }
+        case PUBREC -> send(PUBREL, u16(packet.packetId()));
+        case PUBREL -> send(PUBCOMP, u16(packet.packetId()));
+        case PUBACK, PUBCOMP, PINGRESP -> {}
+        default -> {
+          return false;
+        }
+      }
+      early.remove();
     }
   }
 
@@ -417,6 +505,29 @@ final class RawClient implements AutoCloseable {
     }
   }
 
+  /** Sends PINGREQ and answers what comes before PINGRESP. */
+  List<Packet> untilPong() {
+    send(PINGREQ);
+    List<Packet> before = new ArrayList<>();
+    for (Packet packet = read(); packet.type() != PINGRESP; packet = read()) before.add(packet);
+    return before;
+  }
+
+  /** Reads until the server closes the connection, and answers what came before. */
+  List<Packet> awaitClosed() {
+    List<Packet> packets = new ArrayList<>(early);
+    early.clear();
+    try {
+      while (true) packets.add(receive());
+    } catch (EOFException | SocketException closed) {
+      return packets;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      close();
+    }
+  }
+
   /** The next packet must be DISCONNECT with this reason, and then the connection must end. */
   void expectDisconnect(int reason) {
     Packet packet = expect(DISCONNECT);
@@ -426,6 +537,7 @@ final class RawClient implements AutoCloseable {
 
   /** The connection must end without another packet. */
   void expectClosed() {
+    if (!early.isEmpty()) throw new AssertionError("expected the end, got " + peek());
     try {
       int first = in.read();
       if (first >= 0) throw new AssertionError("expected the end, got a packet 0x%02X".formatted(first));
@@ -456,10 +568,10 @@ final class RawClient implements AutoCloseable {
     }
   }
 
-  /** Sends a byte, also when the connection may have ended. */
-  void sendLeniently(int b) {
+  /** Sends bytes, also when the connection may have ended. */
+  void sendLeniently(byte... bytes) {
     try {
-      socket.getOutputStream().write(b);
+      socket.getOutputStream().write(bytes);
     } catch (IOException _) {
       // Then reading shows the end.
     }
@@ -469,6 +581,15 @@ final class RawClient implements AutoCloseable {
   boolean hasInput() {
     try {
       return in.available() > 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Says that nothing more will come, and goes on reading. */
+  void halfClose() {
+    try {
+      socket.shutdownOutput();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -7,8 +7,8 @@ import com.hivemq.client.mqtt.MqttClient;
 import com.hivemq.client.mqtt.MqttGlobalPublishFilter;
 import com.hivemq.client.mqtt.datatypes.MqttQos;
 import com.hivemq.client.mqtt.mqtt5.Mqtt5AsyncClient;
-import dunlin.WireClient.Connect;
-import dunlin.WireClient.Packet;
+import dunlin.RawClient.Connect;
+import dunlin.RawClient.Packet;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -50,25 +50,25 @@ class RestartIT {
   @Tag("MQTT-3.1.2-23")
   void whatIsDurableSurvivesAKill() {
     try (var broker = BrokerProcess.start(directory)) {
-      WireClient.connected(broker.port(), Connect.of("offline"))
+      RawClient.connected(broker.port(), Connect.of("offline"))
           .disconnectAfter(
               each -> {
                 each.subscribe("queued/+", 2);
                 each.subscribe("wills/#", 1);
               });
-      var online = WireClient.connected(broker.port(), Connect.of("online").will("wills/online", "killed", 1, 0));
+      var online = RawClient.connected(broker.port(), Connect.of("online").will("wills/online", "killed", 1, 0));
       online.subscribe("queued/#", 1);
-      WireClient.connected(broker.port(), Connect.of("delayed").will("wills/delayed", "late", 1, 4)).close();
-      WireClient.connected(broker.port(), Connect.of("gone")).disconnect(0);
-      try (var publisher = WireClient.connected(broker.port(), Connect.of("publisher"))) {
+      RawClient.connected(broker.port(), Connect.of("delayed").will("wills/delayed", "late", 1, 4)).close();
+      RawClient.connected(broker.port(), Connect.of("gone")).disconnect(0);
+      try (var publisher = RawClient.connected(broker.port(), Connect.of("publisher"))) {
         for (int i = 1; i <= 200; i++) publisher.publish("queued/" + i % 2, "" + i, 1 + i % 2, i, false);
         List<Packet> answers = new ArrayList<>();
-        while (answers.size() < 200) answers.add(publisher.next());
+        while (answers.size() < 200) answers.add(publisher.read());
         assertThat(answers).allMatch(each -> each.reason() == 0);
         for (int i = 0; i < 10; i++) publisher.publishAndWait("retained/" + i, "first " + i, true);
         publisher.publishAndWait("retained/0", "second 0", true);
         publisher.publishAndWait("retained/1", "", true);
-        List<Packet> first = online.next(10, WireClient.PUBLISH);
+        List<Packet> first = online.next(10, RawClient.PUBLISH);
         for (int i = 0; i < 10; i += 2) online.puback(first.get(i).packetId());
         broker.kill();
       }
@@ -76,42 +76,42 @@ class RestartIT {
     }
 
     try (var broker = BrokerProcess.start(directory)) {
-      try (var offline = WireClient.connected(broker.port(), Connect.of("offline"))) {
+      try (var offline = RawClient.connected(broker.port(), Connect.of("offline"))) {
         assertThat(offline.sessionPresent()).isTrue();
-        List<Packet> arrived = offline.next(202, WireClient.PUBLISH);
+        List<Packet> arrived = offline.next(202, RawClient.PUBLISH);
         List<Packet> queued = arrived.stream().filter(each -> each.topic().startsWith("queued/")).toList();
-        assertThat(queued).extracting(Packet::payload).containsExactlyElementsOf(numbers(1, 200));
-        assertThat(queued).allMatch(each -> each.qos() == 1 + Integer.parseInt(each.payload()) % 2);
+        assertThat(queued).extracting(Packet::text).containsExactlyElementsOf(numbers(1, 200));
+        assertThat(queued).allMatch(each -> each.qos() == 1 + Integer.parseInt(each.text()) % 2);
         assertThat(queued).noneMatch(Packet::retain);
-        assertThat(arrived).filteredOn(each -> each.topic().startsWith("wills/")).extracting(Packet::payload)
+        assertThat(arrived).filteredOn(each -> each.topic().startsWith("wills/")).extracting(Packet::text)
             .containsExactlyInAnyOrder("killed", "late");
       }
-      try (var online = WireClient.connected(broker.port(), Connect.of("online"))) {
+      try (var online = RawClient.connected(broker.port(), Connect.of("online"))) {
         assertThat(online.sessionPresent()).isTrue();
         List<String> left = new ArrayList<>(numbers(1, 200));
         // Acknowledged positions are recorded soon after, not at once: a kill may take back some.
         List<String> arrived = new ArrayList<>();
         while (!arrived.contains("200")) {
-          Packet packet = online.next();
-          if (Integer.parseInt(packet.payload()) <= 10) assertThat(packet.duplicate()).isTrue();
-          arrived.add(packet.payload());
+          Packet packet = online.read();
+          if (Integer.parseInt(packet.text()) <= 10) assertThat(packet.duplicate()).isTrue();
+          arrived.add(packet.text());
         }
         left.removeAll(arrived);
         assertThat(List.of("1", "3", "5", "7", "9")).containsAll(left);
         assertThat(arrived).isEqualTo(numbers(1, 200).stream().filter(each -> !left.contains(each)).toList());
         assertThat(online.publishAndWait("queued/by itself", "the route is there")).isZero();
-        assertThat(online.next().payload()).isEqualTo("the route is there");
+        assertThat(online.read().text()).isEqualTo("the route is there");
       }
-      try (var publisher = WireClient.connected(broker.port(), Connect.of("publisher"))) {
+      try (var publisher = RawClient.connected(broker.port(), Connect.of("publisher"))) {
         assertThat(publisher.sessionPresent()).isTrue();
         publisher.publish("queued/1", "1", 2, 1, true); // its PUBREC had come
-        publisher.next(WireClient.PUBREC);
+        publisher.next(RawClient.PUBREC);
         publisher.subscribe("retained/#", 0);
-        assertThat(publisher.next(9, WireClient.PUBLISH)).allMatch(Packet::retain).extracting(Packet::payload)
+        assertThat(publisher.next(9, RawClient.PUBLISH)).allMatch(Packet::retain).extracting(Packet::text)
             .contains("second 0", "first 2").doesNotContain("first 0", "first 1");
         assertThat(publisher.untilPong()).isEmpty();
       }
-      try (var gone = WireClient.connected(broker.port(), Connect.of("gone"))) {
+      try (var gone = RawClient.connected(broker.port(), Connect.of("gone"))) {
         assertThat(gone.sessionPresent()).isFalse();
       }
       assertThat(broker.err()).isEmpty();
@@ -137,8 +137,8 @@ class RestartIT {
     ConcurrentLinkedQueue<String> acknowledged = new ConcurrentLinkedQueue<>();
     Mqtt5AsyncClient subscriber = hiveMq(broker.port(), "subscriber 1", once);
     subscriber.subscribeWith().topicFilter("one").qos(MqttQos.AT_LEAST_ONCE).send().get(20, TimeUnit.SECONDS);
-    WireClient.connected(broker.port(), Connect.of("offline")).disconnectAfter(each -> each.subscribe("one", 1));
-    WireClient.connected(broker.port(), Connect.of("offline 2")).disconnectAfter(each -> each.subscribe("two", 1));
+    RawClient.connected(broker.port(), Connect.of("offline")).disconnectAfter(each -> each.subscribe("one", 1));
+    RawClient.connected(broker.port(), Connect.of("offline 2")).disconnectAfter(each -> each.subscribe("two", 1));
     try (var exactlySubscriber = new PahoThatComesBack(broker.port(), "subscriber 2", exactly);
         var exactlyPublisher = new PahoThatComesBack(broker.port(), "publisher 2", new ConcurrentLinkedQueue<>())) {
       exactlySubscriber.subscribe("two");
@@ -182,11 +182,11 @@ class RestartIT {
 
   /** All that waits for a session, up to a last message that is published here. */
   private static List<String> inbox(int port, String clientId, String last, String topic) {
-    WireClient.connected(port, Connect.of("last").expiry(0)).disconnectAfter(each -> each.publishAndWait(topic, last));
+    RawClient.connected(port, Connect.of("last").expiry(0)).disconnectAfter(each -> each.publishAndWait(topic, last));
     List<String> payloads = new ArrayList<>();
-    try (var client = WireClient.connected(port, Connect.of(clientId).receiveMaximum(1_000))) {
-      for (Packet packet = client.next(); !packet.payload().equals(last); packet = client.next()) {
-        payloads.add(packet.payload());
+    try (var client = RawClient.connected(port, Connect.of(clientId).receiveMaximum(1_000))) {
+      for (Packet packet = client.read(); !packet.text().equals(last); packet = client.read()) {
+        payloads.add(packet.text());
         client.puback(packet.packetId());
       }
     }
@@ -326,7 +326,7 @@ class RestartIT {
   void sigtermStopsABusyBrokerInTime() throws Exception {
     try (var broker = BrokerProcess.start(directory)) {
       Mqtt5AsyncClient publisher = hiveMq(broker.port(), "publisher", new ConcurrentLinkedQueue<>());
-      try (var subscriber = WireClient.connected(broker.port(), Connect.of("subscriber"))) {
+      try (var subscriber = RawClient.connected(broker.port(), Connect.of("subscriber"))) {
         subscriber.subscribe("one", 1); // and reads nothing
         AtomicBoolean stop = new AtomicBoolean();
         ConcurrentLinkedQueue<String> acknowledged = new ConcurrentLinkedQueue<>();
@@ -339,7 +339,7 @@ class RestartIT {
         assertThat(broker.out()).noneMatch(line -> line.startsWith("\tat "));
 
         List<Packet> read = subscriber.awaitClosed();
-        assertThat(read.getLast().type()).isEqualTo(WireClient.DISCONNECT);
+        assertThat(read.getLast().type()).isEqualTo(RawClient.DISCONNECT);
         assertThat(read.getLast().reason()).isEqualTo(0x8B);
       }
     }

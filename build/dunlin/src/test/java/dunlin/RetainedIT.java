@@ -56,6 +56,8 @@ class RetainedIT {
   }
 
   @Test
+  @Tag("pitfall-73")
+  @Tag("pitfall-75")
   @Tag("MQTT-3.3.1-5")
   @Tag("MQTT-3.3.1-6")
   @Tag("MQTT-3.3.1-7")
@@ -91,6 +93,7 @@ class RetainedIT {
   }
 
   @ParameterizedTest(name = "retain handling {0}, durable session {1}")
+  @Tag("pitfall-61")
   @CsvSource({"0, false", "0, true", "1, false", "1, true", "2, false", "2, true"})
   @Tag("MQTT-3.3.1-9")
   @Tag("MQTT-3.3.1-10")
@@ -159,6 +162,7 @@ class RetainedIT {
   }
 
   @Test
+  @Tag("pitfall-45")
   @Tag("MQTT-3.3.2-5")
   @Tag("MQTT-3.3.2-6")
   void theExpiryThatIsLeftIsSentAndAnExpiredMessageIsNot() {
@@ -183,6 +187,7 @@ class RetainedIT {
   }
 
   @Test
+  @Tag("pitfall-44")
   void propertiesComeBackAsTheyWereSet() {
     String topic = UUID.randomUUID().toString();
     try (RawClient publisher = client(false)) {
@@ -215,6 +220,7 @@ class RetainedIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-70")
   @ValueSource(booleans = {false, true})
   void aSharedSubscriptionBringsNoRetainedMessages(boolean durable) {
     String topic = UUID.randomUUID().toString();
@@ -230,6 +236,7 @@ class RetainedIT {
   }
 
   @Test
+  @Tag("pitfall-24")
   void resumingASessionBringsNoRetainedMessages() {
     String topic = UUID.randomUUID().toString();
     String clientId = UUID.randomUUID().toString();
@@ -275,6 +282,7 @@ class RetainedIT {
   }
 
   @Test
+  @Tag("pitfall-74")
   void retainedMessagesOutliveARestart(@TempDir Path data) {
     try (TestBroker first = TestBroker.on(data);
         Hive publisher = Hive.connected(first, false)) {

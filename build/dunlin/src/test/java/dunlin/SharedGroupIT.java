@@ -43,6 +43,7 @@ class SharedGroupIT {
   }
 
   @ParameterizedTest(name = "QoS {0}, durable members {1}")
+  @Tag("pitfall-70")
   @CsvSource({"0, false", "1, false", "1, true"})
   void eachMessageGoesToOneMemberAndAllGetTheirShare(int qos, boolean durable) {
     String topic = UUID.randomUUID().toString();
@@ -68,6 +69,7 @@ class SharedGroupIT {
   }
 
   @ParameterizedTest(name = "the one durable {0}, the other durable {1}")
+  @Tag("pitfall-71")
   @CsvSource({"false, false", "true, true", "false, true"})
   void whatAMemberHasNotAcknowledgedGoesToAnotherWhenItLeaves(boolean durable, boolean otherDurable) {
     String topic = UUID.randomUUID().toString();
@@ -138,6 +140,7 @@ class SharedGroupIT {
 
   /** Once PUBLISH has been sent with QoS 2, the exchange stays with that session. */
   @Test
+  @Tag("pitfall-71")
   @Tag("MQTT-4.8.2-4")
   void anExchangeOfQos2StaysWithItsMember() {
     String topic = UUID.randomUUID().toString();
@@ -209,6 +212,7 @@ class SharedGroupIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-72")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.3.4-5")
   void aPlainAndASharedSubscriptionOfOneClientBothBringTheMessage(boolean durable) {

@@ -39,7 +39,7 @@ class StartFailureIT {
   @BeforeAll
   void aNodeWithRowsInEveryRangeHasStopped() {
     try (var broker = TestBroker.on(stopped);
-        var client = WireClient.connected(broker.port(), WireClient.Connect.of("client"))) {
+        var client = RawClient.connected(broker.port(), RawClient.Connect.of("client"))) {
       client.subscribe("topic/+", 1);
       for (int i = 0; i < 20; i++) client.publishAndWait("topic/" + i % 2, "x".repeat(100), true);
     }
@@ -101,7 +101,7 @@ class StartFailureIT {
       String process = "process " + ProcessHandle.current().pid();
       refused(data, List.of(), data.toString(), "is in use by another Dunlin node (" + process + ")");
       assertThat(data.resolve("dunlin.node")).hasBinaryContent(identity);
-      WireClient.connected(running.port(), WireClient.Connect.of("still served")).disconnect();
+      RawClient.connected(running.port(), RawClient.Connect.of("still served")).disconnect();
     }
   }
 
@@ -168,11 +168,11 @@ class StartFailureIT {
     // Nothing was begun anew or thrown away: with the file as it was, all is there again.
     Files.write(file, whole);
     try (var broker = TestBroker.on(data);
-        var client = WireClient.connected(broker.port(), WireClient.Connect.of("client"))) {
+        var client = RawClient.connected(broker.port(), RawClient.Connect.of("client"))) {
       assertThat(client.sessionPresent()).isTrue();
-      assertThat(client.next(20, WireClient.PUBLISH)).allMatch(each -> !each.retain());
+      assertThat(client.next(20, RawClient.PUBLISH)).allMatch(each -> !each.retain());
       client.subscribe("topic/+", 1);
-      assertThat(client.next(2, WireClient.PUBLISH)).allMatch(each -> each.retain());
+      assertThat(client.next(2, RawClient.PUBLISH)).allMatch(each -> each.retain());
     }
   }
 

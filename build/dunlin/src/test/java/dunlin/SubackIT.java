@@ -12,6 +12,7 @@ import java.nio.file.Path;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.IntStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,6 +22,7 @@ class SubackIT {
   private static final int ROUNDS = 150;
 
   @ParameterizedTest(name = "session expiry {0} s, in front of the filter: {1}")
+  @Tag("pitfall-67")
   @CsvSource({"0,''", "600,''", "0,$share/group/", "600,$share/group/"})
   void aMessageThatIsPublishedRightAfterSubackArrives(int expirySeconds, String prefix, @TempDir Path data) {
     try (TestBroker broker = TestBroker.on(data)) {

@@ -5,8 +5,8 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.ClientKind.Client;
 import dunlin.ClientKind.Options;
-import dunlin.WireClient.Connect;
-import dunlin.WireClient.Packet;
+import dunlin.RawClient.Connect;
+import dunlin.RawClient.Packet;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -59,6 +59,8 @@ class TakeoverIT {
   }
 
   @ParameterizedTest(name = "expiry {0}, then clean start {1}, expiry {2}: session present {3}")
+  @Tag("pitfall-10")
+  @Tag("pitfall-17")
   @CsvSource({
     "3600, false, 3600, true",
     "3600, false, 0, true",
@@ -71,16 +73,16 @@ class TakeoverIT {
   @Tag("MQTT-3.2.2-3")
   void theOldConnectionIsToldAndClosed(long expiry, boolean cleanStart, long newExpiry, boolean present) {
     Connect connect = Connect.of(name());
-    try (var old = WireClient.connected(broker.port(), connect.expiry(expiry))) {
+    try (var old = RawClient.connected(broker.port(), connect.expiry(expiry))) {
       old.subscribe(connect.clientId(), 1);
       Connect again = cleanStart ? connect.clean() : connect;
-      try (var next = WireClient.connected(broker.port(), again.expiry(newExpiry))) {
+      try (var next = RawClient.connected(broker.port(), again.expiry(newExpiry))) {
         assertThat(next.sessionPresent()).isEqualTo(present);
         assertThat(old.awaitClosed())
             .singleElement()
             .satisfies(
                 last -> {
-                  assertThat(last.type()).isEqualTo(WireClient.DISCONNECT);
+                  assertThat(last.type()).isEqualTo(RawClient.DISCONNECT);
                   assertThat(last.reason()).isEqualTo(SESSION_TAKEN_OVER);
                 });
         next.publish(connect.clientId(), "to myself", 0, 0, false);
@@ -107,6 +109,8 @@ class TakeoverIT {
   }
 
   @Test
+  @Tag("pitfall-12")
+  @Tag("pitfall-20")
   @Tag("MQTT-4.3.3-6")
   @Tag("MQTT-4.6.0-5")
   void noMessageIsLostDoubledOrReorderedWhileASubscriberIsTakenOver() throws Exception {
@@ -117,21 +121,21 @@ class TakeoverIT {
     AtomicBoolean stop = new AtomicBoolean();
     ConcurrentLinkedQueue<String> acknowledged = new ConcurrentLinkedQueue<>();
     Receiver receiver = new Receiver();
-    WireClient client = WireClient.connected(broker.port(), connect.clean());
+    RawClient client = RawClient.connected(broker.port(), connect.clean());
     client.subscribe(connect.clientId() + "/#", 2);
     Thread publishing = Thread.ofPlatform().start(() -> publishUntil(stop, connect.clientId(), acknowledged));
 
-    List<WireClient> old = new ArrayList<>();
+    List<RawClient> old = new ArrayList<>();
     for (int i = 0; i < TAKEOVERS; i++) {
       receiver.receive(client, random.nextInt(60));
       old.add(client);
-      client = WireClient.connected(broker.port(), connect);
+      client = RawClient.connected(broker.port(), connect);
       assertThat(client.sessionPresent()).isTrue();
     }
     stop.set(true);
     publishing.join();
     while (receiver.first.size() < acknowledged.size()) receiver.receive(client, 1);
-    assertThat(client.untilPong()).filteredOn(each -> each.type() == WireClient.PUBLISH && !each.duplicate()).isEmpty();
+    assertThat(client.untilPong()).filteredOn(each -> each.type() == RawClient.PUBLISH && !each.duplicate()).isEmpty();
     client.close();
 
     assertThat(receiver.first).as("seed %d", seed).containsAll(acknowledged);
@@ -141,25 +145,25 @@ class TakeoverIT {
           .as("seed %d", seed)
           .isSorted();
     }
-    for (WireClient each : old) {
+    for (RawClient each : old) {
       assertThat(each.awaitClosed().getLast().reason()).isEqualTo(SESSION_TAKEN_OVER);
     }
   }
 
   /** Publishes with QoS 1 and 2 in windows, and notes what was acknowledged. */
   private void publishUntil(AtomicBoolean stop, String topic, ConcurrentLinkedQueue<String> acknowledged) {
-    try (var publisher = WireClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
+    try (var publisher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       for (int begin = 0; !stop.get(); begin += 20) {
         for (int i = 1; i <= 20; i++) {
           int qos = 1 + i % 2;
           publisher.publish(topic + "/" + qos, qos + ":" + (begin + i), qos, i, false);
         }
         for (int i = 1; i <= 30; i++) { // 10 PUBACK, 10 PUBREC, 10 PUBCOMP
-          Packet answer = publisher.next();
+          Packet answer = publisher.read();
           int id = answer.packetId();
           assertThat(answer.reason()).isZero();
-          if (answer.type() != WireClient.PUBCOMP) acknowledged.add((1 + id % 2) + ":" + (begin + id));
-          if (answer.type() == WireClient.PUBREC) publisher.pubrel(id);
+          if (answer.type() != RawClient.PUBCOMP) acknowledged.add((1 + id % 2) + ":" + (begin + id));
+          if (answer.type() == RawClient.PUBREC) publisher.pubrel(id);
         }
       }
     }
@@ -171,21 +175,21 @@ class TakeoverIT {
     private final List<String> twice = new ArrayList<>();
     private final Set<Integer> unreleased = new HashSet<>();
 
-    void receive(WireClient client, int packets) {
+    void receive(RawClient client, int packets) {
       for (int i = 0; i < packets; i++) {
-        Packet packet = client.next();
+        Packet packet = client.read();
         switch (packet.type()) {
-          case WireClient.PUBLISH -> {
+          case RawClient.PUBLISH -> {
             if (packet.qos() == 1) {
-              first.add(packet.payload());
+              first.add(packet.text());
               client.puback(packet.packetId());
             } else {
               boolean isNew = unreleased.add(packet.packetId());
-              if (isNew && !first.add(packet.payload())) twice.add(packet.payload());
+              if (isNew && !first.add(packet.text())) twice.add(packet.text());
               client.pubrec(packet.packetId());
             }
           }
-          case WireClient.PUBREL -> {
+          case RawClient.PUBREL -> {
             unreleased.remove(packet.packetId());
             client.pubcomp(packet.packetId());
           }
@@ -202,12 +206,12 @@ class TakeoverIT {
     System.out.println("TakeoverIT publisher seed " + seed);
     Random random = new Random(seed);
     Connect connect = Connect.of(name());
-    try (var subscriber = WireClient.connected(broker.port(), Connect.of(name()))) {
+    try (var subscriber = RawClient.connected(broker.port(), Connect.of(name()))) {
       subscriber.subscribe(connect.clientId(), 1);
       Map<Integer, Integer> unacknowledged = new LinkedHashMap<>(); // by packet identifier, in the order of sending
       Set<Integer> unreleased = new LinkedHashSet<>();
       List<Integer> acknowledged = new ArrayList<>();
-      WireClient publisher = WireClient.connected(broker.port(), connect.clean());
+      RawClient publisher = RawClient.connected(broker.port(), connect.clean());
       int next = 0;
       for (int i = 0; i <= TAKEOVERS; i++) {
         for (int j = random.nextInt(40); j > 0; j--) {
@@ -218,9 +222,9 @@ class TakeoverIT {
         boolean last = i == TAKEOVERS;
         int answers = last ? Integer.MAX_VALUE : random.nextInt(unacknowledged.size() + 1);
         for (int j = 0; j < answers && !(unacknowledged.isEmpty() && unreleased.isEmpty()); j++) {
-          Packet answer = publisher.next();
+          Packet answer = publisher.read();
           assertThat(answer.reason()).as("%s, seed %d", answer, seed).isZero();
-          if (answer.type() != WireClient.PUBCOMP) {
+          if (answer.type() != RawClient.PUBCOMP) {
             acknowledged.add(unacknowledged.remove(answer.packetId()));
             if (qos == 2) {
               unreleased.add(answer.packetId());
@@ -231,10 +235,10 @@ class TakeoverIT {
           }
         }
         if (last) break;
-        publisher = WireClient.connected(broker.port(), connect);
+        publisher = RawClient.connected(broker.port(), connect);
         assertThat(publisher.sessionPresent()).isTrue();
         for (int id : unreleased) publisher.pubrel(id);
-        for (int released = unreleased.size(); released > 0; released--) publisher.next(WireClient.PUBCOMP);
+        for (int released = unreleased.size(); released > 0; released--) publisher.next(RawClient.PUBCOMP);
         unreleased.clear();
         for (var each : unacknowledged.entrySet()) {
           publisher.publish(connect.clientId(), "" + each.getValue(), qos, each.getKey(), true);
@@ -243,11 +247,11 @@ class TakeoverIT {
       publisher.close();
       List<Integer> arrived = new ArrayList<>();
       while (!arrived.contains(next)) {
-        Packet packet = subscriber.next();
+        Packet packet = subscriber.read();
         subscriber.puback(packet.packetId());
-        arrived.add(Integer.valueOf(packet.payload()));
+        arrived.add(Integer.valueOf(packet.text()));
       }
-      subscriber.untilPong().forEach(each -> arrived.add(Integer.valueOf(each.payload())));
+      subscriber.untilPong().forEach(each -> arrived.add(Integer.valueOf(each.text())));
 
       List<Integer> all = IntStream.rangeClosed(1, next).boxed().toList();
       assertThat(acknowledged).hasSameElementsAs(all);
@@ -256,19 +260,23 @@ class TakeoverIT {
     }
   }
 
-  @ParameterizedTest(name = "will delay {0} s, clean start {1}: published {2}")
-  @CsvSource({"0, false, true", "0, true, true", "1, false, false", "1, true, true"})
+  @ParameterizedTest(name = "session expiry {0} s, will delay {1} s, clean start {2}: published {3}")
+  @Tag("pitfall-18")
+  @CsvSource({
+    "3600, 0, false, true", "3600, 0, true, true", "3600, 1, false, false", "3600, 1, true, true", "0, 0, false, true",
+    "0, 3600, false, true", "0, 3600, true, true"
+  })
   @Tag("MQTT-3.1.2-8")
   @Tag("MQTT-3.1.3-9")
-  void theWillOfTheOldConnection(long delaySeconds, boolean cleanStart, boolean published) {
-    Connect connect = Connect.of(name());
-    try (var watcher = WireClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
+  void theWillOfTheOldConnection(long expiry, long delaySeconds, boolean cleanStart, boolean published) {
+    Connect connect = Connect.of(name()).expiry(expiry);
+    try (var watcher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       watcher.subscribe(connect.clientId(), 1);
-      try (var old = WireClient.connected(broker.port(), connect.will(connect.clientId(), "will", 1, delaySeconds))) {
-        try (var next = WireClient.connected(broker.port(), cleanStart ? connect.clean() : connect)) {
+      try (var old = RawClient.connected(broker.port(), connect.will(connect.clientId(), "will", 1, delaySeconds))) {
+        try (var next = RawClient.connected(broker.port(), cleanStart ? connect.clean() : connect)) {
           assertThat(old.awaitClosed()).hasSize(1);
           if (published) {
-            assertThat(watcher.next().payload()).isEqualTo("will");
+            assertThat(watcher.read().text()).isEqualTo("will");
           } else {
             await().pollDelay(Duration.ofSeconds(delaySeconds).plusMillis(700)).until(() -> true);
           }
@@ -276,6 +284,44 @@ class TakeoverIT {
           next.disconnect();
         }
       }
+    }
+  }
+
+  /** What the client does with the socket that it was told to forget reaches nobody any more. */
+  @ParameterizedTest
+  @ValueSource(longs = {0, 3_600})
+  @Tag("pitfall-19")
+  void theLateEndOfADisplacedConnectionHarmsNobody(long expiry) {
+    Connect connect = Connect.of(name()).expiry(expiry);
+    try (var watcher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
+      watcher.subscribe(connect.clientId() + "/will", 1);
+      for (int round = 0; round < 20; round++) {
+        var old = RawClient.connected(broker.port(), connect.will(connect.clientId() + "/old", "old", 1, 0));
+        try (var next = RawClient.connected(broker.port(), connect.will(connect.clientId() + "/will", "will " + round, 1, 0))) {
+          next.subscribe(connect.clientId(), 1);
+          if (round % 2 == 0) old.close();
+          else old.reset();
+          assertThat(next.untilPong()).isEmpty();
+          assertThat(next.publishAndWait(connect.clientId(), "to myself")).isZero();
+          next.puback(next.message().packetId());
+          assertThat(watcher.untilPong()).as("round %d", round).isEmpty();
+        }
+        assertThat(watcher.message().text()).isEqualTo("will " + round);
+      }
+    }
+  }
+
+  /** In MQTT 3 there is nothing that the old connection could be told. */
+  @ParameterizedTest
+  @CsvSource({"3, 3", "4, 4", "4, 5", "5, 4"})
+  @Tag("pitfall-17")
+  @Tag("MQTT3-3.1.4-2")
+  void theOldConnectionIsClosedWhateverTheVersions(int level, int nextLevel) {
+    String clientId = name().substring(0, 18);
+    try (var old = RawClient.connected(broker.port(), RawClient.connect(level, true, 0, clientId, RawClient.NO_PROPERTIES));
+        var next = RawClient.connected(broker.port(), RawClient.connect(nextLevel, true, 0, clientId, RawClient.NO_PROPERTIES))) {
+      assertThat(old.awaitClosed()).hasSize(level == 5 ? 1 : 0);
+      next.ping();
     }
   }
 
@@ -289,12 +335,12 @@ class TakeoverIT {
 
   private static void ofManyAtOnceExactlyOneIsLeft(TestBroker broker) throws InterruptedException {
     Connect connect = Connect.of(name());
-    WireClient.connected(broker.port(), connect).disconnectAfter(each -> each.subscribe(connect.clientId(), 1));
+    RawClient.connected(broker.port(), connect).disconnectAfter(each -> each.subscribe(connect.clientId(), 1));
     CountDownLatch go = new CountDownLatch(1);
-    Map<WireClient, Thread> clients = new HashMap<>();
-    List<WireClient> refused = Collections.synchronizedList(new ArrayList<>());
+    Map<RawClient, Thread> clients = new HashMap<>();
+    List<RawClient> refused = Collections.synchronizedList(new ArrayList<>());
     for (int i = 0; i < 30; i++) {
-      WireClient client = new WireClient(broker.port());
+      RawClient client = new RawClient(broker.port());
       Runnable connecting =
           () -> {
             try {
@@ -310,21 +356,21 @@ class TakeoverIT {
     for (Thread each : clients.values()) each.join();
     await().atMost(TestBroker.SOON).until(() -> broker.node().node().frontend().connectionCount() == 1);
 
-    try (var publisher = WireClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
+    try (var publisher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       assertThat(publisher.publishAndWait(connect.clientId(), "to the one")).isZero();
     }
-    List<WireClient> live = new ArrayList<>();
+    List<RawClient> live = new ArrayList<>();
     List<Packet> received = new ArrayList<>();
-    for (WireClient each : clients.keySet()) {
+    for (RawClient each : clients.keySet()) {
       try {
         received.addAll(each.untilPong());
         live.add(each);
-      } catch (UncheckedIOException closed) {
+      } catch (RawClient.EndedError closed) {
         each.close();
       }
     }
     assertThat(live).hasSize(1);
-    assertThat(received.stream().filter(each -> each.type() == WireClient.PUBLISH)).extracting(Packet::payload)
+    assertThat(received.stream().filter(each -> each.type() == RawClient.PUBLISH)).extracting(Packet::text)
         .containsExactly("to the one");
     live.getFirst().close();
   }

@@ -102,7 +102,7 @@ class ViolationsIT {
         client -> {
           client.send(RawClient.bytes((Object[]) packets));
           Packet packet = client.read();
-          while (packet.type() != RawClient.DISCONNECT >> 4) packet = client.read();
+          while (packet.type() != RawClient.DISCONNECT) packet = client.read();
           assertThat(packet.reason()).isEqualTo(reason);
           assertThat(AnswerProperties.of(packet).reasonString()).contains(limit == null ? "" : "limit ").isNotBlank();
           client.expectClosed();
@@ -305,8 +305,8 @@ class ViolationsIT {
         int unacknowledged = 0;
         int first = 0;
         client.send(RawClient.PINGREQ);
-        for (Packet packet = client.read(); packet.type() != RawClient.PINGRESP >> 4; packet = client.read()) {
-          if (packet.type() != RawClient.PUBLISH >> 4 || (packet.first() & 6) == 0) continue;
+        for (Packet packet = client.read(); packet.type() != RawClient.PINGRESP; packet = client.read()) {
+          if (packet.type() != RawClient.PUBLISH || (packet.first() & 6) == 0) continue;
           unacknowledged++;
           if (first == 0) first = packet.at(8) << 8 | packet.at(9);
         }

@@ -78,6 +78,8 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "{0}, durable session {2}")
+  @Tag("pitfall-59")
+  @Tag("pitfall-60")
   @MethodSource("filters")
   @Tag("MQTT-3.3.2-3")
   @Tag("MQTT-4.7.2-1")
@@ -99,6 +101,7 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-65")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.3.4-2")
   @Tag("MQTT-3.3.4-3")
@@ -132,6 +135,8 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-64")
+  @Tag("pitfall-68")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-2.2.1-6")
   @Tag("MQTT-2.2.2-1")
@@ -168,6 +173,7 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-61")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.4-3")
   @Tag("MQTT-3.8.4-4")
@@ -209,6 +215,7 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-62")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.3-3")
   void noLocalLeavesOutOnlyWhatTheClientItselfHasPublished(boolean durable) {
@@ -250,6 +257,7 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-63")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.3.1-12")
   @Tag("MQTT-3.3.1-13")
@@ -282,6 +290,8 @@ class WildcardsIT {
   }
 
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-59")
+  @Tag("pitfall-64")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.4-1")
   @Tag("MQTT-3.8.4-5")
@@ -312,6 +322,7 @@ class WildcardsIT {
 
   /** A second SUBSCRIBE of the same filter must not be answered before the first one's route is there. */
   @ParameterizedTest(name = "durable session {0}")
+  @Tag("pitfall-67")
   @ValueSource(booleans = {false, true})
   void whatIsPublishedAfterAnySubackOfAFilterArrives(boolean durable) {
     for (int round = 0; round < 50; round++) {

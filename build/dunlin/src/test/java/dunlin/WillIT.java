@@ -105,6 +105,7 @@ class WillIT {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-25")
   @EnumSource(End.class)
   @Tag("MQTT-3.1.2-8")
   @Tag("MQTT-3.1.2-10")
@@ -135,6 +136,7 @@ class WillIT {
   }
 
   @Test
+  @Tag("pitfall-25")
   void aClientOfMqtt5MayDisconnectAndHaveItsWillSent() {
     for (Mqtt5DisconnectReasonCode reason :
         List.of(Mqtt5DisconnectReasonCode.DISCONNECT_WITH_WILL_MESSAGE, Mqtt5DisconnectReasonCode.UNSPECIFIED_ERROR)) {
@@ -168,6 +170,7 @@ class WillIT {
   }
 
   @ParameterizedTest(name = "QoS {0}, retained {1}, durable session {2}")
+  @Tag("pitfall-28")
   @CsvSource({"0, false, false", "1, false, true", "2, true, false", "0, true, true", "1, true, false", "2, false, true"})
   @Tag("MQTT-3.1.2-14")
   @Tag("MQTT-3.1.2-15")
@@ -196,6 +199,7 @@ class WillIT {
   }
 
   @Test
+  @Tag("pitfall-27")
   @Tag("MQTT-3.1.3-10")
   void aWillHasItsPropertiesInTheirOrderButNotItsDelay() {
     String topic = UUID.randomUUID().toString();
@@ -230,6 +234,7 @@ class WillIT {
   }
 
   @Test
+  @Tag("pitfall-26")
   @Tag("MQTT-3.1.3-9")
   void aDelayedWillWaitsAndIsCancelledByAReturnInTime() {
     String topic = UUID.randomUUID().toString();
@@ -269,6 +274,7 @@ class WillIT {
   }
 
   @ParameterizedTest(name = "session expiry {0} s")
+  @Tag("pitfall-26")
   @ValueSource(ints = {0, 1})
   void theEndOfTheSessionCutsTheDelayShort(int expiry) {
     String topic = UUID.randomUUID().toString();

@@ -42,6 +42,7 @@ class DeliveryInPiecesTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-33")
   @MethodSource("seeds")
   void piecesOfAnySizeGiveTheSameCalls(ProtocolVersion version, long seed) {
     byte[] bytes = conversation(version, seed);
@@ -97,6 +98,7 @@ class DeliveryInPiecesTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-30")
   @EnumSource
   @Tag("MQTT-1.5.5-1")
   void remainingLengthHasFourBytesAtMostAndNoneTooMany(ProtocolVersion version) {
@@ -112,6 +114,7 @@ class DeliveryInPiecesTest {
   }
 
   @Test
+  @Tag("pitfall-36")
   void tooLargeIsSaidBeforeTheBodyComes() {
     var limits = new DecoderLimits(200, 100, 50, 10, 2, 0, true, 10);
     assertThat(refused(limits, PACKET_TOO_LARGE, Wire.bytes(0x10, 99)).version()).isEmpty();

@@ -45,6 +45,7 @@ class MalformedConnectTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-5")
   @ValueSource(ints = {0, 1, 2, 3, 6, 0x83, 0x84, 0x85, 255})
   @Tag("MQTT-3.1.2-2")
   @Tag("MQTT3-3.1.2-2")
@@ -71,6 +72,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-3")
   @Tag("MQTT-3.1.2-3")
   @Tag("MQTT3-3.1.2-3")
   void reservedFlagIsMalformed() {
@@ -80,6 +82,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-4")
   @Tag("MQTT-3.1.2-11")
   @Tag("MQTT-3.1.2-12")
   @Tag("MQTT-3.1.2-13")
@@ -100,6 +103,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-4")
   @Tag("MQTT-3.1.2-9")
   @Tag("MQTT-3.1.2-16")
   @Tag("MQTT-3.1.2-17")
@@ -177,6 +181,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-8")
   @Tag("MQTT3-3.1.2-22")
   void passwordAloneIsForVersion5Only() {
     refused(MALFORMED_PACKET, connect3(0x42, "c", "password"));
@@ -184,6 +189,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-6")
   @Tag("MQTT3-3.1.3-7")
   void emptyClientIdentifierDependsOnTheVersion() {
     assertThat(refused(CLIENT_IDENTIFIER_NOT_VALID, connect3(0x00, "")).version()).contains(ProtocolVersion.MQTT_3_1_1);
@@ -198,6 +204,8 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-28")
+  @Tag("pitfall-29")
   @Tag("MQTT-3.1.3-11")
   @Tag("MQTT-4.7.0-1")
   @Tag("MQTT-4.7.3-1")
@@ -216,12 +224,14 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-28")
   void emptyWillPayloadIsLegal() {
     var connect = (Packet.Connect) accepted(connect3(0x06, "c", "t", ""));
     assertThat(connect.will()).isNotNull();
   }
 
   @Test
+  @Tag("pitfall-14")
   void numbersOutOfRangeAreProtocolErrors() {
     refused(PROTOCOL_ERROR, connect5(2, properties(0x21, u16(0)), "c"));
     refused(PROTOCOL_ERROR, connect5(2, properties(0x27, u32(0)), "c"));
@@ -232,6 +242,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-15")
   void authenticationDataNeedsAMethod() {
     refused(PROTOCOL_ERROR, connect5(2, properties(0x16, "data"), "c"));
     accepted(connect5(2, properties(0x16, "data", 0x15, "method"), "c"));
@@ -244,6 +255,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-35")
   void nothingMayFollow() {
     refused(MALFORMED_PACKET, connect3(0x02, "c", 0));
     refused(MALFORMED_PACKET, connect5(0x02, properties(), "c", 0));
@@ -260,6 +272,7 @@ class MalformedConnectTest {
   }
 
   @Test
+  @Tag("pitfall-1")
   @Tag("MQTT-3.1.0-1")
   @Tag("MQTT3-3.1.0-1")
   void onlyConnectComesFirst() {

@@ -29,6 +29,7 @@ class MalformedPacketTest {
   private static final DecoderLimits FEW = new DecoderLimits(1 << 20, 1 << 14, 100, 10, 2, 0, true, 2);
 
   @ParameterizedTest
+  @Tag("pitfall-31")
   @EnumSource
   @Tag("MQTT-2.1.3-1")
   @Tag("MQTT-3.6.1-1")
@@ -61,6 +62,7 @@ class MalformedPacketTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-34")
   @EnumSource
   void whatOnlyAServerSendsIsAProtocolError(ProtocolVersion version) {
     for (int type : new int[] {2, 9, 11, 13}) {
@@ -155,6 +157,7 @@ class MalformedPacketTest {
   }
 
   @Test
+  @Tag("pitfall-58")
   @Tag("MQTT-3.8.3-2")
   @Tag("MQTT-3.10.3-2")
   @Tag("MQTT3-3.8.3-3")
@@ -177,6 +180,7 @@ class MalformedPacketTest {
   }
 
   @Test
+  @Tag("pitfall-58")
   @Tag("MQTT-3.8.3-5")
   @Tag("MQTT3-3.8.3-4")
   void subscriptionOptionsAreAllChecked() {
@@ -191,6 +195,7 @@ class MalformedPacketTest {
   }
 
   @Test
+  @Tag("pitfall-62")
   @Tag("MQTT-3.8.3-4")
   void noLocalIsNotForSharedSubscriptions() {
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0x82, u16(1), NONE, "$share/g/f", 0x04));
@@ -199,6 +204,7 @@ class MalformedPacketTest {
   }
 
   @Test
+  @Tag("pitfall-66")
   void subscriptionIdentifierIsNotZero() {
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0x82, u16(1), properties(0x0B, 0), "f", 0));
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0x82, u16(1), properties(0x0B, 1, 0x0B, 2), "f", 0));
@@ -217,6 +223,7 @@ class MalformedPacketTest {
   }
 
   @Test
+  @Tag("pitfall-35")
   @Tag("MQTT-4.7.3-1")
   @Tag("MQTT-4.7.3-2")
   @Tag("MQTT3-4.7.3-1")

@@ -38,6 +38,7 @@ class MalformedPublishTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-39")
   @EnumSource
   @Tag("MQTT-3.3.1-2")
   @Tag("MQTT-3.3.1-4")
@@ -50,6 +51,7 @@ class MalformedPublishTest {
   }
 
   @Test
+  @Tag("pitfall-39")
   @Tag("MQTT-2.2.1-3")
   @Tag("MQTT3-2.3.1-1")
   void packetIdentifierIsNotZero() {
@@ -59,6 +61,7 @@ class MalformedPublishTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-38")
   @ValueSource(strings = {"+", "#", "a/+", "a/#", "a+b", "a#", "12345678+", "1234567/#", "12345678901234567#890"})
   @Tag("MQTT-3.3.2-2")
   @Tag("MQTT-4.7.0-1")
@@ -70,6 +73,7 @@ class MalformedPublishTest {
   }
 
   @Test
+  @Tag("pitfall-38")
   @Tag("MQTT-4.7.3-1")
   @Tag("MQTT3-4.7.3-1")
   void topicNameIsNotEmpty() {
@@ -103,12 +107,14 @@ class MalformedPublishTest {
   }
 
   @Test
+  @Tag("pitfall-40")
   @Tag("MQTT-3.3.4-6")
   void subscriptionIdentifierIsTheServersToSend() {
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0x30, "t", properties(0x0B, 1)));
   }
 
   @Test
+  @Tag("pitfall-41")
   @Tag("MQTT-3.3.2-14")
   void responseTopicHasNoWildcards() {
     refused(PROTOCOL_ERROR, CONNECT_5, packet(0x30, "t", properties(0x08, "a/+")));
@@ -140,12 +146,14 @@ class MalformedPublishTest {
   }
 
   @Test
+  @Tag("pitfall-35")
   void propertiesMayNotReachIntoThePayload() {
     refused(MALFORMED_PACKET, CONNECT_5, packet(0x30, "t", 4, 0x02, u16(0), 'p', 'q', 'r'));
     refused(MALFORMED_PACKET, CONNECT_5, packet(0x30, "t", 1, 0x02, u32(0), 'p'));
   }
 
   @Test
+  @Tag("pitfall-42")
   @Tag("MQTT-3.2.2-17")
   @Tag("MQTT-3.2.2-18")
   @Tag("MQTT-3.3.2-8")
@@ -159,6 +167,7 @@ class MalformedPublishTest {
   }
 
   @Test
+  @Tag("pitfall-42")
   @Tag("MQTT-3.3.2-12")
   void aliasStandsForItsLastTopicName() {
     var publish =
@@ -178,6 +187,7 @@ class MalformedPublishTest {
   }
 
   @Test
+  @Tag("pitfall-42")
   void aliasIsCutOutWhereverItStands() {
     byte[] user = {0x26, 0, 1, 'k', 0, 1, 'v'};
     byte[] alias = {0x23, 0, 1};

@@ -97,6 +97,7 @@ class PropertyMatrixTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-13")
   @EnumSource
   void onlyUserPropertiesMayRepeat(Place place) {
     for (int id : place.allowed()) {
@@ -118,6 +119,7 @@ class PropertyMatrixTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-30")
   @EnumSource
   @Tag("MQTT-1.5.5-1")
   @Tag("MQTT-2.2.2-1")
@@ -133,6 +135,7 @@ class PropertyMatrixTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-32")
   @EnumSource
   @Tag("MQTT-1.5.4-1")
   @Tag("MQTT-1.5.4-2")

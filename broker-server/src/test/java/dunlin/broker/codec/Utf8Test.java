@@ -40,6 +40,7 @@ class Utf8Test {
   }
 
   @Test
+  @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-1")
   @Tag("MQTT-1.5.4-2")
   @Tag("MQTT3-1.5.3-1")
@@ -49,6 +50,7 @@ class Utf8Test {
   }
 
   @Test
+  @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-1")
   @Tag("MQTT3-1.5.3-1")
   void theEdgesOfLongerSequencesAreJudgedLikeTheJdkDoes() {
@@ -98,6 +100,7 @@ class Utf8Test {
   }
 
   @Test
+  @Tag("pitfall-32")
   @Tag("MQTT-1.5.4-3")
   @Tag("MQTT3-1.5.3-3")
   void byteOrderMarkIsKept() {

@@ -43,6 +43,7 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-59")
   @Tag("MQTT-4.7.1-1")
   @Tag("MQTT-4.7.1-2")
   @Tag("MQTT-4.7.3-1")
@@ -58,6 +59,7 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-69")
   @Tag("MQTT-4.8.2-1")
   @Tag("MQTT-4.8.2-2")
   @ValueSource(
@@ -76,6 +78,7 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-60")
   @Tag("MQTT-4.7.2-1")
   @CsvSource({
     "'#', $SYS/a, false", "+/a, $SYS/a, false", "$SYS/#, $SYS/a, true", "$SYS/+, $SYS/a, true", "a/+, a/$b, true",
@@ -85,6 +88,7 @@ class TopicFilterTest {
   }
 
   @ParameterizedTest
+  @Tag("pitfall-59")
   @CsvSource({
     "sport/#, sport, true",
     "sport/#, sport/, true",
