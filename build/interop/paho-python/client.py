@@ -1,5 +1,6 @@
 """The scenario of ../README.md through paho-mqtt: client.py HOST PORT VERSION TRANSPORT"""
 
+import os
 import queue
 import socket
 import sys
@@ -111,7 +112,9 @@ class Client:
 
     def lose(self):
         """Ends the connection without DISCONNECT."""
-        self.mqtt.socket().shutdown(socket.SHUT_RDWR)
+        # By another handle: what the client wraps a WebSocket in has no shutdown.
+        with socket.socket(fileno=os.dup(self.mqtt.socket().fileno())) as connection:
+            connection.shutdown(socket.SHUT_RDWR)
         check(self.closed.wait(SECONDS), "the connection did not end")
         self.mqtt.loop_stop()
 
