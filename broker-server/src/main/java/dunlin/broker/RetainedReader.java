@@ -67,7 +67,6 @@ final class RetainedReader {
     int identifier = request.options().subscriptionIdentifier();
     int[] identifiers = identifier == 0 ? NO_IDENTIFIERS : new int[] {identifier};
     for (Publication message : page.messages()) {
-      if (request.options().noLocal() && message.publisher().equals(session.publisher())) continue; // [MQTT-3.8.3-3]
       QoS qos = message.qos().min(request.options().maximumQoS());
       if (qos == QoS.AT_MOST_ONCE) {
         outbound.sendKept(message, true, identifiers);

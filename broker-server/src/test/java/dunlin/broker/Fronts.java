@@ -37,7 +37,7 @@ final class Fronts implements AutoCloseable {
         new FrontendSettings(
             List.of(
                 listener("ws", ListenerSettings.Type.WS, "/mqtt", false, 0), listener("proxy", ListenerSettings.Type.TCP, "", true, 1)),
-            IoTransport.NIO, false, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS, FrontendSettings.Features.all(), 100, 100, 0, 0,
+            IoTransport.NIO, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS, FrontendSettings.Features.all(), 100, 100, 0, 0,
             Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000, 1_000_000, Duration.ofSeconds(1), "");
     listeners = new Listeners(settings, DecoderLimits.defaults(), new SimpleMeterRegistry(), 1_000);
   }
@@ -92,7 +92,7 @@ final class Fronts implements AutoCloseable {
               return all;
             });
     frontend.on(0, () -> true);
-    assertThat((Object) channel.readInbound()).as("what reached the end of the pipeline").isNull();
+    assertThat(channel.<Object>readInbound()).as("what reached the end of the pipeline").isNull();
     assertThat(frontend.meters.get("dunlin.frontend.unexpected").counter().count()).as("unexpected failures").isZero();
     assertThat(listener.getConnections()).as("connections left").isZero();
     assertThat(buffers.metric().usedHeapMemory() + buffers.metric().usedDirectMemory()).as("bytes not released").isZero();

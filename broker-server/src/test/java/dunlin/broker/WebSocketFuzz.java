@@ -16,8 +16,17 @@ import java.util.SplittableRandom;
  */
 public final class WebSocketFuzz {
   private static final String REQUEST =
-      "GET /mqtt HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-          + "Sec-WebSocket-Protocol: mqtt\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n";
+      String.join(
+          "\r\n",
+          "GET /mqtt HTTP/1.1",
+          "Host: h",
+          "Upgrade: websocket",
+          "Connection: Upgrade",
+          "Sec-WebSocket-Version: 13",
+          "Sec-WebSocket-Protocol: mqtt",
+          "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+          "",
+          "");
   private static final int STEPS_MAX = 40;
 
   /** One for all inputs of a run. */

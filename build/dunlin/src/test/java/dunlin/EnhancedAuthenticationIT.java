@@ -142,7 +142,7 @@ class EnhancedAuthenticationIT {
       }
       RawClient.Packet connack = client.expect(RawClient.CONNACK);
       assertThat(connack.at(1)).isZero();
-      assertThat(text(connack)).contains(text(new RawClient.Packet(0, bytes(method("ORDERS"), data("welcome")))));
+      assertThat(text(connack)).contains(text(new RawClient.Packet(5, 0, bytes(method("ORDERS"), data("welcome")))));
       client.ping();
     }
   }
