@@ -49,7 +49,7 @@ final class Subscriptions {
       return true;
     }
     var subscriber = new Subscriber(session, wanted.filter(), wanted.options());
-    session.subscriptions.put(text, subscriber);
+    session.subscribe(text, subscriber);
     if (wanted.filter().shared()) groups.join(change, subscriber);
     else if (index(subscriber)) change.effects().route(groups.route(subscriber), true);
     return false;
@@ -69,7 +69,7 @@ final class Subscriptions {
   Outcome unsubscribe(Change change, SessionState session, List<TopicFilter> filters) {
     var existed = new ArrayList<Boolean>(filters.size());
     for (TopicFilter filter : filters) {
-      var subscriber = session.subscriptions.remove(filter.text());
+      var subscriber = session.unsubscribe(filter.text());
       existed.add(subscriber != null);
       if (subscriber == null) continue;
       change.out().delete(SessionKeys.subscription(session.key, filter.text()));
@@ -86,7 +86,7 @@ final class Subscriptions {
       if (subscriber.filter.shared()) groups.end(change, subscriber);
       else unindex(change, subscriber);
     }
-    session.subscriptions.clear();
+    session.unsubscribeAll();
   }
 
   private void unindex(Change change, Subscriber subscriber) {
@@ -125,7 +125,7 @@ final class Subscriptions {
               return in.options();
             });
     var subscriber = new Subscriber(session, filter, options);
-    session.subscriptions.put(filter.text(), subscriber);
+    session.subscribe(filter.text(), subscriber);
     if (!filter.shared()) return index(subscriber);
     var group = state.groups.get(new GroupKey(session.key.tenant(), filter));
     if (group == null) throw new IllegalStateException("a member of no group: " + filter);
