@@ -23,6 +23,7 @@ import java.time.Duration;
  * @param laneMessagesMax messages of one lane that may be on their way before its publishers are not read any more
  * @param laneBytesMax their bytes
  * @param sharedWait how long a message of QoS 1 or 2 waits for a member of a group to take it
+ * @param inlineFanoutThreshold subscribers of one message on one event loop that are served in one go
  */
 public record FrontendSettings(
     String host,
@@ -42,7 +43,8 @@ public record FrontendSettings(
     int queueBytesMax,
     int laneMessagesMax,
     int laneBytesMax,
-    Duration sharedWait) {
+    Duration sharedWait,
+    int inlineFanoutThreshold) {
 
   /** A Session Expiry Interval of this many seconds means that the session does not expire. */
   public static final long NEVER = 0xFFFF_FFFFL;

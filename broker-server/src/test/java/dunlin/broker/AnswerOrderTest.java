@@ -37,7 +37,7 @@ class AnswerOrderTest {
   private static final FrontendSettings SETTINGS =
       new FrontendSettings(
           "127.0.0.1", 0, false, 1, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER, 10,
-          65_536, 100, 65_536, 1_000, 1_000_000, Duration.ofSeconds(1));
+          65_536, 100, 65_536, 1_000, 1_000_000, Duration.ofSeconds(1), 1_024);
 
   @Test
   void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {

@@ -36,6 +36,9 @@ final class OpenFrontend implements AutoCloseable {
   /** Messages of QoS 1 that a session takes, beside the one in flight. */
   static final int QUEUE_MESSAGES = 4;
 
+  /** Subscribers of a message that are served in one go. */
+  static final int WIDE = 8;
+
   final FakeDist dist = new FakeDist();
   private final DropEvents drops = new DropEvents("test");
   private final Frontend frontend;
@@ -45,7 +48,7 @@ final class OpenFrontend implements AutoCloseable {
     var settings =
         new FrontendSettings(
             "127.0.0.1", 0, false, lanes, Duration.ofSeconds(10), 65_536, 4_096, 100, 0, Duration.ZERO, FrontendSettings.NEVER,
-            10, 65_536, QUEUE_MESSAGES, 65_536, LANE_MESSAGES, 1_000, Duration.ofSeconds(1));
+            10, 65_536, QUEUE_MESSAGES, 65_536, LANE_MESSAGES, 1_000, Duration.ofSeconds(1), WIDE);
     frontend = new Frontend(settings, "node", 7, InstantSource.system(), new SimpleMeterRegistry(), drops);
     frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
   }

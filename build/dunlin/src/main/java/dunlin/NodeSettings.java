@@ -111,6 +111,12 @@ final class NodeSettings {
           "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
           "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
 
+  static final Setting<Integer> INLINE_FANOUT_THRESHOLD =
+      Setting.integer(
+          "dunlin.dist.inline-fanout-threshold", 1_024, 16, 1_000_000,
+          "Subscribers of one message on one event loop that are served in one go; more are served in slices of so many, between"
+              + " which others have their turn.");
+
   static final Setting<Boolean> FSYNC =
       Setting.flag(
           "dunlin.store.fsync",
@@ -151,7 +157,7 @@ final class NodeSettings {
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, TCP_HOST, TCP_PORT, ANONYMOUS,
           CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           TOPIC_ALIAS_MAXIMUM, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
-          QUEUE_BYTES_MAX, SHARED_WAIT, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          QUEUE_BYTES_MAX, SHARED_WAIT, INLINE_FANOUT_THRESHOLD, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
@@ -207,7 +213,8 @@ final class NodeSettings {
         Math.toIntExact(settings.get(QUEUE_BYTES_MAX)),
         settings.get(LANE_MESSAGES_MAX),
         Math.toIntExact(settings.get(LANE_BYTES_MAX)),
-        settings.get(SHARED_WAIT));
+        settings.get(SHARED_WAIT),
+        settings.get(INLINE_FANOUT_THRESHOLD));
   }
 
   /** Refuses what the settings allow to say but this version cannot do. */
