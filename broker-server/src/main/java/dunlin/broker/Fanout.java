@@ -53,7 +53,7 @@ final class Fanout implements Delivery {
     for (long left = filter.loops(); left != 0; left &= left - 1) {
       int target = Long.numberOfTrailingZeros(left);
       if (target == loop.index()) {
-        loop.deliverToSubscribers(message, filter);
+        if (!loop.deliverToSubscribers(message, filter)) wait(loop, message, new FilterHandle[] {filter}, acknowledgement);
       } else {
         passOn(loop, target, message, filter, acknowledgement);
       }
@@ -67,11 +67,19 @@ final class Fanout implements Delivery {
     for (long left = loops; left != 0; left &= left - 1) {
       int target = Long.numberOfTrailingZeros(left);
       if (target == loop.index()) {
-        loop.deliverToSubscribers(message, filters, filters.length);
+        if (!loop.deliverToSubscribers(message, filters, filters.length)) wait(loop, message, filters, acknowledgement);
       } else {
         passOn(loop, target, message, filters, acknowledgement);
       }
     }
+  }
+
+  /** Has a message wait that has too many subscribers on this loop, with the credit that it holds meanwhile. */
+  private static void wait(
+      Loop loop, Publication message, FilterHandle[] filters, @Nullable Acknowledgement acknowledgement) {
+    if (acknowledgement != null) acknowledgement.expect();
+    loop.window().take(message.body().length);
+    loop.wide().add(message, filters, acknowledgement, loop);
   }
 
   private void passOn(

@@ -190,6 +190,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     Gauge.builder("dunlin.loop.arrivals", this, f -> f.sum(Loop::arrivalsWaiting))
         .description("Work posted to event loops and not taken yet")
         .register(meters);
+    Gauge.builder("dunlin.fanout.waiting", this, f -> f.sum(loop -> loop.wide().waiting()))
+        .description("Messages with many subscribers that are being delivered in slices or wait for that")
+        .register(meters);
     Gauge.builder("dunlin.group.waiting", this, f -> f.sum(loop -> loop.groups().waiting()))
         .description("Messages that wait for a member of a shared subscription")
         .register(meters);

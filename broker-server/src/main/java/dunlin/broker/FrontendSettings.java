@@ -27,6 +27,7 @@ import java.util.List;
  * @param laneBytesMax their bytes
  * @param sharedWait how long a message of QoS 1 or 2 waits for a member of a group to take it
  * @param serverReference where clients are sent when this server stops or is drained; empty when that is not known
+ * @param inlineFanoutThreshold subscribers of one message on one event loop that are served in one go
  */
 public record FrontendSettings(
     List<ListenerSettings> listeners,
@@ -48,7 +49,8 @@ public record FrontendSettings(
     int laneMessagesMax,
     int laneBytesMax,
     Duration sharedWait,
-    String serverReference) {
+    String serverReference,
+    int inlineFanoutThreshold) {
 
   /** A Session Expiry Interval of this many seconds means that the session does not expire. */
   public static final long NEVER = 0xFFFF_FFFFL;

@@ -147,11 +147,6 @@ final class LiveSession {
     LOAD.setOpaque(this, takes ? (int) Math.min(waiting, REFUSES - 1) : REFUSES);
   }
 
-  /** What ordered groups hash a member by. */
-  long groupHash() {
-    return ref.clientId().hashCode() * 0xD6E8FEB86659FD93L;
-  }
-
   /** Offers a message that one plain subscription matched. */
   void offer(Publication message, SubscriptionOptions options, int[] identifiers) {
     if (ended || (options.noLocal() && isOwn(message))) return;
@@ -200,10 +195,20 @@ final class LiveSession {
     return false;
   }
 
-  /** Offers the one copy of a message whose subscriptions were merged. */
-  void offerMerged(Publication message) {
+  int[] mergedIdentifiers() {
+    return mergedIdentifiers;
+  }
+
+  /** What the merged subscriptions ask for together; nothing is merged any more. */
+  @Nullable SubscriptionOptions takeMerged() {
     SubscriptionOptions options = mergedOptions;
     mergedOptions = null;
+    return options;
+  }
+
+  /** Offers the one copy of a message whose subscriptions were merged. */
+  void offerMerged(Publication message) {
+    SubscriptionOptions options = takeMerged();
     if (options != null) offer(message, options, mergedIdentifiers);
   }
 

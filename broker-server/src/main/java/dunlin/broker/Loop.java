@@ -3,7 +3,10 @@ package dunlin.broker;
 import dunlin.model.Publication;
 import dunlin.transport.Lane;
 import io.netty.channel.EventLoop;
+import io.netty.channel.SingleThreadEventLoop;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -26,6 +29,9 @@ final class Loop {
    */
   private static final int ARRIVALS_A_ROUND = 4_096;
 
+  /** Connections flushed before the loop looks at its sockets again: each flush is a system call of some microseconds. */
+  private static final int FLUSHES_A_ROUND = 128;
+
   private final Frontend frontend;
   private final int index;
   private final EventLoop executor;
@@ -34,6 +40,7 @@ final class Loop {
   private final LoopCounts counts;
   private final Traffic.Local traffic;
   private final GroupDelivery groups = new GroupDelivery(this);
+  private final WideFanout wide;
   private final ConnectionTable connections = new ConnectionTable();
   private final RouteTable routes;
 
@@ -44,6 +51,8 @@ final class Loop {
   private ArrayList<Connection> written = new ArrayList<>();
   private ArrayList<Connection> flushing = new ArrayList<>();
   private @Nullable Lane lane;
+  private final ArrayDeque<Connection> flushLater = new ArrayDeque<>();
+  private boolean flushMoreDue;
   private boolean roundEndDue;
   private long nowMillis = System.currentTimeMillis();
 
@@ -57,6 +66,7 @@ final class Loop {
     this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
     this.counts = frontend.newCounts();
     this.traffic = frontend.traffic().local();
+    this.wide = new WideFanout(this, settings.inlineFanoutThreshold());
     this.batches = new @Nullable LoopBatch[loopCount];
     this.routes = new RouteTable(this, loopCount, frontend.shard(), frontend.incarnation(), frontend.dist());
   }
@@ -103,6 +113,10 @@ final class Loop {
 
   GroupDelivery groups() {
     return groups;
+  }
+
+  WideFanout wide() {
+    return wide;
   }
 
   ConnectionTable connections() {
@@ -217,8 +231,37 @@ final class Loop {
     ArrayList<Connection> due = written;
     written = flushing;
     flushing = due;
-    for (int i = 0; i < due.size(); i++) due.get(i).flushRound();
+    int now = Math.min(due.size(), FLUSHES_A_ROUND);
+    for (int i = 0; i < now; i++) due.get(i).flushRound();
+    for (int i = now; i < due.size(); i++) flushLater.add(due.get(i));
     due.clear();
+    if (!flushLater.isEmpty()) flushMore(FLUSHES_A_ROUND - now / 2);
+  }
+
+  /** Flushes some of what a broadcast has left to flush, then lets the sockets have their turn. */
+  private void flushMore(int count) {
+    for (int left = count; left > 0; left--) {
+      Connection next = flushLater.poll();
+      if (next == null) return;
+      next.flushRound();
+    }
+    if (flushLater.isEmpty() || flushMoreDue) return;
+    flushMoreDue = true;
+    afterSockets(
+        () -> {
+          flushMoreDue = false;
+          flushMore(FLUSHES_A_ROUND);
+        });
+  }
+
+  /** Runs something on this loop after it has looked at its sockets once more. */
+  void afterSockets(Runnable task) {
+    // A task that is merely submitted would run in the same pass over the tasks, before any socket.
+    if (executor instanceof SingleThreadEventLoop single) {
+      single.executeAfterEventLoopIteration(() -> executor.execute(task));
+    } else {
+      executor.execute(task);
+    }
   }
 
   private void tick() {
@@ -226,21 +269,32 @@ final class Loop {
     keepAlive.tick();
   }
 
-  /** Hands a message to all subscribers of one filter on this loop. */
-  void deliverToSubscribers(Publication message, FilterHandle filter) {
+  /** Hands a message to all subscribers of one filter on this loop; false when it has to wait its turn among the wide ones. */
+  boolean deliverToSubscribers(Publication message, FilterHandle filter) {
+    if (wide.takes(filter)) return false;
     SubscriberList subscribers = filter.on(index);
-    if (subscribers == null) return;
+    if (subscribers == null) return true;
     for (int i = 0; i < subscribers.size(); i++) {
       Subscriber subscriber = subscribers.get(i);
       subscriber.session.offer(message, subscriber.options(), subscriber.identifiers());
     }
+    return true;
   }
 
   /**
    * Hands a message that matched several filters to their subscribers on this loop: each session gets one copy, with the
-   * highest QoS and all identifiers [MQTT-3.3.4-2, -3].
+   * highest QoS and all identifiers [MQTT-3.3.4-2, -3]; false when it has to wait its turn among the wide ones.
    */
-  void deliverToSubscribers(Publication message, FilterHandle[] filters, int count) {
+  boolean deliverToSubscribers(Publication message, FilterHandle[] filters, int count) {
+    if (wide.takes(filters, count)) return false;
+    for (LiveSession session : merge(message, filters, count)) session.offerMerged(message);
+    merged.clear();
+    return true;
+  }
+
+  /** The sessions on this loop that a message of several filters is for, each of which has merged its subscriptions. */
+  List<LiveSession> merge(Publication message, FilterHandle[] filters, int count) {
+    assert merged.isEmpty() : "merging while another message is";
     for (int i = 0; i < count; i++) {
       SubscriberList subscribers = filters[i].on(index);
       if (subscribers == null) continue;
@@ -249,7 +303,6 @@ final class Loop {
         if (subscriber.session.merge(message, subscriber)) merged.add(subscriber.session);
       }
     }
-    for (LiveSession session : merged) session.offerMerged(message);
-    merged.clear();
+    return merged;
   }
 }

@@ -67,12 +67,27 @@ final class LoopBatch implements Runnable {
   public void run() {
     if (creditMessages > 0) to.window().give(creditMessages, creditBytes);
     for (PendingPublish publish : finished) publish.run();
+    int count = size;
     for (int i = 0; i < size; i++) {
       Publication message = Objects.requireNonNull(messages[i]);
       Acknowledgement acknowledgement = acknowledgements[i];
       switch (Objects.requireNonNull(targets[i])) {
-        case FilterHandle filter -> to.deliverToSubscribers(message, filter);
-        case FilterHandle[] filters -> to.deliverToSubscribers(message, filters, filters.length);
+        case FilterHandle filter -> {
+          if (!to.deliverToSubscribers(message, filter)) {
+            to.wide().add(message, new FilterHandle[] {filter}, acknowledgement, from);
+            count--;
+            bytes -= message.body().length;
+            continue;
+          }
+        }
+        case FilterHandle[] filters -> {
+          if (!to.deliverToSubscribers(message, filters, filters.length)) {
+            to.wide().add(message, filters, acknowledgement, from);
+            count--;
+            bytes -= message.body().length;
+            continue;
+          }
+        }
         case Subscriber member -> {
           to.groups().offer(message, member, acknowledgement);
           acknowledgement = null; // the group answers for itself, maybe later
@@ -81,6 +96,6 @@ final class LoopBatch implements Runnable {
       }
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
     }
-    if (size > 0) to.batchTo(from).giveCredit(size, bytes);
+    if (count > 0) to.batchTo(from).giveCredit(count, bytes);
   }
 }

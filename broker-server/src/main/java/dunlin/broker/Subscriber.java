@@ -1,9 +1,10 @@
 package dunlin.broker;
 
+import dunlin.model.Roster;
 import dunlin.model.SubscriptionOptions;
 
 /** One subscription of one live session: what a filter's list or a group's members hold. */
-final class Subscriber {
+final class Subscriber implements Roster.Placed {
   private static final int[] NONE = {};
 
   final LiveSession session;
@@ -13,13 +14,23 @@ final class Subscriber {
   private int[] identifiers;
 
   /** Where it stands in its list or group; kept by that one. */
-  int position = -1;
+  private int place = -1;
 
   Subscriber(LiveSession session, FilterHandle filter, SubscriptionOptions options) {
     this.session = session;
     this.filter = filter;
     this.options = options;
     this.identifiers = identifiers(options);
+  }
+
+  @Override
+  public int place() {
+    return place;
+  }
+
+  @Override
+  public void place(int at) {
+    place = at;
   }
 
   SubscriptionOptions options() {

@@ -19,18 +19,18 @@ final class SubscriberList {
 
   void add(Subscriber subscriber) {
     if (size == subscribers.length) subscribers = Arrays.copyOf(subscribers, size * 2);
-    subscriber.position = size;
+    subscriber.place(size);
     subscribers[size++] = subscriber;
   }
 
   /** The last one takes the place of the removed. */
   void remove(Subscriber subscriber) {
-    int hole = subscriber.position;
+    int hole = subscriber.place();
     assert hole < size && subscribers[hole] == subscriber : "not in this list";
     Subscriber last = get(--size);
     subscribers[hole] = last;
-    last.position = hole;
+    last.place(hole);
     subscribers[size] = null;
-    subscriber.position = -1;
+    subscriber.place(-1);
   }
 }

@@ -40,6 +40,9 @@ final class OpenFrontend implements AutoCloseable {
   /** Messages of QoS 1 that a session takes, beside the one in flight. */
   static final int QUEUE_MESSAGES = 4;
 
+  /** Subscribers of a message that are served in one go. */
+  static final int WIDE = 8;
+
   final FakeDist dist = new FakeDist();
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final DropEvents drops = new DropEvents("test");
@@ -52,7 +55,7 @@ final class OpenFrontend implements AutoCloseable {
         new FrontendSettings(
             List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
             FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536,
-            LANE_MESSAGES, 1_000, Duration.ofSeconds(1), "");
+            LANE_MESSAGES, 1_000, Duration.ofSeconds(1), "", WIDE);
     authentication = Authentication.none(meters);
     frontend = new Frontend(settings, authentication, "node", 7, InstantSource.system(), meters, drops);
     frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));

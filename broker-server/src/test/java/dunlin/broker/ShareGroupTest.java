@@ -33,7 +33,7 @@ class ShareGroupTest {
 
   @Test
   void anEmptyGroupPicksNobody() {
-    ShareGroup group = new ShareGroup();
+    ShareGroup group = new ShareGroup(true);
     assertThat(group.pick()).isNull();
     assertThat(group.pickFor(publisher(1))).isNull();
     assertThat(group.at(0)).isNull();
@@ -51,7 +51,7 @@ class ShareGroupTest {
   @ValueSource(longs = {1, 2, 3, 4, 5})
   void joinsAndLeavesKeepEachMemberAtOnePlace(long seed) {
     Random random = new Random(seed);
-    ShareGroup group = new ShareGroup();
+    ShareGroup group = new ShareGroup(true);
     List<Subscriber> outside = subscribers(20);
     List<Subscriber> inside = new ArrayList<>();
     for (int step = 0; step < 2_000; step++) {
@@ -73,7 +73,7 @@ class ShareGroupTest {
 
   @Test
   void ofTwoMembersTheOneWithLessWaitingIsPicked() {
-    ShareGroup group = new ShareGroup();
+    ShareGroup group = new ShareGroup(true);
     List<Subscriber> members = subscribers(2);
     members.forEach(group::add);
     Subscriber busy = members.get(0);
@@ -84,7 +84,7 @@ class ShareGroupTest {
 
   @Test
   void idleMembersArePickedEvenly() {
-    ShareGroup group = new ShareGroup();
+    ShareGroup group = new ShareGroup(true);
     subscribers(8).forEach(group::add);
     Map<Subscriber, Integer> picks = new HashMap<>();
     for (int i = 0; i < 80_000; i++) picks.merge(Objects.requireNonNull(group.pick()), 1, Integer::sum);
@@ -94,7 +94,7 @@ class ShareGroupTest {
 
   @Test
   void creditIsNoneWhenNobodyTakesAnythingAndFindsTheOneWhoDoes() {
-    ShareGroup group = new ShareGroup();
+    ShareGroup group = new ShareGroup(true);
     List<Subscriber> members = subscribers(3);
     members.forEach(group::add);
     assertThat(group.credit()).isEqualTo(3 * 256);
@@ -107,7 +107,7 @@ class ShareGroupTest {
 
   @Test
   void aPublisherChangesItsMemberOnlyForOneThatJoinsOrWhenItsOwnLeaves() {
-    ShareGroup group = new ShareGroup();
+    ShareGroup group = new ShareGroup(true);
     List<Subscriber> members = subscribers(5);
     members.forEach(group::add);
     Map<Integer, Subscriber> before = picks(group);
@@ -131,7 +131,7 @@ class ShareGroupTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3})
   void readersAlwaysFindAMemberWhileOthersComeAndGo(long seed) {
-    ShareGroup group = new ShareGroup();
+    ShareGroup group = new ShareGroup(true);
     List<Subscriber> all = subscribers(40);
     group.add(all.getFirst());
     AtomicBoolean done = new AtomicBoolean();

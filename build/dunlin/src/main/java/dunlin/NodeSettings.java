@@ -183,6 +183,11 @@ final class NodeSettings {
       Setting.duration(
           "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
           "How often the node publishes what it counts under $SYS/broker/, at full intervals of the clock; 0 for never.");
+  static final Setting<Integer> INLINE_FANOUT_THRESHOLD =
+      Setting.integer(
+          "dunlin.dist.inline-fanout-threshold", 1_024, 16, 1_000_000,
+          "Subscribers of one message on one event loop that are served in one go; more are served in slices of so many, between"
+              + " which others have their turn.");
 
   static final Setting<Boolean> FSYNC =
       Setting.flag(
@@ -228,7 +233,7 @@ final class NodeSettings {
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
-          QUEUE_BYTES_MAX, SHARED_WAIT, SYS_INTERVAL, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          QUEUE_BYTES_MAX, SHARED_WAIT, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
@@ -302,7 +307,8 @@ final class NodeSettings {
         settings.get(LANE_MESSAGES_MAX),
         Math.toIntExact(settings.get(LANE_BYTES_MAX)),
         settings.get(SHARED_WAIT),
-        settings.get(SERVER_REFERENCE));
+        settings.get(SERVER_REFERENCE),
+        settings.get(INLINE_FANOUT_THRESHOLD));
   }
 
   private static FrontendSettings.PacketLimits packets(Settings settings) {

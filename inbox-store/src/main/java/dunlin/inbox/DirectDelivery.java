@@ -46,13 +46,13 @@ final class DirectDelivery {
   }
 
   private static @Nullable GroupMember pick(GroupState group, Publication message) {
-    var members = group.members();
-    if (members.length == 0) return null;
-    if (group.key.filter().ordered()) return GroupState.ordered(members, message.publisher().clientId());
-    int start = ThreadLocalRandom.current().nextInt(members.length);
-    for (int i = 0; i < members.length; i++) {
-      var member = members[(start + i) % members.length];
-      if (member.online()) return member;
+    if (group.key.filter().ordered()) return group.ordered(message.publisher().clientId());
+    var connected = group.connected();
+    int size = connected.size();
+    int start = size == 0 ? 0 : ThreadLocalRandom.current().nextInt(size);
+    for (int i = 0; i < size; i++) {
+      var member = connected.at((start + i) % size);
+      if (member != null && member.online()) return member;
     }
     return null;
   }

@@ -1,16 +1,24 @@
 package dunlin.inbox;
 
-import java.util.Arrays;
+import dunlin.model.HashRing;
+import dunlin.model.Roster;
+import java.util.Collection;
+import java.util.NavigableMap;
 import java.util.SortedSet;
+import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** A shared subscription with durable members; MQTT 5, section 4.8.2. */
 final class GroupState {
   /*
-   * Owner: the applying thread; members and credit are published to any thread, whole arrays at a time.
+   * Owner: the applying thread; connected, ring and credit may be read by any thread.
+   * Who gets a message follows from the rows alone, so that every replica picks the same member: members with equal loads take
+   * turns by client identifier, and the record keeps whose turn was last.
    * Bounds: members by what the store holds, each with at most a window of unacknowledged messages of the group; its inbox
-   * by InboxLimits. Picking a member looks at no more than all members once, and ends at the first idle one.
+   * by InboxLimits. Coming, going and being picked take logarithmic time, but for members whose inboxes are full: they are
+   * passed over one by one.
    */
   /** Where an empty inbox begins: there is as much room in front for what comes back as behind for what comes. */
   static final long ORIGIN = 1L << 62;
@@ -22,29 +30,51 @@ final class GroupState {
 
   final Backlog backlog;
 
-  /** Sorted by client identifier. */
-  private volatile GroupMember[] members = {};
+  private final NavigableMap<String, GroupMember> members = new TreeMap<>();
 
-  private volatile int credit;
+  /** How many members each bucket has. */
+  private final TreeMap<Integer, Integer> buckets = new TreeMap<>();
 
-  /** Messages given to members so far; where the search for the next member begins, so that equals take turns. */
-  long assigned;
+  /** Connected members with room in their windows: by how much they have outstanding, then by client identifier. */
+  private final TreeMap<Integer, TreeMap<String, GroupMember>> takers = new TreeMap<>();
+
+  private final Roster<GroupMember> connected = new Roster<>();
+
+  /** The connected members of an ordered group. */
+  private final @Nullable HashRing<GroupMember> ring;
+
+  /** The client identifier of the member that had its turn last; empty before the first. */
+  private String lastTurn = "";
 
   /** Messages that online members can take, all together. */
   private long room;
 
-  GroupState(GroupKey key, long birth) {
+  private int window;
+
+  private volatile int credit;
+
+  GroupState(GroupKey key, long birth, int window) {
     this.key = key;
     this.birth = birth;
-    backlog = new Backlog(key.tenant(), SessionKeys.groupMessages(key, birth), null, ORIGIN);
+    this.window = window;
+    backlog = new Backlog(key.tenant(), SessionKeys.groupMessages(key, birth), ORIGIN);
+    ring = key.filter().ordered() ? new HashRing<>() : null;
   }
 
   /** One session's part in the group. */
-  static final class GroupMember {
+  static final class GroupMember implements Roster.Placed {
     final Subscriber subscriber;
 
     /** Sequences in the session's inbox of the group's messages that it has not acknowledged. */
     final SortedSet<Long> outstanding = new TreeSet<>();
+
+    /** What it counted for when it was looked at last: its room, and the load that it stands under. */
+    private int room;
+
+    private int load;
+
+    /** Among the connected members; -1 when it is not one of them. */
+    private int place = -1;
 
     GroupMember(Subscriber subscriber) {
       this.subscriber = subscriber;
@@ -54,13 +84,36 @@ final class GroupState {
       return subscriber.session;
     }
 
+    String clientId() {
+      return subscriber.session.key.clientId();
+    }
+
     boolean online() {
       return subscriber.session.owner != null;
     }
+
+    @Override
+    public int place() {
+      return place;
+    }
+
+    @Override
+    public void place(int at) {
+      place = at;
+    }
   }
 
-  GroupMember[] members() {
-    return members;
+  int size() {
+    return members.size();
+  }
+
+  Collection<GroupMember> members() {
+    return members.values();
+  }
+
+  /** Members with a connection. Any thread may read it. */
+  Roster<GroupMember> connected() {
+    return connected;
   }
 
   /** How many messages its members can take at once; at least 1 while there are any, for the group's inbox takes it. */
@@ -73,97 +126,117 @@ final class GroupState {
     return room > 0;
   }
 
-  /** Counts the room again, after a member has come, gone, connected or disconnected. */
-  void recount(int window) {
-    room = 0;
-    for (GroupMember member : members) {
-      if (member.online()) room += Math.max(0, window - member.outstanding.size());
-    }
+  String lastTurn() {
+    return lastTurn;
+  }
+
+  /** Takes back in whose turn was last. */
+  void restoreTurn(String clientId) {
+    lastTurn = clientId;
+  }
+
+  /** Looks at all members again, after their windows have changed or they were taken back in. */
+  void recount(int windowNow) {
+    window = windowNow;
+    for (GroupMember member : members.values()) place(member);
+    publishCredit();
+  }
+
+  /** A member has connected or disconnected. */
+  void changed(GroupMember member) {
+    place(member);
     publishCredit();
   }
 
   /** A message was stored for a member that is online and has room. */
   void assigned(GroupMember member, long sequence) {
     member.outstanding.add(sequence);
-    assigned++;
-    room--;
-    publishCredit();
+    lastTurn = member.clientId();
+    changed(member);
   }
 
   /** A member's message is done with, or goes elsewhere. */
-  void released(GroupMember member, long sequence, int window) {
-    if (!member.outstanding.remove(sequence)) return;
-    if (member.online() && member.outstanding.size() < window) room++;
-    publishCredit();
+  void released(GroupMember member, long sequence) {
+    if (member.outstanding.remove(sequence)) changed(member);
+  }
+
+  /** Puts a member where it belongs now. */
+  private void place(GroupMember member) {
+    unplace(member);
+    boolean online = member.online();
+    if (online && member.place < 0) {
+      connected.add(member);
+      if (ring != null) ring.add(member.clientId(), member);
+    } else if (!online && member.place >= 0) {
+      disconnect(member);
+    }
+    member.load = member.outstanding.size();
+    member.room = online ? Math.max(0, window - member.load) : 0;
+    room += member.room;
+    if (member.room > 0) takers.computeIfAbsent(member.load, _ -> new TreeMap<>()).put(member.clientId(), member);
+  }
+
+  private void unplace(GroupMember member) {
+    room -= member.room;
+    if (member.room > 0) {
+      takers.computeIfPresent(
+          member.load,
+          (_, equals) -> {
+            equals.remove(member.clientId());
+            return equals.isEmpty() ? null : equals;
+          });
+    }
+    member.room = 0;
+  }
+
+  private void disconnect(GroupMember member) {
+    if (ring != null) ring.remove(member.clientId(), member);
+    connected.remove(member);
   }
 
   private void publishCredit() {
-    credit = members.length == 0 ? 0 : Math.clamp(room, 1, Integer.MAX_VALUE);
+    credit = members.isEmpty() ? 0 : Math.clamp(room, 1, Integer.MAX_VALUE);
   }
 
   @Nullable GroupMember member(SessionState session) {
-    int i = find(session.key.clientId());
-    return i >= 0 && members[i].session() == session ? members[i] : null;
+    var member = members.get(session.key.clientId());
+    return member != null && member.session() == session ? member : null;
   }
 
   /** Adds a member that is not there. Answers whether it is the first one of its bucket. */
   boolean join(Subscriber subscriber) {
-    int i = find(subscriber.session.key.clientId());
-    assert i < 0 : "a member joins twice";
-    boolean first = !hasBucket(subscriber.session.bucket);
-    int at = -i - 1;
-    var next = Arrays.copyOf(members, members.length + 1);
-    System.arraycopy(members, at, next, at + 1, members.length - at);
-    next[at] = new GroupMember(subscriber);
-    members = next;
-    return first;
+    var member = new GroupMember(subscriber);
+    var before = members.put(member.clientId(), member);
+    assert before == null : "a member joins twice";
+    changed(member);
+    return buckets.merge(subscriber.session.bucket, 1, Integer::sum) == 1;
   }
 
   /** Removes a member. Answers whether it was the last one of its bucket. */
   boolean leave(GroupMember member) {
-    int at = find(member.session().key.clientId());
-    var next = Arrays.copyOf(members, members.length - 1);
-    System.arraycopy(members, at + 1, next, at, next.length - at);
-    members = next;
-    return !hasBucket(member.session().bucket);
+    members.remove(member.clientId());
+    unplace(member);
+    if (member.place >= 0) disconnect(member);
+    publishCredit();
+    return buckets.merge(member.session().bucket, -1, (count, step) -> count + step == 0 ? null : count + step) == null;
   }
 
-  /** The place of a client identifier, or where it belongs as {@code -place - 1}. */
-  private int find(String clientId) {
-    int low = 0;
-    int high = members.length - 1;
-    while (low <= high) {
-      int middle = (low + high) >>> 1;
-      int order = members[middle].session().key.clientId().compareTo(clientId);
-      if (order == 0) return middle;
-      if (order < 0) low = middle + 1;
-      else high = middle - 1;
+  /** Of the members that are online and have room, the least loaded one that a message fits; equals take turns. */
+  @Nullable GroupMember leastLoaded(Predicate<GroupMember> fits) {
+    for (TreeMap<String, GroupMember> equals : takers.values()) {
+      for (GroupMember member : equals.tailMap(lastTurn, false).values()) if (fits.test(member)) return member;
+      for (GroupMember member : equals.headMap(lastTurn, true).values()) if (fits.test(member)) return member;
     }
-    return -low - 1;
+    return null;
   }
 
-  private boolean hasBucket(int bucket) {
-    for (GroupMember member : members) if (member.session().bucket == bucket) return true;
-    return false;
+  /** The connected member that the publisher's messages stay with in an ordered group. Any thread. */
+  @Nullable GroupMember ordered(String publisher) {
+    return ring == null ? null : ring.find(publisher);
   }
 
-  /** The member that the publisher's messages stay with in an ordered group: rendezvous hashing over those online. */
-  static @Nullable GroupMember ordered(GroupMember[] members, String publisher) {
-    GroupMember best = null;
-    int bestHash = 0;
-    for (GroupMember member : members) {
-      if (!member.online()) continue;
-      int hash = mix(31 * publisher.hashCode() + member.session().key.clientId().hashCode());
-      if (best != null && hash <= bestHash) continue;
-      best = member;
-      bestHash = hash;
-    }
-    return best;
-  }
-
-  private static int mix(int hash) {
-    int mixed = (hash ^ hash >>> 16) * 0x85ebca6b;
-    mixed = (mixed ^ mixed >>> 13) * 0xc2b2ae35;
-    return mixed ^ mixed >>> 16;
+  /** Whether a member is online and has room in its window. */
+  boolean hasRoom(GroupMember member) {
+    return member.room > 0;
   }
 }

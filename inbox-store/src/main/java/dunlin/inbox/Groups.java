@@ -16,7 +16,7 @@ final class Groups {
    * Bounds: a member has at most a window of a group's unacknowledged messages; the rest waits in the group's inbox. A step
    * of drain() moves as many as its command says.
    */
-  private static final int FORMAT = 1;
+  private static final int FORMAT = 2;
 
   private final RangeState state;
   private final Inboxes inboxes;
@@ -28,27 +28,15 @@ final class Groups {
 
   /** The member that takes a message now, or null when it has to wait. */
   @Nullable GroupMember pick(GroupState group, String publisher, int size) {
-    var members = group.members();
     if (group.key.filter().ordered()) {
-      var member = GroupState.ordered(members, publisher);
-      return member != null && canTake(member, size) ? member : null;
+      var member = group.ordered(publisher);
+      return member != null && group.hasRoom(member) && fits(member, size) ? member : null;
     }
-    if (!group.hasRoom()) return null;
-    GroupMember best = null;
-    int start = (int) (group.assigned % members.length);
-    for (int i = 0; i < members.length; i++) {
-      var member = members[(start + i) % members.length];
-      if (!canTake(member, size)) continue;
-      if (member.outstanding.isEmpty()) return member;
-      if (best == null || member.outstanding.size() < best.outstanding.size()) best = member;
-    }
-    return best;
+    return group.leastLoaded(member -> fits(member, size));
   }
 
-  private boolean canTake(GroupMember member, int size) {
-    return member.online()
-        && member.outstanding.size() < state.limits.groupWindow()
-        && inboxes.fits(member.session().backlog, size);
+  private boolean fits(GroupMember member, int size) {
+    return inboxes.fits(member.session().backlog, size);
   }
 
   /** A message of the group was stored in a member's inbox. */
@@ -62,15 +50,14 @@ final class Groups {
     var key = new GroupKey(subscriber.session.key.tenant(), subscriber.filter);
     var group = state.groups.get(key);
     if (group == null) {
-      group = new GroupState(key, state.nextEpoch(change.out()));
+      group = new GroupState(key, state.nextEpoch(change.out()), state.limits.groupWindow());
       writeRecord(change, group);
       state.groups.put(key, group);
     }
-    var alone = group.members().length == 1 ? group.members()[0] : null;
+    var alone = group.size() == 1 ? group.members().iterator().next() : null;
     if (group.join(subscriber)) change.effects().route(route(subscriber), true);
     // A lone member that is away kept its messages, since nobody else could have taken them.
     if (alone != null && !alone.online()) giveBack(change, group, alone);
-    group.recount(state.limits.groupWindow());
     askForDrain(change, group);
   }
 
@@ -93,14 +80,13 @@ final class Groups {
   void end(Change change, Subscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
-    if (group.members().length > 1) giveBack(change, group, member);
+    if (group.size() > 1) giveBack(change, group, member);
     remove(change, group, member);
   }
 
   private void remove(Change change, GroupState group, GroupMember member) {
     if (group.leave(member)) change.effects().route(route(member.subscriber), false);
-    group.recount(state.limits.groupWindow());
-    if (group.members().length > 0) {
+    if (group.size() > 0) {
       askForDrain(change, group);
       return;
     }
@@ -114,15 +100,16 @@ final class Groups {
   /** A member's connection has come. */
   void online(Change change, Subscriber subscriber) {
     var group = group(subscriber);
-    group.recount(state.limits.groupWindow());
+    group.changed(member(group, subscriber.session));
     askForDrain(change, group);
   }
 
   /** A member's connection has ended: what was not begun goes to others, if there are any. */
   void offline(Change change, Subscriber subscriber) {
     var group = group(subscriber);
-    if (group.members().length > 1) giveBack(change, group, member(group, subscriber.session));
-    group.recount(state.limits.groupWindow());
+    var member = member(group, subscriber.session);
+    group.changed(member);
+    if (group.size() > 1) giveBack(change, group, member);
     askForDrain(change, group);
   }
 
@@ -227,17 +214,18 @@ final class Groups {
                 fields -> {
                   fields.octet(FORMAT);
                   fields.number(group.birth);
-                  fields.number(group.assigned);
+                  fields.text(group.lastTurn());
                 }));
   }
 
-  static GroupState readRecord(GroupKey key, byte[] value) {
+  static GroupState readRecord(GroupKey key, byte[] value, int window) {
     return FieldReader.read(
         value,
         in -> {
-          RangeState.expectFormat(in.octet());
-          var group = new GroupState(key, in.number());
-          group.assigned = in.number();
+          int format = in.octet();
+          if (format != FORMAT) throw new IllegalStateException("row of unknown format " + format);
+          var group = new GroupState(key, in.number(), window);
+          group.restoreTurn(in.text());
           return group;
         });
   }

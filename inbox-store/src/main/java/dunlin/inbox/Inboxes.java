@@ -134,7 +134,7 @@ final class Inboxes {
     var group = state.groups.get(new GroupKey(session.key.tenant(), stored.group()));
     var member = group == null ? null : group.member(session);
     if (group == null || member == null) return;
-    group.released(member, sequence, state.limits.groupWindow());
+    group.released(member, sequence);
     if (group.backlog.count > 0 && group.hasRoom()) change.effects().drain(group.key);
   }
 

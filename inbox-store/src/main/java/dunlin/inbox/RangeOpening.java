@@ -72,7 +72,7 @@ final class RangeOpening {
   private void takeGroup(Parsed parsed, byte[] value) {
     var group = new GroupKey(parsed.tenant(), filter(parsed.name()));
     switch (parsed.kind()) {
-      case SessionKeys.GROUP_RECORD -> state.groups.put(group, Groups.readRecord(group, value));
+      case SessionKeys.GROUP_RECORD -> state.groups.put(group, Groups.readRecord(group, value, state.limits.groupWindow()));
       case SessionKeys.GROUP_MESSAGE -> {
         var stored = count(value);
         long birth = parsed.rest().getLong();
@@ -135,7 +135,7 @@ final class RangeOpening {
   private void leftover(String tenant, byte[] prefix, long birth, DropReason reason, StoredMessage stored) {
     var left =
         state.leftovers.computeIfAbsent(
-            birth, _ -> new Leftover(new Backlog(tenant, prefix, null, GroupState.ORIGIN), reason));
+            birth, _ -> new Leftover(new Backlog(tenant, prefix, GroupState.ORIGIN), reason));
     left.backlog().count++;
     left.backlog().bytes += stored.size();
   }

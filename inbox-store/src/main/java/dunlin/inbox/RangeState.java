@@ -18,6 +18,7 @@ final class RangeState {
    * Bounds: by the rows that it is built from; nothing is kept for a stored message but a share of its body's count.
    */
   private static final int FORMAT = 1;
+  private static final int NAMES_MAX = 1_024;
 
   final int shards;
   final ConcurrentHashMap<SessionKey, SessionState> sessions = new ConcurrentHashMap<>();
@@ -56,6 +57,9 @@ final class RangeState {
   /** What ended sessions and groups have left, by birth. */
   final NavigableMap<Long, Leftover> leftovers = new TreeMap<>();
 
+  /** Names that many sessions have in common, tenants and frontends, each kept once. */
+  private final Map<String, String> names = new HashMap<>();
+
   InboxLimits limits = InboxSettings.defaults().limits();
   long epochs;
   long bodies;
@@ -82,6 +86,7 @@ final class RangeState {
     dueWills.clear();
     willsByEpoch.clear();
     leftovers.clear();
+    names.clear();
     limits = InboxSettings.defaults().limits();
     epochs = 0;
     bodies = 0;
@@ -152,7 +157,18 @@ final class RangeState {
     if (filter.shared()) sharedSubscriptions.addAndGet(change);
   }
 
-  void attach(SessionState session, ConnectionId owner) {
+  /** The same session's key, with what it has in common with others shared: every text of a command is a copy of its own. */
+  SessionKey sharing(SessionKey key) {
+    return new SessionKey(shared(key.tenant()), key.clientId());
+  }
+
+  private String shared(String name) {
+    if (names.size() >= NAMES_MAX) return names.getOrDefault(name, name);
+    return names.computeIfAbsent(name, _ -> name);
+  }
+
+  void attach(SessionState session, ConnectionId connection) {
+    var owner = new ConnectionId(shared(connection.frontend()), connection.incarnation(), connection.number());
     session.owner = owner;
     onlineCount.incrementAndGet();
     online

@@ -46,8 +46,8 @@ final class SessionLife {
       state.detach(session);
       state.expireAt(session, SessionState.NEVER);
     } else {
-      session = new SessionState(key, epoch, state.shards);
-      state.sessions.put(key, session);
+      session = new SessionState(state.sharing(key), epoch, state.shards);
+      state.sessions.put(session.key, session);
     }
     session.epoch = epoch;
     session.expirySeconds = request.durable() ? request.sessionExpirySeconds() : 0;
@@ -76,7 +76,7 @@ final class SessionLife {
   }
 
   private static InboxClient.Connected connected(Change change, SessionState session, boolean resumed) {
-    var list = new ArrayList<InboxClient.Subscription>();
+    var list = new ArrayList<InboxClient.Subscription>(session.subscriptions.size());
     for (Subscriber each : session.subscriptions.values()) {
       list.add(new InboxClient.Subscription(each.filter, each.options));
     }
@@ -205,7 +205,7 @@ final class SessionLife {
         value,
         in -> {
           RangeState.expectFormat(in.octet());
-          var session = new SessionState(key, in.number(), state.shards);
+          var session = new SessionState(state.sharing(key), in.number(), state.shards);
           session.epoch = in.number();
           session.expirySeconds = in.number();
           state.expireAt(session, in.number());
@@ -213,7 +213,7 @@ final class SessionLife {
           // Nobody knows what the connection was handed before this process came: everything may have been.
           session.resetHanded(Long.MAX_VALUE - 1);
           if (in.flag()) state.attach(session, in.connection());
-          state.sessions.put(key, session);
+          state.sessions.put(session.key, session);
           return session;
         });
   }

@@ -1,6 +1,7 @@
 package dunlin.inbox;
 
 import java.util.BitSet;
+import java.util.Collections;
 import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLongFieldUpdater;
@@ -17,6 +18,9 @@ final class SessionState {
 
   /** {@code sessionExpirySeconds} that says never. */
   static final long NEVER_SECONDS = 0xFFFF_FFFFL;
+
+  /** What most sessions that end with their connection have. */
+  private static final NavigableMap<String, Subscriber> NONE = Collections.emptyNavigableMap();
 
   private static final AtomicLongFieldUpdater<SessionState> HANDED =
       AtomicLongFieldUpdater.newUpdater(SessionState.class, "handed");
@@ -42,7 +46,10 @@ final class SessionState {
   private volatile long handed;
 
   final Backlog backlog;
-  final NavigableMap<String, Subscriber> subscriptions = new TreeMap<>();
+
+  /** Subscriptions by their filters' texts; not to be changed but through {@link #subscribe} and {@link #unsubscribe}. */
+  NavigableMap<String, Subscriber> subscriptions = NONE;
+
   long expirySeconds;
 
   /** When it ends; {@link #NEVER} while it has a connection. */
@@ -55,7 +62,7 @@ final class SessionState {
     this.key = key;
     this.birth = birth;
     bucket = key.bucket(shards);
-    backlog = new Backlog(key.tenant(), SessionKeys.sessionMessages(key, birth), this, 1);
+    backlog = new Backlog(this, 1);
   }
 
   /** Notes that the connection was handed a message: it may send it, so a later connection must set DUP. Any thread. */
@@ -71,6 +78,23 @@ final class SessionState {
 
   void resetHanded(long sequence) {
     HANDED.set(this, sequence);
+  }
+
+  void subscribe(String filter, Subscriber subscriber) {
+    if (subscriptions.isEmpty()) subscriptions = new TreeMap<>();
+    subscriptions.put(filter, subscriber);
+  }
+
+  /** Answers what there was. */
+  @Nullable Subscriber unsubscribe(String filter) {
+    if (subscriptions.isEmpty()) return null;
+    var removed = subscriptions.remove(filter);
+    if (subscriptions.isEmpty()) subscriptions = NONE;
+    return removed;
+  }
+
+  void unsubscribeAll() {
+    subscriptions = NONE;
   }
 
   boolean hasReceived(int packetId) {

@@ -49,7 +49,7 @@ final class Subscriptions {
       return true;
     }
     var subscriber = new Subscriber(session, wanted.filter(), wanted.options());
-    session.subscriptions.put(text, subscriber);
+    session.subscribe(text, subscriber);
     state.count(wanted.filter(), 1);
     if (wanted.filter().shared()) groups.join(change, subscriber);
     else if (index(subscriber)) change.effects().route(groups.route(subscriber), true);
@@ -70,7 +70,7 @@ final class Subscriptions {
   Outcome unsubscribe(Change change, SessionState session, List<TopicFilter> filters) {
     var existed = new ArrayList<Boolean>(filters.size());
     for (TopicFilter filter : filters) {
-      var subscriber = session.subscriptions.remove(filter.text());
+      var subscriber = session.unsubscribe(filter.text());
       existed.add(subscriber != null);
       if (subscriber == null) continue;
       state.count(filter, -1);
@@ -89,7 +89,7 @@ final class Subscriptions {
       if (subscriber.filter.shared()) groups.end(change, subscriber);
       else unindex(change, subscriber);
     }
-    session.subscriptions.clear();
+    session.unsubscribeAll();
   }
 
   private void unindex(Change change, Subscriber subscriber) {
@@ -128,7 +128,7 @@ final class Subscriptions {
               return in.options();
             });
     var subscriber = new Subscriber(session, filter, options);
-    session.subscriptions.put(filter.text(), subscriber);
+    session.subscribe(filter.text(), subscriber);
     state.count(filter, 1);
     if (!filter.shared()) return index(subscriber);
     var group = state.groups.get(new GroupKey(session.key.tenant(), filter));

@@ -215,7 +215,7 @@ final class GroupTest {
 
     assertThat(h.inbox(a)).hasSize(1);
     assertThat(h.inbox(b)).hasSize(2);
-    assertThat(group().members()[0].outstanding).isEmpty();
+    assertThat(group().members().iterator().next().outstanding).isEmpty();
   }
 
   @Test

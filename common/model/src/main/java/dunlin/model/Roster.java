@@ -1,0 +1,62 @@
+package dunlin.model;
+
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/** Members of a group that come and go in constant time, and that any thread may look at without a lock. */
+public final class Roster<M extends Roster.Placed> {
+  /*
+   * Owner: one thread adds and removes.
+   * The last member takes the place of one that goes, so a reader may for a moment miss a member, meet one twice, or meet one
+   * that has just gone; who needs to be sure asks the member.
+   * Bounds: grows by doubling, to the most members that there ever were.
+   */
+  private volatile AtomicReferenceArray<@Nullable M> members = new AtomicReferenceArray<>(2);
+  private volatile int size;
+
+  /** What a member keeps for the roster that it is on: its place, which nobody else changes. */
+  public interface Placed {
+    int place();
+
+    void place(int place);
+  }
+
+  public int size() {
+    return size;
+  }
+
+  /** The member at a place from 0 to size - 1; null when it has gone meanwhile. */
+  public @Nullable M at(int place) {
+    AtomicReferenceArray<@Nullable M> current = members;
+    return place < current.length() ? current.getAcquire(place) : null;
+  }
+
+  /** Adds a member that is on no roster. */
+  public void add(M member) {
+    AtomicReferenceArray<@Nullable M> current = members;
+    int at = size;
+    if (at == current.length()) {
+      AtomicReferenceArray<@Nullable M> larger = new AtomicReferenceArray<>(at * 2);
+      for (int i = 0; i < at; i++) larger.setPlain(i, current.getPlain(i));
+      members = current = larger;
+    }
+    member.place(at);
+    current.setRelease(at, member);
+    size = at + 1;
+  }
+
+  /** Removes a member that is on this roster. */
+  @SuppressWarnings("ReferenceEquality") // whether it is this very member that stands there
+  public void remove(M member) {
+    AtomicReferenceArray<@Nullable M> current = members;
+    int hole = member.place();
+    int last = size - 1;
+    M moved = current.getPlain(last);
+    assert hole >= 0 && current.getPlain(hole) == member && moved != null : "not on this roster";
+    moved.place(hole);
+    current.setRelease(hole, moved);
+    size = last;
+    current.setRelease(last, null);
+    member.place(-1);
+  }
+}
