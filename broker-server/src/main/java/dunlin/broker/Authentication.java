@@ -10,6 +10,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -134,6 +135,24 @@ public final class Authentication implements AutoCloseable {
     FunctionCounter.builder("dunlin.auth.failures.untracked", failures, FailureLimit::untracked)
         .description("Failures not held against their address, since too many addresses had some")
         .register(meters);
+  }
+
+  /**
+   * Finds out, before anything is opened, whether the password file that the settings name is in order.
+   *
+   * @throws SettingException when it is not
+   */
+  public static void check(AuthenticationSettings settings) {
+    if (!settings.passwordFile().isEmpty()) FileAuthenticator.open(settings.passwordFile(), new SimpleMeterRegistry());
+  }
+
+  /** Whether, by what the settings say, a listener may be open to others than this machine's clients. */
+  public static boolean mayListenAnywhere(AuthenticationSettings settings, Authenticators embedded) {
+    return settings.anonymous()
+        || !settings.passwordFile().isEmpty()
+        || !settings.provider().isEmpty()
+        || embedded.passwords().isPresent()
+        || !embedded.methods().isEmpty();
   }
 
   /**

@@ -450,7 +450,6 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   @Override
   public void onAuth(Packet.Auth packet) {
     loop.traffic().received(PacketType.AUTH);
-    violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH without an authentication method [MQTT-4.12.0-6]");
     if (admission != null) admission.auth(packet);
     else violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH of a client without an authentication method"); // [MQTT-4.12.0-7]
   }

@@ -201,10 +201,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   /**
    * Finds out, before anything is opened, whether a frontend of these settings could listen.
    *
+   * @param mayListenAnywhere whether others than this machine's clients may reach it
    * @throws ListenerException when it could not; the message names the setting
    */
-  public static void check(FrontendSettings settings, Authentication authentication) {
-    Listeners.check(settings, authentication.mayListenAnywhere());
+  public static void check(FrontendSettings settings, boolean mayListenAnywhere) {
+    Listeners.check(settings, mayListenAnywhere);
   }
 
   /**

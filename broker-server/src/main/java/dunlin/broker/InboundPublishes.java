@@ -191,7 +191,7 @@ final class InboundPublishes {
     } else {
       if (!publish.matched()) reason = ReasonCode.NO_MATCHING_SUBSCRIBERS;
       if (publish.qos() == QoS.AT_LEAST_ONCE) session.connection().writer().writePuback(publish.packetId(), reason);
-      else session.connection().writer().writePubrec(publish.packetId(), reason);
+      else for (int i = 0; i <= publish.repeats(); i++) session.connection().writer().writePubrec(publish.packetId(), reason);
     }
   }
 
@@ -229,7 +229,10 @@ final class InboundPublishes {
   /** The client repeats a PUBLISH: PUBREC again, but never a second delivery [MQTT-4.3.3-10]. */
   private void repeated(int packetId) {
     for (PendingPublish publish : pending) {
-      if (publish.packetId() == packetId && publish.qos() == QoS.EXACTLY_ONCE) return; // its PUBREC is still to come
+      if (publish.packetId() == packetId && publish.qos() == QoS.EXACTLY_ONCE) {
+        publish.repeat(); // answered with the first, whose PUBREC is still to come
+        return;
+      }
     }
     session.connection().writer().writePubrec(packetId, ReasonCode.SUCCESS);
   }

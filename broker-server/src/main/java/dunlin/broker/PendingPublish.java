@@ -13,6 +13,10 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private final int size;
 
   private boolean finished;
+
+  /** How often the client has sent it again meanwhile; each wants an answer of its own [MQTT-4.3.3-10]. */
+  private int repeats;
+
   private ReasonCode reason = ReasonCode.SUCCESS;
   private @Nullable String refusal;
 
@@ -38,6 +42,14 @@ final class PendingPublish extends Acknowledgement implements Runnable {
 
   boolean finished() {
     return finished;
+  }
+
+  int repeats() {
+    return repeats;
+  }
+
+  void repeat() {
+    repeats++;
   }
 
   ReasonCode reason() {

@@ -62,6 +62,7 @@ final class ProxyFront extends ChannelInboundHandlerAdapter {
   }
 
   private void take(ChannelHandlerContext ctx, HAProxyMessage header) {
+    if (refused) return; // it was closed, and would count for its address for ever
     HAProxyProxiedProtocol protocol = header.proxiedProtocol();
     if (header.command() == HAProxyCommand.PROXY && protocol != HAProxyProxiedProtocol.UNKNOWN) {
       SocketAddress source = source(header);

@@ -2,6 +2,7 @@ package dunlin;
 
 import dunlin.broker.Authentication;
 import dunlin.broker.AuthenticationProvider.Authenticators;
+import dunlin.broker.AuthenticationSettings;
 import dunlin.broker.Frontend;
 import dunlin.broker.FrontendSettings;
 import dunlin.broker.SysTopics;
@@ -85,11 +86,11 @@ final class Node implements AutoCloseable {
     InstantSource clock = InstantSource.system();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(meters::close);
-    // Before any store: a password file that is wrong must not leave a data directory behind.
-    Authentication authentication =
-        opening(Authentication.open(NodeSettings.authentication(settings), authenticators, meters));
+    // Before any store, which takes its time and leaves a data directory behind.
+    AuthenticationSettings authenticationSettings = NodeSettings.authentication(settings);
     FrontendSettings frontendSettings = NodeSettings.frontend(settings);
-    Frontend.check(frontendSettings, authentication); // before the stores are opened, which takes its time
+    Authentication.check(authenticationSettings);
+    Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
 
     RangeStore ranges = opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), meters));
     store = ranges;
@@ -102,6 +103,7 @@ final class Node implements AutoCloseable {
     Metrics metrics = opening(Metrics.open(name));
     meters.add(metrics.registry());
     metrics.beans().register(settings);
+    Authentication authentication = opening(Authentication.open(authenticationSettings, authenticators, meters));
     DropEvents drops = opening(new DropEvents(name));
     ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(Node::housekeepingThread);
     opened.push(housekeeping::shutdownNow);

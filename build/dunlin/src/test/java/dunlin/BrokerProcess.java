@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 /** The shipped broker as a process of its own, as {@code bin/dunlin} starts it, on ports that the system chose. */
 final class BrokerProcess implements AutoCloseable {
   private static final Duration START_MAX = Duration.ofSeconds(30);
-  private static final Pattern LISTENS = Pattern.compile("listens on port (\\d+)");
+  private static final Pattern LISTENS = Pattern.compile("listener tcp: tcp on \\S+:(\\d+)");
 
   private final Process process;
   private final List<String> out = new CopyOnWriteArrayList<>();

@@ -35,7 +35,12 @@ class IdentifierExhaustionIT {
     long seed = System.nanoTime();
     Random random = new Random(seed);
     try (TestBroker broker =
-            TestBroker.on(data, Map.of("dunlin.store.fsync", "false", "dunlin.session.queue-messages-max", "100000"));
+            TestBroker.on(
+                data,
+                Map.of(
+                    "dunlin.store.fsync", "false",
+                    "dunlin.session.queue-messages-max", "100000",
+                    "dunlin.mqtt.in-flight-max", "65535"));
         RawClient client = RawClient.connected(broker, "client", RawClient.sessionExpiry(durable ? 60 : 0));
         RawClient publisher = RawClient.connected(broker, "publisher")) {
       client.subscribe("t", 1);

@@ -37,6 +37,24 @@ class QosStatesIT {
   @ParameterizedTest(name = "level {0}, durable publisher {1}")
   @CsvSource({"4, false", "4, true", "5, false", "5, true"})
   @Tag("pitfall-47")
+  @Tag("MQTT-4.3.3-10")
+  void repeatsThatComeBeforeThePubrecAreAcknowledgedEachToo(int level, boolean durable) {
+    String topic = name();
+    try (var subscriber = RawClient.connected(broker, name(), RawClient.sessionExpiry(60));
+        var publisher = publisher(level, durable, name())) {
+      subscriber.subscribe(topic, 2); // what it is sent is stored first, so that PUBREC takes its time
+      for (int i = 0; i < 5; i++) publisher.publish(topic, "once", 2, 7, i > 0);
+      for (int i = 0; i < 5; i++) assertThat(publisher.expect(RawClient.PUBREC).packetId()).isEqualTo(7);
+      publisher.pubrel(7);
+      publisher.expect(RawClient.PUBCOMP);
+      publisher.publish(topic, "end", 2, 8, false);
+      assertThat(subscriber.before("end")).extracting(Message::text).containsExactly("once");
+    }
+  }
+
+  @ParameterizedTest(name = "level {0}, durable publisher {1}")
+  @CsvSource({"4, false", "4, true", "5, false", "5, true"})
+  @Tag("pitfall-47")
   @Tag("pitfall-51")
   @Tag("MQTT-4.3.3-10")
   @Tag("MQTT-4.3.3-11")

@@ -83,6 +83,7 @@ class ServerFeaturesTest {
 
   @Test
   @Tag("MQTT-3.1.3-5")
+  @Tag("MQTT-3.1.3-8")
   void clientIdentifiersAreLimitedButNeverBelow23Bytes() {
     accepted(PLAIN, connect(2, "a".repeat(23)));
     var refusal = refused(PLAIN, CLIENT_IDENTIFIER_NOT_VALID, connect(2, "a".repeat(24)));
