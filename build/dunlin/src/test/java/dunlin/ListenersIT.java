@@ -175,7 +175,7 @@ class ListenersIT {
   void aHeaderOfAProxyComesFirst(String header) {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required"));
         var client = new RawClient(broker.node().port("more"))) {
-      client.send(RawClient.bytes(header(header), CONNECT));
+      client.sendBehind(header(header), CONNECT, Integer.MAX_VALUE);
       client.expect(RawClient.CONNACK);
       client.ping();
     }
@@ -185,7 +185,7 @@ class ListenersIT {
   void aHeaderMayComeByteByByte() {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required"));
         var client = new RawClient(broker.node().port("more"))) {
-      for (byte b : RawClient.bytes(header("v2 tcp4"), CONNECT)) client.send(new byte[] {b});
+      client.sendBehind(header("v2 tcp4"), CONNECT, 1);
       client.expect(RawClient.CONNACK);
     }
   }
@@ -233,11 +233,11 @@ class ListenersIT {
     try (var broker = broker(settings)) {
       int port = broker.node().port("more");
       try (var one = new RawClient(port); var same = new RawClient(port); var other = new RawClient(port)) {
-        one.send(RawClient.bytes(header("PROXY TCP6 2001:db8::7 ::1 1 2\r\n"), CONNECT));
+        one.sendBehind(header("PROXY TCP6 2001:db8::7 ::1 1 2\r\n"), CONNECT, Integer.MAX_VALUE);
         one.expect(RawClient.CONNACK);
-        same.send(RawClient.bytes(header("PROXY TCP6 2001:db8::8 ::1 1 2\r\n"), CONNECT)); // of the same /64
+        same.sendBehind(header("PROXY TCP6 2001:db8::8 ::1 1 2\r\n"), CONNECT, Integer.MAX_VALUE); // of the same /64
         same.expectClosed();
-        other.send(RawClient.bytes(header("PROXY TCP6 2001:db8:0:1::7 ::1 1 2\r\n"), CONNECT));
+        other.sendBehind(header("PROXY TCP6 2001:db8:0:1::7 ::1 1 2\r\n"), CONNECT, Integer.MAX_VALUE);
         other.expect(RawClient.CONNACK);
         assertThat(refused(broker, "more", "address")).isEqualTo(1);
       }

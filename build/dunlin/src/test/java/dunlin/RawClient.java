@@ -320,6 +320,17 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
+  /** Sends a packet behind bytes that are not MQTT, in so many bytes at a time. */
+  void sendBehind(byte[] front, byte[] packet, int piece) {
+    rules.sent(packet);
+    byte[] all = bytes(front, packet);
+    try {
+      for (int i = 0; i < all.length; i += Math.min(piece, all.length)) socket.getOutputStream().write(all, i, Math.min(piece, all.length - i));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   void send(int first, Object... parts) {
     send(packet(first, parts));
   }

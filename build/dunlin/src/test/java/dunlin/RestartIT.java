@@ -61,7 +61,7 @@ class RestartIT {
       RawClient.connected(broker.port(), Connect.of("delayed").will("wills/delayed", "late", 1, 4)).close();
       RawClient.connected(broker.port(), Connect.of("gone")).disconnect(0);
       try (var publisher = RawClient.connected(broker.port(), Connect.of("publisher"))) {
-        for (int i = 1; i <= 200; i++) publisher.publish("queued/" + i % 2, "" + i, 1 + i % 2, i, false);
+        for (int i = 1; i <= 200; i++) publisher.publish("queued/" + i % 2, "" + i, 1 + i % 2, 1_000 + i, false);
         List<Packet> answers = new ArrayList<>();
         while (answers.size() < 200) answers.add(publisher.read());
         assertThat(answers).allMatch(each -> each.reason() == 0);
@@ -104,7 +104,7 @@ class RestartIT {
       }
       try (var publisher = RawClient.connected(broker.port(), Connect.of("publisher"))) {
         assertThat(publisher.sessionPresent()).isTrue();
-        publisher.publish("queued/1", "1", 2, 1, true); // its PUBREC had come
+        publisher.publish("queued/1", "1", 2, 1_001, true); // its PUBREC had come
         publisher.next(RawClient.PUBREC);
         publisher.subscribe("retained/#", 0);
         assertThat(publisher.next(9, RawClient.PUBLISH)).allMatch(Packet::retain).extracting(Packet::text)
