@@ -9,10 +9,6 @@ import java.net.SocketAddress;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.Objects;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,18 +26,15 @@ final class Violations {
    */
   private static final Logger events = LoggerFactory.getLogger("dunlin.events");
   private static final int LINES_A_SECOND = 5;
-  private static final long SECOND_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final String node;
-  private final LongSupplier nanoTime;
   private final Map<ReasonCode, Tally> tallies = new EnumMap<>(ReasonCode.class);
   private final Map<Limit, Counter> limits = new EnumMap<>(Limit.class);
 
   Violations(String node, MeterRegistry meters, LongSupplier nanoTime) {
     this.node = node;
-    this.nanoTime = nanoTime;
     for (ReasonCode reason : ReasonCode.values()) {
-      if (reason.isError()) tallies.put(reason, new Tally(reason, meters, nanoTime.getAsLong()));
+      if (reason.isError()) tallies.put(reason, new Tally(reason, meters, nanoTime));
     }
     for (Limit limit : Limit.values()) {
       Counter hit =
@@ -61,20 +54,17 @@ final class Violations {
     Tally tally = Objects.requireNonNull(tallies.get(reason), "not an error");
     tally.counter().increment();
     if (limit != null) Objects.requireNonNull(limits.get(limit)).increment();
-    if (!tally.mayTell(nanoTime.getAsLong())) {
-      tally.untold.increment();
-      return;
-    }
+    if (!tally.lines.admits()) return;
     events.warn(
         "event=protocol-error node={} client={} address={} reason={} limit={} explanation={} untold={}",
         node, quoted(clientId), address, reason.label(), limit == null ? "none" : limit.label(), quoted(explanation),
-        tally.untold.sumThenReset());
+        tally.lines.leftOut());
   }
 
   /** Tells how much was not told; called about once a second. */
   void flush() {
     for (Tally tally : tallies.values()) {
-      long untold = tally.untold.sumThenReset();
+      long untold = tally.lines.leftOut();
       if (untold > 0) events.warn("event=protocol-error node={} reason={} untold={}", node, tally.reason.label(), untold);
     }
   }
@@ -88,25 +78,17 @@ final class Violations {
   private static final class Tally {
     private final ReasonCode reason;
     private final MeterRegistry meters;
-    private final LongAdder untold = new LongAdder();
-    private final AtomicLong secondBegan;
-    private final AtomicInteger lines = new AtomicInteger();
+    private final LineLimit lines;
 
-    Tally(ReasonCode reason, MeterRegistry meters, long now) {
+    Tally(ReasonCode reason, MeterRegistry meters, LongSupplier nanoTime) {
       this.reason = reason;
       this.meters = meters;
-      this.secondBegan = new AtomicLong(now);
+      this.lines = new LineLimit(LINES_A_SECOND, nanoTime);
     }
 
     /** Registered when it is first needed: most reasons never are. */
     Counter counter() {
       return meters.counter("dunlin.frontend.protocol-errors", "reason", reason.label());
-    }
-
-    boolean mayTell(long now) {
-      long began = secondBegan.get();
-      if (now - began >= SECOND_NANOS && secondBegan.compareAndSet(began, now)) lines.set(0);
-      return lines.incrementAndGet() <= LINES_A_SECOND;
     }
   }
 }
