@@ -45,7 +45,8 @@ final class AddressCounts {
     return connections.size();
   }
 
-  private static long keyOf(InetAddress address) {
+  /** The address, or the /64 that it stands for. */
+  static long keyOf(InetAddress address) {
     byte[] bytes = address.getAddress();
     long key = address instanceof Inet6Address ? 0 : IPV4;
     int length = Math.min(bytes.length, Long.BYTES);

@@ -45,7 +45,7 @@ final class FailureLimit {
     if (max == 0) return false;
     Window current = current();
     if (current.failures.isEmpty() || !(address instanceof InetSocketAddress inet)) return false;
-    AtomicInteger failures = current.failures.get(key(inet));
+    AtomicInteger failures = current.failures.get(AddressCounts.keyOf(inet.getAddress()));
     return failures != null && failures.get() >= max;
   }
 
@@ -57,7 +57,7 @@ final class FailureLimit {
   boolean failed(SocketAddress address) {
     if (max == 0 || !(address instanceof InetSocketAddress inet)) return false;
     Window current = current();
-    Long key = key(inet);
+    Long key = AddressCounts.keyOf(inet.getAddress());
     AtomicInteger failures = current.failures.get(key);
     if (failures == null) {
       if (current.failures.size() >= ADDRESSES_MAX) {
@@ -85,13 +85,5 @@ final class FailureLimit {
     long number = nanoTime.getAsLong() / WINDOW_NANOS;
     if (current.number != number) window = current = Window.of(number);
     return current;
-  }
-
-  /** An address of IPv4, or the first 64 bits of one of IPv6: who has one of these has all of them. */
-  private static Long key(InetSocketAddress inet) {
-    byte[] bytes = inet.getAddress().getAddress();
-    long key = 0;
-    for (int i = 0; i < Math.min(bytes.length, 8); i++) key = key << 8 | (bytes[i] & 0xFF);
-    return key;
   }
 }

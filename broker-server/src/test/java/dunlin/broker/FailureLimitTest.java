@@ -48,6 +48,15 @@ class FailureLimitTest {
   }
 
   @Test
+  void anAddressOfOneFamilyIsNeverTakenForOneOfTheOther() {
+    FailureLimit limit = new FailureLimit(1, nanos::get);
+    limit.failed(address("0:0:a00:1::1")); // whose first 64 bits are the number of 10.0.0.1
+
+    assertThat(limit.exceeded(address("0:0:a00:1::2"))).isTrue();
+    assertThat(limit.exceeded(address("10.0.0.1"))).isFalse();
+  }
+
+  @Test
   void noLimitIsNoLimit() {
     FailureLimit none = new FailureLimit(0, nanos::get);
     for (int i = 0; i < 100; i++) assertThat(none.failed(address("192.0.2.1"))).isFalse();
