@@ -10,7 +10,6 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -143,7 +142,7 @@ public final class Authentication implements AutoCloseable {
    * @throws SettingException when it is not
    */
   public static void check(AuthenticationSettings settings) {
-    if (!settings.passwordFile().isEmpty()) FileAuthenticator.open(settings.passwordFile(), new SimpleMeterRegistry());
+    if (!settings.passwordFile().isEmpty()) FileAuthenticator.check(settings.passwordFile());
   }
 
   /** Whether, by what the settings say, a listener may be open to others than this machine's clients. */
@@ -248,8 +247,7 @@ public final class Authentication implements AutoCloseable {
    * @param local whether it has connected to an address that only clients on this machine reach
    */
   Way wayOf(Peer peer, Packet.Connect packet, boolean local) {
-    Optional<String> certified = peer.clientId();
-    if (certified.isPresent() && !packet.clientId().isEmpty() && !packet.clientId().equals(certified.get())) {
+    if (peer.isAnother(packet.clientId())) {
       return new Way.Refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "the certificate is another client identifier's");
     }
     if (packet.authenticationMethod() != null) {

@@ -100,6 +100,15 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
         .register(meters);
   }
 
+  /** @throws SettingException as open does */
+  static void check(String file) {
+    try {
+      PasswordFile.read(Path.of(file));
+    } catch (IOException | PasswordFile.MalformedException | InvalidPathException e) {
+      throw unusable(file, e);
+    }
+  }
+
   /**
    * Reads the file.
    *
@@ -112,8 +121,12 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
       authenticator.load();
       return authenticator;
     } catch (IOException | PasswordFile.MalformedException | InvalidPathException e) {
-      throw new SettingException(KEY + ": " + file + ": " + reason(e), e);
+      throw unusable(file, e);
     }
+  }
+
+  private static SettingException unusable(String file, Exception cause) {
+    return new SettingException(KEY + ": " + file + ": " + reason(cause), cause);
   }
 
   private static String reason(Exception e) {

@@ -178,8 +178,7 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
   static @Nullable ReasonCode refusal(Peer peer, String clientId) {
     if (peer.certificates().isEmpty()) return null;
     if (peer.userName().isEmpty() && peer.clientId().isEmpty()) return ReasonCode.NOT_AUTHORIZED; // it lacks the name
-    boolean another = peer.clientId().isPresent() && !clientId.isEmpty() && !clientId.equals(peer.clientId().get());
-    return another ? ReasonCode.CLIENT_IDENTIFIER_NOT_VALID : null;
+    return peer.isAnother(clientId) ? ReasonCode.CLIENT_IDENTIFIER_NOT_VALID : null;
   }
 
   // ----------------------------------------------------------------------------------------------------------------- for operators

@@ -26,6 +26,11 @@ public record Peer(
     certificates = List.copyOf(certificates);
   }
 
+  /** Whether the certificate stands for another client identifier; an empty one leaves the choice to the certificate. */
+  boolean isAnother(String asked) {
+    return clientId.isPresent() && !asked.isEmpty() && !asked.equals(clientId.get());
+  }
+
   /** A client of a listener that knows no more than an address. */
   public static Peer at(SocketAddress address, String listener) {
     return new Peer(address, listener, false, List.of(), Optional.empty(), Optional.empty());
