@@ -32,7 +32,7 @@ final class SubscribeRules {
     String filter = parsed.get().filter();
     int bytes = ByteBufUtil.utf8Bytes(filter);
     if (bytes > bytesMax) return tooMuch(Limit.TOPIC_LENGTH, bytes + " bytes", bytesMax);
-    int levels = 1 + (int) filter.chars().filter(c -> c == '/').count();
+    int levels = parsed.get().levels();
     if (levels > levelsMax) return tooMuch(Limit.TOPIC_LEVELS, levels + " levels", levelsMax);
     if (parsed.get().shared() && !features.sharedSubscriptions()) {
       return off(ReasonCode.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED, "shared subscriptions", "shared-subscription-available");

@@ -28,16 +28,12 @@ final class Subscriptions {
     int fresh = 0;
     for (Subscription each : wanted) {
       if (!session.subscriptions.containsKey(each.filter().text())) fresh++;
-      if (levels(each.filter()) > FilterIndex.LEVELS_MAX) return new Outcome.Full();
+      if (each.filter().levels() > FilterIndex.LEVELS_MAX) return new Outcome.Full();
     }
     if (session.subscriptions.size() + fresh > state.limits.subscriptionsMax()) return new Outcome.Full();
     var existed = new ArrayList<Boolean>(wanted.size());
     for (Subscription each : wanted) existed.add(subscribe(change, session, each));
     return new Outcome.Existed(existed);
-  }
-
-  private static int levels(TopicFilter filter) {
-    return 1 + (int) filter.filter().chars().filter(c -> c == '/').count();
   }
 
   private boolean subscribe(Change change, SessionState session, Subscription wanted) {

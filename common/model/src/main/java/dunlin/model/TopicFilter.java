@@ -49,6 +49,11 @@ public record TopicFilter(String filter, String group, boolean ordered) {
     return !group.isEmpty();
   }
 
+  /** Levels of the filter, empty ones included; what makes it a shared one does not count. */
+  public int levels() {
+    return 1 + (int) filter.chars().filter(c -> c == '/').count();
+  }
+
   /** The filter as a SUBSCRIBE packet spells it. */
   public String text() {
     if (!shared()) return filter;

@@ -118,4 +118,10 @@ class TopicFilterTest {
     assertThat(TopicFilter.plain(topic + "/#").matches(topic + "/x/y")).as("seed %d", seed).isTrue();
     assertThat(TopicFilter.plain(topic + "/#").matches(topic)).as("seed %d", seed).isTrue();
   }
+
+  @ParameterizedTest
+  @CsvSource({"a, 1", "/, 2", "a/+/#, 3", "a//b/, 4", "$share/g/a/b, 2", "$oshare/g/#, 1"})
+  void emptyLevelsCountAndTheGroupDoesNot(String filter, int levels) {
+    assertThat(TopicFilter.parse(filter).orElseThrow().levels()).isEqualTo(levels);
+  }
 }
