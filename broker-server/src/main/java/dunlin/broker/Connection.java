@@ -614,5 +614,4 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void channelReadComplete(ChannelHandlerContext ctx) {}
-
 }

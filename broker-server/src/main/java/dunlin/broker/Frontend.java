@@ -57,7 +57,6 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private static final int LEAVE_TRIES = 50;
 
   private final FrontendSettings settings;
-  private final DecoderLimits decoderLimits;
   private final SubscribeRules subscribeRules;
   private final String nodeId;
   private final long incarnation;
@@ -106,7 +105,6 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
       DropEvents dropEvents) {
     this.settings = settings;
     this.authentication = authentication;
-    this.decoderLimits = decoderLimits(settings);
     this.subscribeRules = new SubscribeRules(settings);
     this.nodeId = nodeId;
     this.incarnation = incarnation;
@@ -120,7 +118,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.connectionsOpened = meters.counter("dunlin.connections.opened");
     this.unexpected = meters.counter("dunlin.frontend.unexpected");
     this.violations = new Violations(nodeId, meters, System::nanoTime);
-    this.listeners = new Listeners(settings, decoderLimits, meters);
+    this.listeners = new Listeners(settings, decoderLimits(settings), meters);
     AtomicInteger threads = new AtomicInteger();
     this.group =
         new MultiThreadIoEventLoopGroup(
@@ -335,10 +333,6 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return authentication;
   }
 
-  DecoderLimits decoderLimits() {
-    return decoderLimits;
-  }
-
   SubscribeRules subscribeRules() {
     return subscribeRules;
   }
@@ -488,8 +482,8 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   /**
-   * Stops listening, disconnects all clients (0x9C when there is another server for them, else 0x8B) and leaves their sessions, in about two seconds at most. What could not be
-   * told to the session tier by then is made up for at the next start.
+   * Stops listening, disconnects all clients (0x9C when there is another server for them, else 0x8B) and leaves their sessions, in
+   * about two seconds at most. What could not be told to the session tier by then is made up for at the next start.
    */
   public void disconnectAll() {
     stopListening();

@@ -55,7 +55,7 @@ final class InboundPublishes {
       return;
     }
     if (qos != QoS.AT_MOST_ONCE && session.version().hasProperties() && usedOtherwise(packet.packetId(), qos)) {
-      refuse(packet, ReasonCode.PACKET_IDENTIFIER_IN_USE, "packet identifier " + packet.packetId() + " is in use");
+      refuse(packet, ReasonCode.PACKET_IDENTIFIER_IN_USE, Subscriptions.inUse(packet.packetId()));
       return;
     }
     if (checkPayloadFormat && packet.violatesPayloadFormat()) {

@@ -113,7 +113,7 @@ final class Subscriptions {
     return true;
   }
 
-  private static String inUse(int packetId) {
+  static String inUse(int packetId) {
     return "packet identifier " + packetId + " is in use";
   }
 

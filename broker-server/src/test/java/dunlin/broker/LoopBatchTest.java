@@ -3,14 +3,13 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.OpenFrontend.Answer;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
-import dunlin.transport.Acknowledgement;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
@@ -23,15 +22,6 @@ class LoopBatchTest {
   @AfterAll
   void closes() {
     open.close();
-  }
-
-  private static final class Answer extends Acknowledgement {
-    final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
-
-    @Override
-    protected void complete(ReasonCode worst) {
-      reason.complete(worst);
-    }
   }
 
   @Test

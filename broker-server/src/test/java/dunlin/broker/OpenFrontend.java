@@ -14,6 +14,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
+import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.Unpooled;
@@ -132,6 +133,16 @@ final class OpenFrontend implements AutoCloseable {
     authentication.close();
     for (EmbeddedChannel channel : channels) channel.releaseOutbound();
     drops.close();
+  }
+
+  /** Tells when everybody has answered, and how. */
+  static final class Answer extends Acknowledgement {
+    final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
+
+    @Override
+    protected void complete(ReasonCode worst) {
+      reason.complete(worst);
+    }
   }
 
   /** Notes each call; a change of routes is answered when the test says so. */

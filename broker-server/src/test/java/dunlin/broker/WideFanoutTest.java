@@ -3,11 +3,11 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.OpenFrontend.Answer;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
-import dunlin.transport.Acknowledgement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -27,15 +27,6 @@ class WideFanoutTest {
   @AfterAll
   void closes() {
     open.close();
-  }
-
-  private static final class Answer extends Acknowledgement {
-    final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
-
-    @Override
-    protected void complete(ReasonCode worst) {
-      reason.complete(worst);
-    }
   }
 
   private List<Subscriber> subscribers(FilterHandle filter, int count) {
