@@ -61,8 +61,9 @@ class SharedGroupIT {
 
     List<String> all = members.stream().flatMap(member -> texts(member).stream()).toList();
     assertThat(all).hasSize(messages).doesNotHaveDuplicates();
+    // Who takes more gets more, and clients on a busy machine differ; ShareGroupTest has the even spread over equal members.
     for (Hive member : members) {
-      assertThat(member.arrived().size()).isBetween((int) (messages * 0.85 / MEMBERS), (int) (messages * 1.15 / MEMBERS));
+      assertThat(member.arrived().size()).isBetween(messages / MEMBERS / 2, messages / MEMBERS * 2);
     }
     members.forEach(Hive::close);
     publishers.forEach(Hive::close);
