@@ -62,7 +62,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     /** The stores work on as many of its other packets as it may have under way. */
     OPERATIONS(8),
     /** It does not read what it is sent: answers to its packets pile up. */
-    SOCKET(16);
+    SOCKET(16),
+    /** A shared subscription that it publishes to with QoS 0 takes nothing now. */
+    GROUP(32);
 
     private final int bit;
 

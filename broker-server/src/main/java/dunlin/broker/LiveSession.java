@@ -248,6 +248,7 @@ final class LiveSession {
   void writableAgain() {
     outbound.sendQueued();
     drained();
+    updateLoad(); // also when nothing was written: a group that found no room may use this client again
   }
 
   /** At the end of a round in which something was sent or acknowledged. */
