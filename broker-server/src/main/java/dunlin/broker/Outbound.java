@@ -57,11 +57,6 @@ final class Outbound {
     return queueBytes;
   }
 
-  /** Whether nothing waits and one more could be sent at once. */
-  boolean idle() {
-    return queued() == 0 && connection.writable() && !session.ended();
-  }
-
   void sendQoS0(Publication message, boolean retain, int[] identifiers) {
     counts.copies().received();
     if (!connection.takesQoS0()) {
