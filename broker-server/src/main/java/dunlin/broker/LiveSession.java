@@ -48,7 +48,6 @@ final class LiveSession {
   private @Nullable Outbound outbound;
   private @Nullable Subscriptions subscriptions;
   private @Nullable RetainedReader retained;
-  private @Nullable MergedCopy merged;
   private boolean ended;
   private int operations;
 
@@ -226,18 +225,16 @@ final class LiveSession {
   boolean merge(Publication message, Subscriber subscriber) {
     // Left out here, so that its QoS and identifier do not show in the copy that another subscription brings.
     if (subscriber.options().noLocal() && isOwn(message)) return false;
-    MergedCopy copy = merged;
-    if (copy == null) merged = copy = new MergedCopy();
-    return copy.add(subscriber);
+    return outbound().merged().add(subscriber);
   }
 
   int[] mergedIdentifiers() {
-    return merged == null ? NONE : merged.identifiers();
+    return outbound().merged().identifiers();
   }
 
   /** What the merged subscriptions ask for together; nothing is merged any more. */
   @Nullable SubscriptionOptions takeMerged() {
-    return merged == null ? null : merged.take();
+    return outbound().merged().take();
   }
 
   /** Offers the one copy of a message whose subscriptions were merged. */

@@ -33,6 +33,9 @@ final class Outbound {
   private @Nullable ArrayDeque<Outgoing> queue;
   private long queueBytes;
 
+  /** Made for the first message that several subscriptions matched. */
+  private @Nullable MergedCopy merged;
+
   /** The next sequence of a session without an inbox. */
   private long nextSequence = 1;
 
@@ -43,6 +46,13 @@ final class Outbound {
     this.window = new SendWindow(receiveMaximum);
     this.queueMessagesMax = settings.queueMessagesMax();
     this.queueBytesMax = settings.queueBytesMax();
+  }
+
+  /** Where the subscriptions are put together that the message at hand matched. */
+  MergedCopy merged() {
+    MergedCopy present = merged;
+    if (present == null) merged = present = new MergedCopy();
+    return present;
   }
 
   int inFlight() {
