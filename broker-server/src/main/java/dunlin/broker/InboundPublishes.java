@@ -68,7 +68,7 @@ final class InboundPublishes {
         packet.toPublication(
             session.publisher(),
             loop.nowMillis(),
-            recorded ? new Publication.Exchange(session.ref().epoch(), packet.packetId()) : null);
+            recorded ? new Publication.Exchange(session.epoch(), packet.packetId()) : null);
     if (ServersTopics.has(message)) {
       refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
       return;
@@ -122,7 +122,7 @@ final class InboundPublishes {
    * before that is acknowledged is taken as a message of its own, as it must be afterwards [MQTT-4.3.2-5].
    */
   private boolean usedOtherwise(int packetId, QoS qos) {
-    if (session.subscriptions().uses(packetId)) return true;
+    if (session.subscribesAs(packetId)) return true;
     return qos == QoS.AT_LEAST_ONCE ? received.get(packetId) : usesAtQos1(packetId);
   }
 

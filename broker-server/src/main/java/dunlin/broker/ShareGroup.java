@@ -37,11 +37,11 @@ final class ShareGroup {
 
   void add(Subscriber member) {
     members.add(member);
-    if (ring != null) ring.add(member.session.ref().clientId(), member);
+    if (ring != null) ring.add(member.session.clientId(), member);
   }
 
   void remove(Subscriber member) {
-    if (ring != null) ring.remove(member.session.ref().clientId(), member);
+    if (ring != null) ring.remove(member.session.clientId(), member);
     members.remove(member);
   }
 

@@ -95,11 +95,11 @@ final class OpenFrontend implements AutoCloseable {
           Connection connection = connection(loop);
           var channel = new EmbeddedChannel(connection);
           channels.add(channel);
-          var publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
+          connection.writer().version(ProtocolVersion.MQTT_5);
           var connected =
               new InboxClient.Connected(
-                  new SessionRef(publisher.tenant(), clientId, 1), false, List.of(), 1, 1, new int[0]);
-          return new LiveSession(connection, ProtocolVersion.MQTT_5, publisher, false, 1, connected);
+                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0]);
+          return new LiveSession(connection, false, 1, connected);
         });
   }
 
