@@ -62,7 +62,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     /** The stores work on as many of its other packets as it may have under way. */
     OPERATIONS(8),
     /** It does not read what it is sent: answers to its packets pile up. */
-    SOCKET(16);
+    SOCKET(16),
+    /** It has taken its session over from a connection whose publishes are still under way. */
+    TAKEOVER(32);
 
     private final int bit;
 
@@ -116,6 +118,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** Who is at the other end; known before the first packet. Worked out at each call. */
   Peer peer() {
     return listener.peerOf(channel());
+  }
+
+  /** The session of its client, once that is open. */
+  @Nullable LiveSession session() {
+    return session;
   }
 
   /** The largest packet that the client may send. */
@@ -340,6 +347,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     opening = null;
     session = live;
     sessionExpirySeconds = opened.sessionExpirySeconds();
+    ConnectionId displaced = opened.displaced();
+    if (displaced != null) live.inbound().follow(displaced);
     if (state != State.OPENING) {
       leaveSession();
       return;

@@ -2,6 +2,7 @@ package dunlin.broker;
 
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.Will;
+import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
@@ -26,6 +27,7 @@ final class Opening {
   private final int keepAliveSeconds;
   private final byte @Nullable [] authenticationData;
   private boolean sessionPresent;
+  private @Nullable ConnectionId displaced;
 
   /**
    * @param authenticationData what the last step of an enhanced authentication has to tell the client, or null
@@ -61,6 +63,11 @@ final class Opening {
 
   long sessionExpirySeconds() {
     return sessionExpirySeconds;
+  }
+
+  /** The connection that had the session until now, or null. */
+  @Nullable ConnectionId displaced() {
+    return displaced;
   }
 
   int keepAliveSeconds() {
@@ -102,6 +109,7 @@ final class Opening {
       return;
     }
     sessionPresent = connected.sessionPresent();
+    displaced = connected.displaced();
     connection.opened(
         this,
         new LiveSession(

@@ -214,6 +214,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> ReasonCode.SUCCESS;
       case Outcome.Full _ -> ReasonCode.QUOTA_EXCEEDED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
+      // Frontends know what is recorded, and answer a PUBLISH that comes again themselves: this is not the same message for certain.
+      case Outcome.Repeated _ -> ReasonCode.PACKET_IDENTIFIER_IN_USE;
     };
   }
 
@@ -333,7 +335,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           switch (outcome) {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Connected _ -> taken.completeExceptionally(unexpected(outcome));
+            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Connected _ ->
+                taken.completeExceptionally(unexpected(outcome));
           }
         });
     return taken;
@@ -422,7 +425,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           switch (outcome) {
             case Outcome.Stale _ -> answer.completeExceptionally(new StaleSessionException(session));
             case Outcome.Full _ -> answer.completeExceptionally(new QuotaExceededException(session));
-            case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> done.accept(outcome, effects);
+            case Outcome.Done _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _ -> done.accept(outcome, effects);
           }
         });
   }

@@ -5,6 +5,7 @@ import dunlin.inbox.SessionResult.Outcome;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** How a session begins, changes hands, waits and ends; MQTT 5, sections 3.1.2.4, 3.1.2.11.2 and 4.1. */
 final class SessionLife {
@@ -30,6 +31,7 @@ final class SessionLife {
     var key = new SessionKey(request.tenant(), request.clientId());
     var before = state.sessions.get(key);
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
+    var displaced = before != null && resumes ? before.owner : null;
     if (before != null) {
       if (before.owner != null) {
         change.effects().displace(before.owner);
@@ -56,7 +58,7 @@ final class SessionLife {
     writeRecord(change, session);
     if (request.will() != null) wills.keep(change, session, request.will());
     if (resumes) subscriptions.online(change, session);
-    return new Outcome.Connected(connected(change, session, resumes));
+    return new Outcome.Connected(connected(change, session, resumes, displaced));
   }
 
   private static boolean isResumable(SessionState session, long now) {
@@ -75,7 +77,8 @@ final class SessionLife {
     else wills.discard(change, will);
   }
 
-  private static InboxClient.Connected connected(Change change, SessionState session, boolean resumed) {
+  private static InboxClient.Connected connected(
+      Change change, SessionState session, boolean resumed, @Nullable ConnectionId displaced) {
     var list = new ArrayList<InboxClient.Subscription>(session.subscriptions.size());
     for (Subscriber each : session.subscriptions.values()) {
       list.add(new InboxClient.Subscription(each.filter, each.options));
@@ -93,7 +96,8 @@ final class SessionLife {
         List.copyOf(list),
         first,
         inbox.next,
-        received == null ? new int[0] : received.stream().toArray());
+        received == null ? new int[0] : received.stream().toArray(),
+        displaced);
   }
 
   Outcome disconnect(Change change, SessionState session, boolean publishWill, long wantedExpiry, long handed) {

@@ -205,7 +205,7 @@ final class InboxTest {
 
     assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Done.class);
     h.reopen();
-    assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Done.class);
+    assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Repeated.class);
     h.disconnect(publisher, false, 3600);
     var again = h.connect("p");
     assertThat(again.receivedPacketIds()).containsExactly(5);
