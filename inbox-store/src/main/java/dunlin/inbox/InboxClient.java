@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The session tier as frontends use it. No call blocks; a call's effect is durable when its future completes. Calls of one
  * thread take effect in their order. Futures complete on the store's threads and fail with {@link StaleSessionException}
- * or a {@code StoreException}; {@link #subscribe} also with {@link QuotaExceededException}.
+ * or a {@code StoreException}; {@link #connect} and {@link #subscribe} also with {@link QuotaExceededException}.
  */
 public interface InboxClient {
   /** Makes a connection the owner of its client identifier's session: one compare-and-set that raises the epoch. */

@@ -242,8 +242,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         connected,
         (outcome, effects) -> {
           if (effects.hasWillDue()) tickSoon();
-          if (outcome instanceof Outcome.Connected(var value)) connected.complete(value);
-          else connected.completeExceptionally(unexpected(outcome));
+          switch (outcome) {
+            case Outcome.Connected(var value) -> connected.complete(value);
+            case Outcome.Full _ ->
+                connected.completeExceptionally(new QuotaExceededException("durable sessions", settings.sessionsMax()));
+            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Existed _ ->
+                connected.completeExceptionally(unexpected(outcome));
+          }
         });
     return connected;
   }
@@ -424,7 +429,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         (outcome, effects) -> {
           switch (outcome) {
             case Outcome.Stale _ -> answer.completeExceptionally(new StaleSessionException(session));
-            case Outcome.Full _ -> answer.completeExceptionally(new QuotaExceededException(session));
+            case Outcome.Full _ ->
+                answer.completeExceptionally(
+                    new QuotaExceededException("subscriptions of " + session.clientId(), settings.subscriptionsMax()));
             case Outcome.Done _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _ -> done.accept(outcome, effects);
           }
         });

@@ -31,6 +31,8 @@ final class SessionLife {
     var key = new SessionKey(request.tenant(), request.clientId());
     var before = state.sessions.get(key);
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
+    boolean adds = request.durable() && (before == null || before.expirySeconds == 0);
+    if (adds && state.durableCount.get() >= state.limits.sessionsMax()) return new Outcome.Full();
     var displaced = before != null && resumes ? before.owner : null;
     if (before != null) {
       if (before.owner != null) {
@@ -52,7 +54,7 @@ final class SessionLife {
       state.sessions.put(session.key, session);
     }
     session.epoch = epoch;
-    session.expirySeconds = request.durable() ? request.sessionExpirySeconds() : 0;
+    state.stay(session, request.durable() ? request.sessionExpirySeconds() : 0);
     session.resetHanded(session.sentBelow - 1);
     state.attach(session, request.connection());
     writeRecord(change, session);
@@ -104,7 +106,7 @@ final class SessionLife {
     if (session.owner == null) return new Outcome.Done();
     // What CONNECT said ends with the connection cannot be kept by DISCONNECT (section 3.14.2.2.2).
     long expirySeconds = session.expirySeconds == 0 ? 0 : wantedExpiry;
-    session.expirySeconds = expirySeconds;
+    state.stay(session, expirySeconds);
     session.sentBelow = Math.clamp(handed + 1, session.sentBelow, session.backlog.next);
     state.detach(session);
     var will = session.will;
@@ -130,6 +132,7 @@ final class SessionLife {
 
   /** Removes a session with all that is its own; a will that is due stays until it is published. */
   private void end(Change change, SessionState session) {
+    state.stay(session, 0);
     state.detach(session);
     state.expireAt(session, SessionState.NEVER);
     subscriptions.removeAll(change, session);
@@ -211,7 +214,7 @@ final class SessionLife {
           RangeState.expectFormat(in.octet());
           var session = new SessionState(state.sharing(key), in.number(), state.shards);
           session.epoch = in.number();
-          session.expirySeconds = in.number();
+          state.stay(session, in.number());
           state.expireAt(session, in.number());
           session.sentBelow = in.number();
           // Nobody knows what the connection was handed before this process came: everything may have been.
