@@ -94,7 +94,7 @@ final class GroupDelivery {
    */
   void dispatch(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
     ShareGroup group = groupOf(filter);
-    Subscriber member = filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick();
+    Subscriber member = filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick(loop.index());
     if (member == null) {
       nobodyTakes(refused(message, filter, acknowledgement, null, null));
     } else if (member.session.loop() == loop) {

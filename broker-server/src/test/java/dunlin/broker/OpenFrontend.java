@@ -118,9 +118,9 @@ final class OpenFrontend implements AutoCloseable {
         });
   }
 
-  /** A subscription of a new session on loop 0, with QoS 1. */
-  Subscriber subscriber(FilterHandle filter, String clientId) {
-    return new Subscriber(session(0, clientId), filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE));
+  /** A subscription of a new session on a loop, with QoS 1. */
+  Subscriber subscriber(int loop, FilterHandle filter, String clientId) {
+    return new Subscriber(session(loop, clientId), filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE));
   }
 
   static FilterHandle handle(String filter, int loops) {
