@@ -33,6 +33,9 @@ final class ShareGroup {
   /** Most messages that are dealt to a side before it is compared with others again. */
   private static final int BURST = 32;
 
+  /** Most messages that are dealt to another side at once. */
+  private static final int EVEN_OUT_MAX = 1_024;
+
   /** Messages a member by which a loop's own side may be ahead: rounds of event loops differ by as much. */
   private static final int AHEAD_MAX = 256;
 
@@ -132,8 +135,11 @@ final class ShareGroup {
     }
     long level = lower.level();
     long ahead = own.level() - level;
-    own.target = ahead <= Math.min(AHEAD_MAX, 1 + level / 8) ? own : lower;
-    own.left = (int) Math.min(BURST, 1 + level);
+    boolean stay = ahead <= Math.min(AHEAD_MAX, 1 + level / 8);
+    own.target = stay ? own : lower;
+    // Who has to leave stays away until both are even, so that most rounds need no other loop at all.
+    long even = stay || own.size() == 0 ? 0 : Math.min(EVEN_OUT_MAX, ahead / 2 * own.size());
+    own.left = (int) Math.max(even, Math.min(BURST, 1 + level));
     own.target.deal(own.left);
     if (own.size() == 0 || lower.size() == 0) return;
     if (ahead > CATCH_UP_MAX) lower.raise(own.level() - CATCH_UP_MAX);
