@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /** The members of a group whose connections are on one event loop, and how much has been dealt to them. */
 final class GroupSide {
   /*
-   * Owner: the group's owner adds and removes members; left and target belong to the event loop; every loop picks and deals.
+   * Owner: the group's owner adds and removes members; left, target, foreign and patience belong to the event loop; every loop picks and deals.
    * Bounds: as large as the sessions that subscribed.
    * Failure: what is dealt is an estimate, for counts of several threads cross each other; it only steers, and is evened out later.
    */
@@ -21,6 +21,24 @@ final class GroupSide {
   int left;
 
   GroupSide target = this;
+
+  /** The other side that this one was compared with last. */
+  GroupSide foreign = this;
+
+  /** What may wait for a member of the target before that. */
+  int patience;
+
+  /** Whose members are asked when those of the target lag behind. */
+  @SuppressWarnings("ReferenceEquality") // sides are told apart by themselves
+  GroupSide rival() {
+    return target == this ? foreign : this;
+  }
+
+  /** A side that this one is to be compared with: the one that was drawn, or the last one when it is this one itself. */
+  @SuppressWarnings("ReferenceEquality") // as above
+  GroupSide orForeign(GroupSide drawn) {
+    return drawn == this ? foreign : drawn;
+  }
 
   int size() {
     return members.size();
@@ -47,6 +65,11 @@ final class GroupSide {
   long level() {
     int count = size();
     return count == 0 ? Long.MAX_VALUE / 2 : dealt.get() / count;
+  }
+
+  /** The one whose members have had less. */
+  static GroupSide lower(GroupSide one, GroupSide other) {
+    return other.level() < one.level() ? other : one;
   }
 
   void deal(int messages) {

@@ -27,8 +27,8 @@ final class ShareGroup {
   /** Messages that a member is presumed to take when nothing waits for it; what the session tier grants by default, too. */
   private static final int WINDOW = 256;
 
-  /** Messages that wait for a member's client from which on others are asked too. */
-  private static final int LAGGING = WINDOW / 4;
+  /** Messages that wait for a member's client from which on others are asked too, beside four for each that waits elsewhere. */
+  private static final int PATIENCE = 8;
 
   /** Most messages that are dealt to a side before it is compared with others again. */
   private static final int BURST = 32;
@@ -116,33 +116,38 @@ final class ShareGroup {
     GroupSide own = side(loop);
     if (own.left <= 0) deal(own);
     own.left--;
-    Subscriber member = own.target.pick(ThreadLocalRandom.current());
-    if (member != null && member.session.load() < LAGGING) return member;
+    ThreadLocalRandom random = ThreadLocalRandom.current();
+    Subscriber member = own.target.pick(random);
+    if (member != null && member.session.load() < own.patience) return member;
     if (member == null) own.left = 0; // everybody there has left
-    Subscriber better = GroupSide.lessLoaded(member, any());
-    return better != null && better.session.load() == LiveSession.REFUSES ? oneThatTakes(better) : better;
+    Subscriber better = GroupSide.lessLoaded(member, own.rival().pick(random));
+    if (better == null) return any();
+    return better.session.load() == LiveSession.REFUSES ? oneThatTakes(better) : better;
   }
 
   /** Decides which side the next messages of a loop go to. */
   private void deal(GroupSide own) {
     int[] counts = upTo;
-    GroupSide lower = own;
+    ThreadLocalRandom random = ThreadLocalRandom.current();
     if (own.size() < total(counts)) {
-      ThreadLocalRandom random = ThreadLocalRandom.current();
-      GroupSide one = draw(counts, random);
-      GroupSide other = draw(counts, random);
-      lower = other.level() < one.level() ? other : one;
+      GroupSide drawn = own.orForeign(draw(counts, random));
+      own.foreign = GroupSide.lower(drawn, own.orForeign(draw(counts, random)));
     }
-    long level = lower.level();
+    GroupSide foreign = own.foreign;
+    long level = foreign.level();
     long ahead = own.level() - level;
-    boolean stay = ahead <= Math.min(AHEAD_MAX, 1 + level / 8);
-    own.target = stay ? own : lower;
+    boolean stay = ahead <= Math.min(AHEAD_MAX, level / 8);
+    own.target = stay ? own : foreign;
     // Who has to leave stays away until both are even, so that most rounds need no other loop at all.
     long even = stay || own.size() == 0 ? 0 : Math.min(EVEN_OUT_MAX, ahead / 2 * own.size());
-    own.left = (int) Math.max(even, Math.min(BURST, 1 + level));
+    own.left = (int) Math.max(even, Math.min(BURST, 1 + Math.min(level, own.level()) / 4));
     own.target.deal(own.left);
-    if (own.size() == 0 || lower.size() == 0) return;
-    if (ahead > CATCH_UP_MAX) lower.raise(own.level() - CATCH_UP_MAX);
+
+    Subscriber elsewhere = own.rival().pick(random);
+    long waits = elsewhere == null ? 0 : elsewhere.session.load();
+    own.patience = (int) Math.min(LiveSession.REFUSES, PATIENCE + 4 * waits);
+    if (own.size() == 0 || foreign.size() == 0) return;
+    if (ahead > CATCH_UP_MAX) foreign.raise(own.level() - CATCH_UP_MAX);
     else if (ahead < -CATCH_UP_MAX) own.raise(level - CATCH_UP_MAX);
   }
 

@@ -58,10 +58,14 @@ final class OpenFrontend implements AutoCloseable {
   private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
 
   OpenFrontend(int lanes) {
+    this(lanes, QUEUE_MESSAGES);
+  }
+
+  OpenFrontend(int lanes, int queueMessages) {
     var settings =
         new FrontendSettings(
             List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
-            FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536,
+            FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, queueMessages, 65_536,
             LANE_MESSAGES, 1_000, GROUP_WAITS, "", WIDE);
     authentication = Authentication.none(meters);
     frontend = new Frontend(settings, authentication, "node", 7, InstantSource.system(), meters, drops);

@@ -121,8 +121,8 @@ class ShareGroupTest {
 
   @Test
   void fewMessagesAreSpreadToo() {
-    Map<Subscriber, Integer> picks = pick(group(1, 1), 0, 10);
-    assertThat(picks.values()).hasSize(2).allSatisfy(each -> assertThat(each).isBetween(3, 7));
+    Map<Subscriber, Integer> picks = pick(group(1, 1), 0, 20);
+    assertThat(picks.values()).hasSize(2).allSatisfy(each -> assertThat(each).isBetween(7, 13));
   }
 
   @Test
@@ -145,6 +145,24 @@ class ShareGroupTest {
     for (int i = 0; i < 2; i++) offer(Objects.requireNonNull(group.at(i)), 1 + OpenFrontend.QUEUE_MESSAGES);
 
     pick(group, 0, 1_000).forEach((member, count) -> assertThat(member.session.loop().index()).isOne());
+  }
+
+  /** Workers that take their time are told apart by few messages. */
+  @Test
+  void aMemberThatIsSlowerThanThoseElsewhereHasFewMessagesWaiting() {
+    try (OpenFrontend roomy = new OpenFrontend(2, 200)) {
+      ShareGroup group = new ShareGroup(false, 2);
+      Subscriber slow = roomy.subscriber(0, FILTER, "slow");
+      group.add(slow);
+      group.add(roomy.subscriber(1, FILTER, "fast"));
+      int waiting = 0;
+      for (int i = 0; i < 1_000; i++) {
+        if (group.pick(0) != slow) continue;
+        offer(roomy, slow, 1);
+        waiting++;
+      }
+      assertThat(waiting).isLessThan(20);
+    }
   }
 
   @Test
@@ -231,7 +249,11 @@ class ShareGroupTest {
   }
 
   private void offer(Subscriber member, int messages) {
-    open.on(
+    offer(open, member, messages);
+  }
+
+  private static void offer(OpenFrontend at, Subscriber member, int messages) {
+    at.on(
         0,
         () -> {
           for (int i = 0; i < messages; i++) assertThat(member.session.offerShared(OpenFrontend.message("m"), member)).isTrue();
