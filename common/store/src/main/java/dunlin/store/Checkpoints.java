@@ -25,6 +25,7 @@ final class Checkpoints {
    */
   private static final Logger log = LoggerFactory.getLogger(Checkpoints.class);
   private static final int OPEN_MAX = 4;
+  private static final long IN_USE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(2);
   /** The older one is, the more of the log must be sent after it. */
   private static final long REUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
@@ -99,6 +100,14 @@ final class Checkpoints {
         if (in.read(out, offset + out.position()) < 0) throw new IOException(name + " of checkpoint " + checkpoint + " has shrunk");
     }
     return out.array();
+  }
+
+  /** Whether somebody has read from a copy of this range in the last seconds. */
+  boolean inUse(RangeId range) {
+    long now = System.nanoTime();
+    synchronized (open) {
+      return open.values().stream().anyMatch(one -> one.range.equals(range.uuid()) && now - one.usedNanos < IN_USE_NANOS);
+    }
   }
 
   /** Deletes what nobody has read for a while. */

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
+import java.util.regex.Pattern;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
 import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
@@ -27,6 +28,9 @@ import org.apache.ratis.util.SizeInBytes;
 final class GroupStorage {
   /** Not a UUID, so Ratis leaves it alone. */
   private static final String UNFINISHED = ".new";
+
+  /** log_FIRST-LAST, and log_inprogress_FIRST for the one that is being written. */
+  private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
 
   private static final String CONFIGURATION_FILE = "raft-meta.conf";
   /** Where the first leader writes the same peers into the log. */
@@ -65,6 +69,20 @@ final class GroupStorage {
     } catch (IOException | IllegalArgumentException e) {
       return List.of(); // missing or damaged, like what else may be in there
     }
+  }
+
+  /** The first entry of a log, as the names of its files tell, which Ratis has not read yet; 0 for an empty one. */
+  static long logBegin(Path current) {
+    long begin = Long.MAX_VALUE;
+    try (var segments = Files.newDirectoryStream(current, "log_*")) {
+      for (Path segment : segments) {
+        var name = SEGMENT.matcher(String.valueOf(segment.getFileName()));
+        if (name.matches()) begin = Math.min(begin, Long.parseLong(name.group(1)));
+      }
+    } catch (IOException e) {
+      throw new StoreException("the log in " + current + " cannot be listed: " + e.getMessage(), e);
+    }
+    return begin == Long.MAX_VALUE ? 0 : begin;
   }
 
   /** The form in which Ratis itself keeps the peers of an entry that has been cut from the log. */

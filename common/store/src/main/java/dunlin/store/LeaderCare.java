@@ -30,7 +30,7 @@ final class LeaderCare {
   private static final long NEAR = 10_000;
 
   /** Up to where a follower had come, and when it was first seen there. */
-  private record Standing(long matched, long committed, long sinceNanos, boolean told) {}
+  private record Standing(long matched, long sinceNanos, boolean told) {}
 
   private final RangeId range;
   private final Replica<?, ?> replica;
@@ -48,7 +48,8 @@ final class LeaderCare {
     this.meters = meters;
   }
 
-  void look(boolean diskLow, long nowNanos) {
+  /** @param copying whether somebody is just fetching a copy of the rows, and so comes along without its log */
+  void look(boolean diskLow, boolean copying, long nowNanos) {
     var status = replica.status();
     if (status.role() != ReplicaRole.LEADER) {
       followers.clear();
@@ -61,24 +62,24 @@ final class LeaderCare {
       handOver(status, Optional.empty(), "this node's disk is nearly full");
     }
     followers.keySet().retainAll(status.peers().stream().map(peer -> peer.member().node()).toList());
-    for (var peer : status.peers()) if (!peer.member().node().equals(self)) watch(status, peer, nowNanos);
+    for (var peer : status.peers()) if (!peer.member().node().equals(self)) watch(status, peer, copying, nowNanos);
   }
 
   /**
    * A follower that answers and does not come along although there is something to get: Ratis 3.3.0 can tell one to
    * install a snapshot for ever (RATIS-2500). Another leader begins with it anew.
    */
-  private void watch(RangeStatus status, RangeStatus.Peer peer, long nowNanos) {
+  private void watch(RangeStatus status, RangeStatus.Peer peer, boolean copying, long nowNanos) {
     var node = peer.member().node();
     long matched = status.committed() - peer.lag();
     var before = followers.get(node);
     boolean reachable = peer.silence().filter(silence -> silence.compareTo(REACHABLE) < 0).isPresent();
-    if (before == null || peer.lag() <= 0 || !reachable || matched > before.matched) {
-      followers.put(node, new Standing(matched, status.committed(), nowNanos, false));
+    if (before == null || peer.lag() <= 0 || !reachable || copying || matched > before.matched) {
+      followers.put(node, new Standing(matched, nowNanos, false));
       return;
     }
-    if (before.told || nowNanos - before.sinceNanos < STUCK_NANOS || status.committed() == before.committed) return;
-    followers.put(node, new Standing(before.matched, before.committed, before.sinceNanos, true));
+    if (before.told || nowNanos - before.sinceNanos < STUCK_NANOS) return;
+    followers.put(node, new Standing(before.matched, before.sinceNanos, true));
     meters.followerStuck();
     log.warn("Range {}: node {} answers, but has stood at entry {} for {} s", range, node, matched, STUCK_NANOS / 1_000_000_000);
     handOver(status, Optional.of(node), "node " + node + " does not come along");

@@ -121,6 +121,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
           .startAndTransition(
               () -> {
                 var rows = opening.join();
+                rows.requireReach(GroupStorage.logBegin(storage.getStorageDir().getCurrentDir().toPath()));
                 replica = new Replica(server, group, rows, new PendingRows(rows));
                 appliedUpTo(rows.written().term(), rows.written().index());
               });

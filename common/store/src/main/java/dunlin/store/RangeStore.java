@@ -230,7 +230,6 @@ public final class RangeStore implements AutoCloseable {
       try {
         building.start();
         requireAllGroups(building);
-        for (var range : served()) range.requireWholeLog(building.server());
         return building;
       } catch (IOException | RuntimeException e) {
         var about = settings.cluster().hasPeers() && state.get() != State.CLOSED ? StartFailure.about(e, ranges) : null;
@@ -401,7 +400,7 @@ public final class RangeStore implements AutoCloseable {
   /** A group that Ratis could not load is only logged by it and then missing. */
   private void requireAllGroups(RaftNode started) {
     var served = started.groups();
-    for (var range : ranges)
+    for (var range : served())
       if (!served.contains(range.group()))
         throw new StoreException("range '" + range.id() + "': its log in " + data.raft(range.id()) + " was not loaded");
   }

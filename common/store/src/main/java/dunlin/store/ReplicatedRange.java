@@ -17,7 +17,6 @@ import java.util.function.Consumer;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.server.RaftServer;
-import org.apache.ratis.server.raftlog.RaftLog;
 import org.apache.ratis.util.LifeCycle;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -287,17 +286,6 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return checkpoints.open(id, opening.join(), server().getDivision(group).getRaftLog().getStartIndex());
   }
 
-  /** Refuses rows that end before the log begins: what lay between was flushed once and is gone. */
-  void requireWholeLog(RaftServer server) throws IOException {
-    RaftLog raftLog = server.getDivision(group).getRaftLog();
-    long rowsEnd = opening.join().flushed().index();
-    long logBegin = raftLog.getStartIndex();
-    if (raftLog.getLastEntryTermIndex() != null && logBegin > rowsEnd + 1)
-      throw new DamagedException(
-          "range '" + id + "': its rows in " + data.rows(id) + " end at entry " + rowsEnd
-              + " and its log begins at entry " + logBegin + "; rows are lost");
-  }
-
   /** Whether other nodes have replicas too, as far as the files tell. */
   boolean replicated() {
     var self = data.identity().nodeId();
@@ -380,12 +368,12 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   /** Watches the group, and flushes the rows and cuts the log when it is time. */
-  void upkeep(RaftServer server, long nowNanos) throws IOException {
+  void upkeep(RaftServer server, boolean copying, long nowNanos) throws IOException {
     if (failure.get() != null) return;
     var division = server.getDivision(group);
     if (!running(server, division)) return;
     leadership.compare();
-    care.look(disk.low(), nowNanos);
+    care.look(disk.low(), copying, nowNanos);
     logBytes = bytesIn(data.raft(id).resolve("current").toFile());
     var rows = opening.join();
     long entries = rows.written().index() - rows.flushed().index();

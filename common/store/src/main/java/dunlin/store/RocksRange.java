@@ -177,6 +177,14 @@ final class RocksRange implements RangeReader {
     }
   }
 
+  /** Refuses rows that end before the log begins: what lay between was flushed once and is gone. */
+  void requireReach(long logBegin) {
+    if (logBegin > flushed.index() + 1)
+      throw new DamagedException(
+          "range '" + range + "': its rows in " + directory + " end at entry " + flushed.index()
+              + " and its log begins at entry " + logBegin + "; rows are lost");
+  }
+
   /** Makes a directory that has the rows as they are now. */
   void checkpoint(Path made) {
     enter();

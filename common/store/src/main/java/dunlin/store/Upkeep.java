@@ -53,7 +53,7 @@ final class Upkeep {
 
   private void look(ReplicatedRange<?, ?> range) {
     try {
-      range.upkeep(server, System.nanoTime());
+      range.upkeep(server, checkpoints.inUse(range.id()), System.nanoTime());
     } catch (StoreException e) {
       range.failed(e); // known to it already, unless it came from elsewhere
     } catch (IOException e) {

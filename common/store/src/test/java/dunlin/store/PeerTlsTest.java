@@ -40,10 +40,10 @@ class PeerTlsTest {
       assertThat(trio.apply(new Put("a", "1"))).isEqualTo("put");
       int port = trio.leader().port;
 
-      assertThat(serverSpeaks(port, store(ours, "node"), store(ours, "ours"))).isTrue();
+      assertThat(serverSpeaks(port, keyOf(ours, "node"), trusting(ours))).isTrue();
       issue(theirs, "intruder");
-      assertThat(serverSpeaks(port, store(theirs, "intruder"), store(ours, "ours"))).isFalse();
-      assertThat(serverSpeaks(port, emptyStore(), store(ours, "ours"))).isFalse();
+      assertThat(serverSpeaks(port, keyOf(theirs, "intruder"), trusting(ours))).isFalse();
+      assertThat(serverSpeaks(port, emptyStore(), trusting(ours))).isFalse();
       try (var plain = new Socket(InetAddress.getLoopbackAddress(), port)) {
         plain.setSoTimeout(30_000);
         plain.getOutputStream().write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
@@ -102,37 +102,44 @@ class PeerTlsTest {
     }
   }
 
+  /** A key store with an authority's key, to which those that it signs are added. */
   private Path authority(String name) throws Exception {
     Path store = directory.resolve(name + ".p12");
-    keytool(store, "-genkeypair", "-alias", name, "-keyalg", "EC", "-dname", "CN=" + name, "-ext", "bc:c");
-    keytool(store, "-exportcert", "-rfc", "-alias", name, "-file", directory.resolve(name + ".pem").toString());
+    keytool(store, "-genkeypair", "-alias", "authority", "-keyalg", "EC", "-dname", "CN=" + name, "-ext", "bc:c");
     return store;
   }
 
   /** A node's key with a certificate of an authority. */
   private PeerSecurity.MutualTls issue(Path authority, String name) throws Exception {
-    String by = authority.getFileName().toString().replace(".p12", "");
-    Path store = directory.resolve(name + ".p12");
-    Path request = directory.resolve(name + ".csr");
-    Path certificate = directory.resolve(name + ".pem");
-    keytool(store, "-genkeypair", "-alias", name, "-keyalg", "EC", "-dname", "CN=" + name);
-    keytool(store, "-certreq", "-alias", name, "-file", request.toString());
     keytool(
-        authority, "-gencert", "-rfc", "-alias", by, "-ext", "san=ip:127.0.0.1", "-infile", request.toString(), "-outfile",
-        certificate.toString());
-    Path both = Files.writeString(directory.resolve(name + "-chain.pem"), Files.readString(certificate) + Files.readString(directory.resolve(by + ".pem")));
-    keytool(store, "-importcert", "-noprompt", "-alias", name, "-file", both.toString());
-    var loaded = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
-    byte[] key = loaded.getKey(name, PASSWORD.toCharArray()).getEncoded();
-    Path pem =
-        Files.writeString(
-            directory.resolve(name + ".key"),
-            "-----BEGIN PRIVATE KEY-----\n" + Base64.getMimeEncoder().encodeToString(key) + "\n-----END PRIVATE KEY-----\n");
-    return new PeerSecurity.MutualTls(pem, certificate, directory.resolve(by + ".pem"));
+        authority, "-genkeypair", "-alias", name, "-keyalg", "EC", "-dname", "CN=" + name, "-signer", "authority", "-ext",
+        "san=ip:127.0.0.1");
+    var issued = KeyStore.getInstance(authority.toFile(), PASSWORD.toCharArray());
+    return new PeerSecurity.MutualTls(
+        pem(name + ".key", "PRIVATE KEY", issued.getKey(name, PASSWORD.toCharArray()).getEncoded()),
+        pem(name + ".pem", "CERTIFICATE", issued.getCertificate(name).getEncoded()),
+        pem(name + "-authority.pem", "CERTIFICATE", issued.getCertificate("authority").getEncoded()));
   }
 
-  private KeyStore store(Path beside, String name) throws GeneralSecurityException, IOException {
-    return KeyStore.getInstance(beside.resolveSibling(name + ".p12").toFile(), PASSWORD.toCharArray());
+  private Path pem(String file, String type, byte[] content) throws IOException {
+    return Files.writeString(
+        directory.resolve(file),
+        "-----BEGIN " + type + "-----\n" + Base64.getMimeEncoder().encodeToString(content) + "\n-----END " + type + "-----\n");
+  }
+
+  /** The key of one that was issued, alone. */
+  private static KeyStore keyOf(Path authority, String name) throws GeneralSecurityException, IOException {
+    var from = KeyStore.getInstance(authority.toFile(), PASSWORD.toCharArray());
+    var own = emptyStore();
+    own.setKeyEntry(name, from.getKey(name, PASSWORD.toCharArray()), PASSWORD.toCharArray(), from.getCertificateChain(name));
+    return own;
+  }
+
+  private static KeyStore trusting(Path authority) throws GeneralSecurityException, IOException {
+    var trusted = emptyStore();
+    trusted.setCertificateEntry(
+        "authority", KeyStore.getInstance(authority.toFile(), PASSWORD.toCharArray()).getCertificate("authority"));
+    return trusted;
   }
 
   private static KeyStore emptyStore() throws GeneralSecurityException, IOException {

@@ -225,7 +225,19 @@ class ReplicationTest {
       await().atMost(Trio.DEADLINE).until(() -> fourth.role() == ReplicaRole.FOLLOWER);
       var leaving = trio.followers().stream().filter(node -> node != fourth).findFirst().orElseThrow();
       trio.leader().range().remove(leaving.id(), Trio.DEADLINE);
+      var fatal = new CopyOnWriteArrayList<StoreException>();
+      leaving.store().onFatal(fatal::add);
+      await()
+          .atMost(Trio.DEADLINE)
+          .untilAsserted(
+              () ->
+                  assertThat(Trio.propose(leaving, new Put("a", "")))
+                      .failsWithin(Trio.DEADLINE)
+                      .withThrowableThat()
+                      .withMessageContaining("has no replica on this node any more"));
+      assertThat(leaving.role()).isEqualTo(ReplicaRole.OUTSIDE);
       leaving.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
+      assertThat(fatal).as("to be taken out is no failure").isEmpty();
 
       assertThat(trio.leader().range().status().peers())
           .hasSize(3)
