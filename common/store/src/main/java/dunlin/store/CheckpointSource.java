@@ -6,8 +6,8 @@ import java.util.UUID;
 
 /**
  * Where a replica that is too far behind fetches a copy of a range's rows: from the node that leads it. Whoever carries
- * the calls to other nodes implements it; there they end at {@link LocalCheckpoints#openCheckpoint} and
- * {@link LocalCheckpoints#readCheckpoint}.
+ * the calls to other nodes implements it; there they end at {@link RangeStore#openCheckpoint} and
+ * {@link RangeStore#readCheckpoint}.
  *
  * <p>Calls block, on a thread that may, and throw IOException for whatever does not work: it is tried again.
  */

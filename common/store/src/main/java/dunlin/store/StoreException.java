@@ -5,7 +5,8 @@ package dunlin.store;
  *
  * <p>A command that failed with it was surely not applied and never will be, unless it is an {@link OutcomeUnknownException}.
  */
-public sealed class StoreException extends RuntimeException permits OutcomeUnknownException {
+public sealed class StoreException extends RuntimeException
+    permits NotLeaderException, OutcomeUnknownException, LowDiskException, DamagedException {
   public StoreException(String message) {
     super(message);
   }

@@ -144,7 +144,7 @@ public final class RangeService implements AutoCloseable {
     long until = System.nanoTime() + settings.closeTimeout().toNanos();
     try {
       while (streams.stream().anyMatch(ServiceStream::busy) && System.nanoTime() < until) TimeUnit.MILLISECONDS.sleep(5);
-      writer.execute(() -> streams.forEach(ServiceStream::finish));
+      write(() -> streams.forEach(ServiceStream::finish));
       if (!server.awaitTermination(1, TimeUnit.SECONDS)) {
         server.shutdownNow();
         if (!server.awaitTermination(1, TimeUnit.SECONDS)) log.warn("The store service has not ended all of its connections");

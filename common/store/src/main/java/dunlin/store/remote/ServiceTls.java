@@ -1,5 +1,6 @@
 package dunlin.store.remote;
 
+import dunlin.store.PeerSecurity;
 import dunlin.store.StoreException;
 import io.grpc.ChannelCredentials;
 import io.grpc.ServerCredentials;
@@ -8,6 +9,7 @@ import io.grpc.TlsServerCredentials;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * Mutual TLS between nodes: both sides show a certificate of the same authority, and the one that is called must have the
@@ -18,6 +20,15 @@ import java.nio.file.Path;
  * @param authority the authority's certificates, PEM
  */
 public record ServiceTls(Path certificate, Path key, Path authority) {
+  /** The same files as on the cluster port; empty where that is without TLS. */
+  public static Optional<ServiceTls> of(PeerSecurity security) {
+    return switch (security) {
+      case PeerSecurity.Plaintext _ -> Optional.empty();
+      case PeerSecurity.MutualTls(var key, var certificates, var authority) ->
+          Optional.of(new ServiceTls(certificates, key, authority));
+    };
+  }
+
   ServerCredentials server() {
     try {
       return TlsServerCredentials.newBuilder()
