@@ -87,7 +87,8 @@ public final class RangeService implements AutoCloseable {
                     .addMethod(ServiceMethods.OPEN_CHECKPOINT, files.opening())
                     .addMethod(ServiceMethods.READ_CHECKPOINT, files.reading())
                     .build())
-            .maxInboundMessageSize(settings.frameBytesMax())
+            // A frame somewhat too large is refused by its stream, with a clear status; one far too large by gRPC.
+            .maxInboundMessageSize(2 * settings.frameBytesMax())
             .maxConcurrentCallsPerConnection(STREAMS_PER_CONNECTION)
             .flowControlWindow(HTTP_WINDOW_BYTES)
             .permitKeepAliveTime(1, TimeUnit.SECONDS)

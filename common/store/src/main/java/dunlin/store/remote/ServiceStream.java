@@ -70,6 +70,11 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
   @Override
   public void onMessage(byte[] frame) {
     if (gone) return;
+    if (frame.length > service.settings().frameBytesMax()) {
+      service.meters().badFrame();
+      end(Status.RESOURCE_EXHAUSTED.withDescription("a frame of " + frame.length + " bytes, too many"));
+      return;
+    }
     try {
       byte kind = Frames.kind(frame);
       if (!greeted) greet(kind, frame);

@@ -101,6 +101,7 @@ final class RawStream implements AutoCloseable {
   }
 
   Status awaitEnd() throws InterruptedException, ExecutionException, TimeoutException {
+    read(1000); // the end comes behind what was not read
     return end.get(30, TimeUnit.SECONDS);
   }
 

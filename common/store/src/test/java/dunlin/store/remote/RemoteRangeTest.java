@@ -346,15 +346,15 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller()) {
       var held = cluster.ledger(1, cluster.node(0));
-      var leaderless = cluster.ledger(2, cluster.node(1));
-      cluster.change(leaderless, some -> some.leader = null);
+      var lost = cluster.ledger(2, cluster.node(1));
       cluster.node(0).hold();
       var range = caller.range(cluster.descriptor(held));
-      var other = caller.range(cluster.descriptor(leaderless));
+      var other = caller.range(cluster.descriptor(lost));
+      caller.known.remove(lost.range);
       caller.propose(range, Entry.of(1));
       caller.propose(other, Entry.of(2));
       await().atMost(LONG).until(() -> cluster.node(0).waiting() == 1);
-      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.refusals", "reason", "not-leader") > 0);
+      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.refusals", "reason", "no-route") > 0);
       caller.client.close();
       caller.propose(range, Entry.of(3));
 
