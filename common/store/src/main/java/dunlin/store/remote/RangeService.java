@@ -206,9 +206,18 @@ public final class RangeService implements AutoCloseable {
 
   void write(Runnable task) {
     try {
-      writer.execute(task);
+      writer.execute(() -> attempt(task));
     } catch (RejectedExecutionException _) {
       // Closed: there is nobody left to write to.
+    }
+  }
+
+  /** The executor would keep a failure to itself. */
+  private static void attempt(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException e) {
+      log.error("The store service has failed to write to a caller", e);
     }
   }
 

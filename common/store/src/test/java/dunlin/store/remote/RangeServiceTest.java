@@ -11,10 +11,12 @@ import java.util.Random;
 import java.util.UUID;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The service as callers meet it that send what they like. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RangeServiceTest {
   private static final int KIB = 1024;
   private static final Duration LONG = Duration.ofSeconds(30);
