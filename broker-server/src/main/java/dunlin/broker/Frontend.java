@@ -467,7 +467,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     loop.post(
         () -> {
           LiveSession session = loop.sessionOf(connection.number());
-          if (session == null) then.run();
+          if (session == null || session.settled()) then.run();
           else session.inbound().whenSettled(then);
         });
   }

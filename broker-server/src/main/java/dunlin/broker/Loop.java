@@ -141,11 +141,11 @@ final class Loop {
 
   /** Runs something as soon as everything that came over a session's connection, which has ended, has come to its end. */
   void afterPublishes(LiveSession session, Runnable then) {
-    if (session.inbound().settled()) {
+    if (session.settled()) {
       then.run();
       return;
     }
-    long number = session.connection().id().number();
+    long number = session.connection().number();
     unsettled.put(number, session);
     session.inbound().whenSettled(
         () -> {
