@@ -6,7 +6,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -20,9 +19,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.apache.ratis.protocol.RaftGroup;
-import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
-import org.apache.ratis.statemachine.StateMachine;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,6 +37,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * Failure: a range whose log, disk or logic fails is fenced at once and onFatal is told once; the process should then
    * stop, since a voter that goes on with a dead log costs the next fault its majority. A start that fails leaves
    * nothing running but at most one idle daemon thread of Ratis per range that it could not load.
+   *
+   * Long because it is the whole of what a node sees: half of it says what each call promises.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
   /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
@@ -194,76 +193,22 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   private void startRanges() {
     try {
-      refuseUnknownRanges();
-      for (var range : ranges) createIfNew(range);
+      var start = new NodeStart(settings, data, ranges, () -> state.get() == State.CLOSED, built -> node = built);
+      start.prepare();
       // The rows open on their own threads while Ratis' classes are loaded here and the logs are read.
-      for (var range : served()) range.open(memory, thread("open-" + range.id()));
-      var started = startNode();
+      for (var range : start.served()) range.open(memory, thread("open-" + range.id()));
+      var started = start.start();
       var ready = new ArrayList<CompletableFuture<?>>();
-      for (var range : served()) ready.add(range.ready(started.server()));
+      for (var range : start.served()) ready.add(range.ready(started.server()));
       var all = CompletableFuture.allOf(ready.toArray(CompletableFuture<?>[]::new));
       CompletableFuture.anyOf(all, firstFailure, closing).join();
       if (closing.isDone()) throw new StoreException("closed while it started");
       if (firstFailure.isDone()) throw firstFailure.join();
-      for (var range : served()) range.startProposing(started.server());
-      upkeep = new Upkeep(ranges, started.server(), disk, checkpoints, threadName("upkeep"));
+      for (var range : start.served()) range.startProposing(started.server());
+      upkeep = new Upkeep(ranges, started, disk, checkpoints, threadName("upkeep"));
     } catch (IOException e) {
       throw new CompletionException(e);
     }
-  }
-
-  private List<ReplicatedRange<?, ?>> served() {
-    return ranges.stream().filter(range -> !range.quarantined()).toList();
-  }
-
-  /** Starts Ratis; on a node with peers, without the ranges whose files are damaged and that others have. */
-  private RaftNode startNode() throws IOException {
-    if (settings.cluster().hasPeers())
-      for (var range : served()) {
-        var damage = range.damage();
-        if (damage != null && range.replicated()) range.quarantine(damage);
-      }
-    while (true) {
-      var building = RaftNode.build(data.identity().nodeId(), settings, data, this::stateMachine);
-      node = building;
-      if (state.get() == State.CLOSED) building.close(); // close() may have passed by before there was a server
-      try {
-        building.start();
-        requireAllGroups(building);
-        return building;
-      } catch (IOException | RuntimeException e) {
-        var about = settings.cluster().hasPeers() && state.get() != State.CLOSED ? StartFailure.about(e, ranges) : null;
-        if (about == null || about.quarantined() || !StartFailure.damage(e) || !about.replicated()) throw e;
-        building.close();
-        for (var range : served()) if (range != about) range.renew();
-        about.quarantine(new DamagedException("range '" + about.id() + "': its log cannot be loaded", e));
-      }
-    }
-  }
-
-  /** Ratis would revive a group that nobody declared, and we would have no logic for it. */
-  private void refuseUnknownRanges() {
-    var unknown = new HashSet<>(data.ranges());
-    for (var range : ranges) unknown.remove(range.id().uuid());
-    if (!unknown.isEmpty())
-      throw new StoreException("data directory " + data.path() + " holds ranges that this version does not know: " + unknown);
-  }
-
-  private void createIfNew(ReplicatedRange<?, ?> range) throws IOException {
-    Path raftLog = data.raft(range.id());
-    if (Files.isDirectory(raftLog)) return;
-    Path rows = data.rows(range.id());
-    if (data.quarantined(range.id())) {
-      range.stayInQuarantine();
-      return;
-    }
-    if (RocksRange.holdsTables(range.id(), rows) && range.replicated()) {
-      range.quarantine(new DamagedException("range '" + range.id() + "': its log in " + raftLog + " is gone"));
-      return;
-    }
-    if (RocksRange.holdsTables(range.id(), rows))
-      throw new StoreException("range '" + range.id() + "': it has rows in " + rows + " but its log in " + raftLog + " is gone");
-    GroupStorage.create(raftLog, range.peers().isEmpty() ? List.of(alone()) : range.peers());
   }
 
   /**
@@ -385,26 +330,6 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private @Nullable ReplicatedRange<?, ?> find(RangeId id) {
     for (var range : ranges) if (range.id().equals(id)) return range;
     return null;
-  }
-
-  private RaftPeer alone() {
-    // Without a cluster port there is no address, and Ratis wants one.
-    var cluster = settings.cluster();
-    String address = cluster.hasPeers() ? member().address() : "127.0.0.1:0";
-    return RaftPeer.newBuilder().setId(nodeId()).setAddress(address).build();
-  }
-
-  private StateMachine stateMachine(RaftGroupId group) {
-    for (var range : ranges) if (range.group().equals(group)) return range.stateMachine();
-    throw new IllegalStateException("no range for " + group);
-  }
-
-  /** A group that Ratis could not load is only logged by it and then missing. */
-  private void requireAllGroups(RaftNode started) {
-    var served = started.groups();
-    for (var range : served())
-      if (!served.contains(range.group()))
-        throw new StoreException("range '" + range.id() + "': its log in " + data.raft(range.id()) + " was not loaded");
   }
 
   private String notLed() {
