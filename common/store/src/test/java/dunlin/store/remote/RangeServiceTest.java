@@ -5,10 +5,14 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.store.RangeReply;
 import io.grpc.Status;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Random;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -180,6 +184,26 @@ class RangeServiceTest {
       other.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 3));
       other.read(1);
       assertThat(other.awaitReplies(2).getLast().outcome()).isInstanceOf(RangeReply.Done.class);
+    }
+  }
+
+  @Test
+  void whoSaysNothingGivesItsPlaceBack() throws Exception {
+    var clock = new AtomicLong(1);
+    try (var cluster = LedgerCluster.start(1);
+        var service =
+            RangeService.start(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), cluster.node(0).id, cluster.node(0), cluster.node(0),
+                RangeServiceSettings.defaults(), null, new SimpleMeterRegistry(), clock::get);
+        var mute = new RawStream(service.port());
+        var greeting = new RawStream(service.port())) {
+      greeting.send(RawStream.hello(cluster.node(0).id));
+      greeting.awaitWelcome();
+      mute.awaitOpen();
+      clock.addAndGet(Duration.ofSeconds(11).toNanos());
+
+      assertThat(mute.awaitEnd().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
+      assertThat(greeting.open()).isTrue();
     }
   }
 
