@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.Message;
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class Barriers {
   /*
    * Owner: any thread waits, the applying thread completes; the lock guards the map, futures are completed outside of it.
-   * Bounds: `most` waiting. Full: the next one is refused.
+   * Bounds: `most` asked and not answered. Full: the next one is refused.
    * Failure: fail() ends all that wait and all that come.
    */
   private final RangeId range;
@@ -27,13 +28,14 @@ final class Barriers {
   private final AtomicLong calls = new AtomicLong();
   private final TreeMap<Long, List<CompletableFuture<@Nullable Void>>> waiting = new TreeMap<>();
 
-  private int count;
+  private final Semaphore places;
   private long written = -1;
   private @Nullable StoreException failure;
 
   Barriers(RangeId range, int most) {
     this.range = range;
     this.most = most;
+    places = new Semaphore(most);
   }
 
   /**
@@ -42,6 +44,12 @@ final class Barriers {
    * or asks the others; it knows nothing of the rows, which are written a little later.
    */
   CompletableFuture<@Nullable Void> ask(RaftServer server, RaftGroupId group, Leadership leadership) {
+    if (!places.tryAcquire())
+      return CompletableFuture.failedFuture(new StoreException("range '" + range + "': " + most + " barriers wait already"));
+    return asked(server, group, leadership).whenComplete((_, _) -> places.release());
+  }
+
+  private CompletableFuture<@Nullable Void> asked(RaftServer server, RaftGroupId group, Leadership leadership) {
     try {
       var division = server.getDivision(group);
       long term = division.getInfo().getCurrentTerm();
@@ -74,9 +82,6 @@ final class Barriers {
     synchronized (waiting) {
       if (failure != null) return CompletableFuture.failedFuture(failure);
       if (index <= written) return CompletableFuture.completedFuture(null);
-      if (count == most)
-        return CompletableFuture.failedFuture(new StoreException("range '" + range + "': " + most + " barriers wait already"));
-      count++;
       var one = new CompletableFuture<@Nullable Void>();
       waiting.computeIfAbsent(index, _ -> new ArrayList<>()).add(one);
       return one;
@@ -91,7 +96,6 @@ final class Barriers {
         done.addAll(first.getValue());
         waiting.remove(first.getKey());
       }
-      count -= done.size();
     }
     done.forEach(one -> one.complete(null));
   }
@@ -102,7 +106,6 @@ final class Barriers {
       if (failure == null) failure = e;
       waiting.values().forEach(failed::addAll);
       waiting.clear();
-      count = 0;
     }
     failed.forEach(one -> one.completeExceptionally(e));
   }

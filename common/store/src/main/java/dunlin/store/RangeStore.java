@@ -42,6 +42,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    */
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
   /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
+  private static final String BEAN_TYPE = "Range";
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
 
   /** How long the rest of it may go on behind, on a disk that hardly answers. */
@@ -109,7 +110,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return new Member(data.identity().nodeId(), settings.cluster().host(), settings.cluster().port());
   }
 
-  /** The ranges that have a replica in the data directory: each must be declared before the start. */
+  /** The ranges that have a replica in the data directory, or have lost it there: each must be declared before the start. */
   public List<UUID> stored() {
     return data.ranges();
   }
@@ -217,7 +218,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * @param peers who the range's peers are now, this node among them or not
    * @param asListener whether the range's leader is going to take this node in, by {@link Replica#addListener}: so every
    *     replica begins whose range is older than it. Else this node is one of those that the range begins with
-   * @throws StoreException when it cannot be made; nothing is left of it then
+   * @throws StoreException when it cannot be made; nothing is left of it then. Also when it is to begin with a vote and has
+   *     had one here before, which it may have used: it must be taken out of the range and come back as listener
    */
   public <C, R> Replica<C, R> createReplica(
       RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
@@ -226,17 +228,23 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       var former = find(id);
       if (former != null && former.quarantined()) release(former);
       var initial = asListener ? RatisPeers.withListener(peers, member()) : RatisPeers.voters(peers);
+      boolean noted = data.notes().has(id);
+      if (noted && !asListener && !Files.exists(data.raft(id)))
+        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as listener");
       if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
         throw new StoreException("range '" + id + "' has a replica here already");
       var range = declare(id, initial, codec, logic);
       try {
         GroupStorage.create(data.raft(id), initial);
         range.open(memory, thread("open-" + id));
+      boolean mayVote = false;
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
+        data.notes().write(id, true);
         return range;
+        mayVote = !asListener;
       } catch (IOException | RuntimeException e) {
-        discard(serving, range, deadline);
+        discard(serving, range, !noted && !mayVote, deadline);
         if (e instanceof StoreException known) throw known;
         throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
       }
@@ -253,11 +261,11 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       var range = find(id);
       if (range == null) throw new StoreException("range '" + id + "' has no replica here");
       data.beginDrop(id);
-      discard(serving, range, deadline);
+      discard(serving, range, true, deadline);
     }
   }
 
-  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, Duration deadline) {
+  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, boolean forget, Duration deadline) {
     long until = System.nanoTime() + deadline.toNanos();
     try {
       boolean stopped = range.stop(until);
@@ -266,7 +274,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       boolean closed = range.close(until);
       if (!stopped || !closed)
         throw new StoreException("range '" + range.id() + "': its replica is still in use; the next start deletes it");
-      data.delete(range.id());
+      data.delete(range.id(), forget);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StoreException("interrupted while the replica of range '" + range.id() + "' was dropped", e);

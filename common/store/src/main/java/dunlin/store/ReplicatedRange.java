@@ -63,6 +63,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private volatile @Nullable RaftServer serving; // set once, when the range is served
 
   private int notRunning; // of the upkeep thread
+  private @Nullable Boolean notedOthers; // likewise
 
   ReplicatedRange(
       RangeId id,
@@ -292,7 +293,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   boolean replicated() {
     var self = data.identity().nodeId();
     var known = GroupStorage.peersIn(data.raft(id));
-    if (known.isEmpty()) return peers.size() > 1;
+    if (known.isEmpty()) return peers.size() > 1 || data.notes().hadOthers(id);
     return known.stream().anyMatch(node -> !node.equals(self));
   }
 
@@ -381,6 +382,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
     var _ = division.getRaftLog().purge(rows.flushed().index());
+    noteOthers(!Membership.alone(division));
   }
 
   /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
@@ -389,6 +391,17 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     boolean whole = server.getLifeCycleState() == LifeCycle.State.RUNNING;
     if (whole && (state == LifeCycle.State.RUNNING || state == LifeCycle.State.STARTING)) {
       notRunning = 0;
+  /** So that the next start knows, should the files be lost, whether others have the range. */
+  private void noteOthers(boolean others) {
+    if (notedOthers != null && notedOthers == others) return;
+    notedOthers = others;
+    try {
+      data.notes().write(id, others);
+    } catch (IOException e) {
+      log.warn("Range {}: it cannot be noted that it {} replicas on other nodes", id, others ? "has" : "has no", e);
+    }
+  }
+
       return true;
     }
     // A peer that learns from the others that it is none is closed by Ratis first, and then told so.
