@@ -125,7 +125,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
     if (hello.getVersion() != Frames.VERSION) throw new FrameException("version " + hello.getVersion() + " is not known");
     if (hello.getCaller().length() > CALLER_LENGTH_MAX) throw new FrameException("caller with a long name");
     if (hello.getFrameBytesMax() < REPLY_FRAME_BYTES) throw new FrameException("caller that takes frames of " + hello.getFrameBytesMax());
-    if (!Descriptors.id(hello.getNode()).equals(service.node())) {
+    if (!Locations.id(hello.getNode()).equals(service.node())) {
       // Another node has this address now: no fault of the caller's.
       end(Status.FAILED_PRECONDITION.withDescription("this is node " + service.node()));
       return;
@@ -176,7 +176,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
 
   private static void hand(Frames.Request request, LocalRange range, long epoch, Outstanding outstanding) {
     try {
-      var known = range.descriptor();
+      var known = range.location();
       if (known.epoch() != epoch) {
         outstanding.accept(new RangeReply.WrongEpoch(known));
         return;

@@ -63,7 +63,7 @@ final class RawStream implements AutoCloseable {
         Wire.Hello.newBuilder()
             .setVersion(Frames.VERSION)
             .setCaller("raw")
-            .setNode(ByteString.copyFrom(Descriptors.bytes(node)))
+            .setNode(ByteString.copyFrom(Locations.bytes(node)))
             .setFrameBytesMax(1 << 20)
             .build());
   }

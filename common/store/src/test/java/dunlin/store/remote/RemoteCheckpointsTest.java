@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.store.CheckpointSource;
-import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.RangeId;
+import dunlin.store.RangeLocation.Peer;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.InsecureChannelCredentials;

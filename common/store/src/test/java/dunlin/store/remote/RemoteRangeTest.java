@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.store.Completion;
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.StoreException;
 import dunlin.store.remote.Caller.Entry;
 import java.time.Duration;
@@ -36,7 +36,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(3);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       caller.propose(range, Entry.of(1));
       assertThat(caller.await(1).position()).isEqualTo(1);
       cluster.moveLeader(ledger, cluster.node(2), true, new Random(1));
@@ -56,9 +56,24 @@ class RemoteRangeTest {
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(2));
       cluster.change(ledger, some -> some.tellsLeader = false);
-      caller.propose(caller.range(cluster.descriptor(ledger)), Entry.of(1));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
 
       assertThat(caller.await(1).position()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aLeaderThatTheMapDoesNotKnowIsAskedForThere() throws Exception {
+    try (var cluster = LedgerCluster.start(2);
+        var caller = new Caller()) {
+      var ledger = cluster.ledger(1, cluster.node(1));
+      var now = cluster.location(ledger);
+      var before = new RangeLocation(now.range(), now.epoch(), now.from(), now.to(), now.peers().subList(0, 1), null);
+      caller.propose(caller.range(before), Entry.of(1));
+      await().atMost(LONG).until(() -> caller.doubted.contains(ledger.range));
+      caller.known.put(now.range(), now);
+
+      assertThat(caller.await(1).failure()).isNull();
     }
   }
 
@@ -81,7 +96,7 @@ class RemoteRangeTest {
       var ledgers = List.of(cluster.ledger(1, cluster.node(0)), cluster.ledger(2, cluster.node(1)));
       var ranges =
           ledgers.stream()
-              .map(ledger -> ordered ? caller.orderedRange(cluster.descriptor(ledger)) : caller.range(cluster.descriptor(ledger)))
+              .map(ledger -> ordered ? caller.orderedRange(cluster.location(ledger)) : caller.range(cluster.location(ledger)))
               .toList();
       int count = 20_000;
       for (int i = 0; i < count; i++) {
@@ -130,7 +145,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       cluster.change(ledger, some -> some.epoch = 5);
       caller.propose(range, Entry.of(1));
 
@@ -145,8 +160,8 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var known = cluster.descriptor(ledger);
-      var range = caller.range(new RangeDescriptor(known.range(), 2, known.from(), known.to(), known.peers(), known.leader()));
+      var known = cluster.location(ledger);
+      var range = caller.range(new RangeLocation(known.range(), 2, known.from(), known.to(), known.peers(), known.leader()));
       caller.propose(range, Entry.of(1));
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.refusals", "reason", "wrong-epoch") > 1);
       assertThat(caller.knownNow(ledger.range).epoch()).as("older news are none").isEqualTo(2);
@@ -161,8 +176,8 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
-      var ordered = caller.orderedRange(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
+      var ordered = caller.orderedRange(cluster.location(ledger));
       cluster.change(
           ledger,
           some -> {
@@ -187,8 +202,8 @@ class RemoteRangeTest {
         var caller = new Caller(Caller.withTimeout(Duration.ofSeconds(10)), null, clock::get)) {
       var leaderless = cluster.ledger(1, cluster.node(0));
       var held = cluster.ledger(2, cluster.node(1));
-      var range = caller.range(cluster.descriptor(leaderless));
-      var other = caller.range(cluster.descriptor(held));
+      var range = caller.range(cluster.location(leaderless));
+      var other = caller.range(cluster.location(held));
       cluster.moveLeader(leaderless, null, false, new Random(1));
       cluster.node(1).hold();
       caller.propose(range, Entry.of(1));
@@ -212,7 +227,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var ranges = List.of(caller.range(cluster.descriptor(ledger)), caller.orderedRange(cluster.descriptor(ledger)));
+      var ranges = List.of(caller.range(cluster.location(ledger)), caller.orderedRange(cluster.location(ledger)));
       cluster.change(ledger, some -> some.refuseOverloaded = 3);
       for (int i = 0; i < 10; i++) caller.propose(ranges.get(i % 2), Entry.of(i));
 
@@ -235,8 +250,8 @@ class RemoteRangeTest {
         var caller = new Caller(settings, null, System::nanoTime)) {
       var stuck = cluster.ledger(1, cluster.node(0));
       var fine = cluster.ledger(2, cluster.node(1));
-      var stuckRange = caller.range(cluster.descriptor(stuck));
-      var fineRange = caller.range(cluster.descriptor(fine));
+      var stuckRange = caller.range(cluster.location(stuck));
+      var fineRange = caller.range(cluster.location(fine));
       caller.propose(stuckRange, Entry.of(0));
       caller.await(0);
       cluster.node(0).hold();
@@ -266,7 +281,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller(settings, null, System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       cluster.node(0).hold();
       for (int i = 0; i < 10; i++) assertThat(caller.propose(range, Entry.of(i))).isTrue();
 
@@ -290,7 +305,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller(settings, null, System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       cluster.node(0).hold();
       caller.propose(range, new Entry(1, 0, true));
       caller.propose(range, new Entry(2, 0, false));
@@ -312,7 +327,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       cluster.node(0).hold();
       caller.propose(range, new Entry(1, 0, false));
       caller.propose(range, new Entry(2, 0, true));
@@ -332,7 +347,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       cluster.node(0).service().close();
       caller.propose(range, Entry.of(1));
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.streams.broken") > 2);
@@ -350,8 +365,8 @@ class RemoteRangeTest {
       var held = cluster.ledger(1, cluster.node(0));
       var lost = cluster.ledger(2, cluster.node(1));
       cluster.node(0).hold();
-      var range = caller.range(cluster.descriptor(held));
-      var other = caller.range(cluster.descriptor(lost));
+      var range = caller.range(cluster.location(held));
+      var other = caller.range(cluster.location(lost));
       caller.known.remove(lost.range);
       caller.propose(range, Entry.of(1));
       caller.propose(other, Entry.of(2));
@@ -372,7 +387,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(1, small, null);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       caller.propose(range, new Entry(1, 8 * 1024 * 1024, false));
       caller.propose(range, new Entry(2, 64 * 1024, false));
       caller.propose(range, new Entry(3, 60 * 1024, false));
@@ -391,12 +406,12 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var descriptor = cluster.descriptor(ledger);
-      var range = caller.range(descriptor);
+      var location = cluster.location(ledger);
+      var range = caller.range(location);
       caller.known.clear();
       caller.propose(range, Entry.of(1));
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.refusals", "reason", "no-route") > 1);
-      caller.known.put(descriptor.range(), descriptor);
+      caller.known.put(location.range(), location);
 
       assertThat(caller.await(1).failure()).isNull();
     }
@@ -407,7 +422,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(3);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(1));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       var node = new CompletableFuture<UUID>();
       var taken =
           range.barrier(
@@ -434,7 +449,7 @@ class RemoteRangeTest {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      var range = caller.range(cluster.descriptor(ledger));
+      var range = caller.range(cluster.location(ledger));
       caller.propose(range, Entry.of(0));
       caller.await(0);
       int count = 10_000;

@@ -88,7 +88,7 @@ class ServiceTlsTest {
     try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), tls("ours-node", "ours"));
         var caller = new Caller(Caller.settings(), tls("ours-stranger", "ours"), System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      caller.propose(caller.range(cluster.descriptor(ledger)), Entry.of(1));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
 
       assertThat(caller.await(1).failure()).isNull();
     }
@@ -118,7 +118,7 @@ class ServiceTlsTest {
     try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), service);
         var caller = new Caller(Caller.settings(), called, System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      caller.propose(caller.range(cluster.descriptor(ledger)), Entry.of(1));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.streams.broken") > 2);
       assertThat(caller.ends).isEmpty();
       caller.client.close();
@@ -140,7 +140,7 @@ class ServiceTlsTest {
     try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), service);
         var caller = new Caller(Caller.settings(), tls("theirs-node", "theirs"), System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      caller.propose(caller.range(cluster.descriptor(ledger)), Entry.of(1));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.streams.broken") > 2);
       use("theirs");
       service.refresh();
