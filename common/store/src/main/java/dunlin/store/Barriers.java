@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.ratis.protocol.ClientId;
@@ -46,7 +47,16 @@ final class Barriers {
   CompletableFuture<@Nullable Void> ask(RaftServer server, RaftGroupId group, Leadership leadership) {
     if (!places.tryAcquire())
       return CompletableFuture.failedFuture(new StoreException("range '" + range + "': " + most + " barriers wait already"));
-    return asked(server, group, leadership).whenComplete((_, _) -> places.release());
+    var answer = new CompletableFuture<@Nullable Void>();
+    var _ =
+        asked(server, group, leadership)
+            .whenComplete(
+                (_, e) -> {
+                  places.release();
+                  if (e == null) answer.complete(null);
+                  else answer.completeExceptionally(e instanceof CompletionException && e.getCause() != null ? e.getCause() : e);
+                });
+    return answer;
   }
 
   private CompletableFuture<@Nullable Void> asked(RaftServer server, RaftGroupId group, Leadership leadership) {
@@ -72,7 +82,7 @@ final class Barriers {
                       ? await(committed)
                       : CompletableFuture.<@Nullable Void>failedFuture(leadership.notLeader()))
           .thenCompose(waiting -> waiting);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) { // it is just being closed, and Ratis throws what it likes then
       return CompletableFuture.failedFuture(leadership.notLeader());
     }
   }

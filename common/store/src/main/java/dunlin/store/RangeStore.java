@@ -1,5 +1,6 @@
 package dunlin.store;
 
+import dunlin.runtime.NodeBeans;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -7,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -40,9 +42,9 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    *
    * Long because it is the whole of what a node sees: half of it says what each call promises.
    */
+  private static final String BEAN_TYPE = "Range";
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
   /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
-  private static final String BEAN_TYPE = "Range";
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
 
   /** How long the rest of it may go on behind, on a disk that hardly answers. */
@@ -69,6 +71,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftNode node;
   private volatile @Nullable Upkeep upkeep;
+  private @Nullable NodeBeans beans; // guarded by creating
 
   private RangeStore(StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk) {
     this.settings = settings;
@@ -225,24 +228,25 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
     var serving = serving();
     synchronized (creating) {
-      var former = find(id);
-      if (former != null && former.quarantined()) release(former);
-      var initial = asListener ? RatisPeers.withListener(peers, member()) : RatisPeers.voters(peers);
       boolean noted = data.notes().has(id);
       if (noted && !asListener && !Files.exists(data.raft(id)))
         throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as listener");
+      var former = find(id);
+      if (former != null && former.quarantined()) release(former);
+      var initial = asListener ? RatisPeers.withListener(peers, member()) : RatisPeers.voters(peers);
       if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
         throw new StoreException("range '" + id + "' has a replica here already");
       var range = declare(id, initial, codec, logic);
+      boolean mayVote = false;
       try {
         GroupStorage.create(data.raft(id), initial);
+        data.notes().write(id, true);
         range.open(memory, thread("open-" + id));
-      boolean mayVote = false;
+        mayVote = !asListener;
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
-        data.notes().write(id, true);
+        show(range);
         return range;
-        mayVote = !asListener;
       } catch (IOException | RuntimeException e) {
         discard(serving, range, !noted && !mayVote, deadline);
         if (e instanceof StoreException known) throw known;
@@ -270,6 +274,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     try {
       boolean stopped = range.stop(until);
       ranges.remove(range); // so the upkeep does not miss the group
+      hide(range);
       if (serving.groups().contains(range.group())) serving.remove(range.group(), deadline);
       boolean closed = range.close(until);
       if (!stopped || !closed)
@@ -283,6 +288,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   private void release(ReplicatedRange<?, ?> quarantined) {
     ranges.remove(quarantined);
+    hide(quarantined);
     long until = System.nanoTime() + CLOSE_DEADLINE.toNanos();
     try {
       boolean stopped = quarantined.stop(until);
@@ -321,6 +327,28 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   public void fetchCheckpointsBy(CheckpointSource carrier) {
     if (state.get() != State.OPEN) throw new IllegalStateException("comes after the start");
     source.use(carrier);
+  }
+
+  /** Shows each replica by JMX, those that are created later too, until they are dropped. */
+  public void show(NodeBeans all) {
+    synchronized (creating) {
+      beans = all;
+      ranges.forEach(this::show);
+    }
+  }
+
+  private void show(ReplicatedRange<?, ?> range) {
+    var shown = beans;
+    if (shown != null) shown.register(BEAN_TYPE, beanKeys(range), range.bean());
+  }
+
+  private void hide(ReplicatedRange<?, ?> range) {
+    var shown = beans;
+    if (shown != null) shown.unregister(BEAN_TYPE, beanKeys(range));
+  }
+
+  private static Map<String, String> beanKeys(ReplicatedRange<?, ?> range) {
+    return Map.of("range", range.id().toString());
   }
 
   /** How each replica of this node is doing. */

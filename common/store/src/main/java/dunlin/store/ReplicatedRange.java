@@ -118,6 +118,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
         "dunlin.store.committed", "Last entry of the log that a majority has", this, range -> range.status().committed());
     meters.gauge("dunlin.store.applied", "Last entry of the log that readers see", this, range -> range.status().applied());
     meters.gauge(
+        "dunlin.store.apply.lag", "Committed entries that readers here do not see yet", this, range -> range.status().applyLag());
+    meters.gauge(
         "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
         range -> range.status().largestLag());
   }
@@ -213,6 +215,10 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   /** Who is to have a replica when this one is made; empty for this node alone. */
   List<RaftPeer> peers() {
     return peers;
+  }
+
+  RangeMXBean bean() {
+    return new RangeBean(this, meters);
   }
 
   RaftGroupId group() {
@@ -376,21 +382,15 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     var division = server.getDivision(group);
     if (!running(server, division)) return;
     leadership.compare();
+    noteOthers(!Membership.alone(division));
     care.look(disk.low(), copying, nowNanos);
     var rows = opening.join();
     if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
     var _ = division.getRaftLog().purge(rows.flushed().index());
-    noteOthers(!Membership.alone(division));
   }
 
-  /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
-  private boolean running(RaftServer server, RaftServer.Division division) {
-    var state = division.getInfo().getLifeCycleState();
-    boolean whole = server.getLifeCycleState() == LifeCycle.State.RUNNING;
-    if (whole && (state == LifeCycle.State.RUNNING || state == LifeCycle.State.STARTING)) {
-      notRunning = 0;
   /** So that the next start knows, should the files be lost, whether others have the range. */
   private void noteOthers(boolean others) {
     if (notedOthers != null && notedOthers == others) return;
@@ -402,6 +402,12 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     }
   }
 
+  /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
+  private boolean running(RaftServer server, RaftServer.Division division) {
+    var state = division.getInfo().getLifeCycleState();
+    boolean whole = server.getLifeCycleState() == LifeCycle.State.RUNNING;
+    if (whole && (state == LifeCycle.State.RUNNING || state == LifeCycle.State.STARTING)) {
+      notRunning = 0;
       return true;
     }
     // A peer that learns from the others that it is none is closed by Ratis first, and then told so.
