@@ -32,6 +32,8 @@ public final class RangeClient implements AutoCloseable {
    * nobody else's requests; at its deadline each call ends.
    * Failure: what was never sent, or was refused, ends as "not done"; what was sent and not answered as "unknown". close()
    * ends everything so.
+   *
+   * Long because what becomes of a call, from its proposal over each answer to its end, is decided here and nowhere else.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeClient.class);
   private static final long TICK_NANOS = 5_000_000;
