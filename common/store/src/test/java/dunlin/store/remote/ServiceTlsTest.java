@@ -130,7 +130,7 @@ class ServiceTlsTest {
 
   @Test
   void filesThatCannotBeReadAreNamed() {
-    assertThatThrownBy(() -> tls("nothing", "ours")).isInstanceOf(StoreException.class).hasMessageContaining("nothing.pem");
+    assertThatThrownBy(() -> tls("nothing", "ours")).isInstanceOf(StoreException.class).hasMessageContaining("nothing.key");
   }
 
   @Test
