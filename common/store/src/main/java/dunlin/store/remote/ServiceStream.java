@@ -211,7 +211,10 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
    * stream of a caller that says nothing, so that it does not keep its place.
    */
   void sweep(long now) {
-    if (!greeted && !gone && now - openedNanos > HELLO_NANOS) end(Status.DEADLINE_EXCEEDED.withDescription("no hello in time"));
+    if (!greeted && !gone && now - openedNanos > HELLO_NANOS) {
+      service.meters().streamRefused();
+      end(Status.DEADLINE_EXCEEDED.withDescription("no hello in time"));
+    }
     for (var outstanding : unanswered.values())
       if (outstanding.deadlineNanos - now <= 0) outstanding.accept(outstanding.fateUnknown("its time was up while it was under way"));
   }
