@@ -15,7 +15,11 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -170,6 +174,13 @@ final class Caller implements AutoCloseable {
     var end = ends.get(id);
     if (end == null) throw new AssertionError("command " + id + " has no end");
     return end;
+  }
+
+  /** Waits until the client's thread has come to all that was proposed by now. */
+  void catchUp() throws InterruptedException, ExecutionException, TimeoutException {
+    var come = new CompletableFuture<Boolean>();
+    client.execute(() -> come.complete(true));
+    come.get(30, TimeUnit.SECONDS);
   }
 
   RangeLocation knownNow(UUID range) {
