@@ -127,8 +127,8 @@ final class Caller implements AutoCloseable {
     var some = RangeClientSettings.defaults();
     return new RangeClientSettings(
         some.rangeRequestsMax(), some.rangeBytesMax(), some.nodeRequestsMax(), some.commandBytesMax(), some.frameRequests(),
-        some.frameBytes(), timeout, some.backoffFirst(), Duration.ofMillis(50), some.hopsMax(), some.connectTimeout(),
-        Duration.ofSeconds(30), some.keepAlive());
+        some.frameBytes(), timeout, some.backoffFirst(), Duration.ofMillis(50), some.hopsMax(), Duration.ofSeconds(30),
+        Duration.ofSeconds(30), Duration.ofMinutes(1));
   }
 
   static byte[] key(long id) {

@@ -46,7 +46,7 @@ class RemoteRangeTest {
       assertThat(caller.count("dunlin.store.client.retries", "reason", "not-leader")).isEqualTo(1);
       caller.propose(range, Entry.of(3));
       assertThat(caller.await(3).position()).isEqualTo(3);
-      assertThat(caller.count("dunlin.store.client.retries")).as("the new leader is known").isEqualTo(1);
+      assertThat(caller.count("dunlin.store.client.retries", "reason", "not-leader")).as("the new leader is known").isEqualTo(1);
     }
   }
 
