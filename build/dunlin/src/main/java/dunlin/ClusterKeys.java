@@ -41,7 +41,7 @@ final class ClusterKeys {
   static final Setting<Boolean> PLAINTEXT =
       Setting.flag(
           "dunlin.cluster.plaintext", false,
-          "Whether the port may be open beyond loopback without TLS, where whoever reaches it is taken for a node.");
+          "Whether the ports between nodes may be open beyond loopback without TLS, where whoever reaches them is taken for a node.");
   static final Setting<Duration> ELECTION_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.election-timeout", USUAL.electionTimeout(), Duration.ofMillis(300), Duration.ofMinutes(1),
@@ -107,7 +107,8 @@ final class ClusterKeys {
         SERVICE.bytesMax(),
         settings.get(SERVICE_BYTES_MAX),
         SERVICE.frameBytesMax(),
-        SERVICE.closeTimeout());
+        SERVICE.closeTimeout(),
+        settings.get(PLAINTEXT));
   }
 
   /** Of what calls other nodes. */

@@ -57,7 +57,8 @@ class ClusterKeysTest {
         settings(
             Map.of(
                 "dunlin.cluster.service-streams-max", "7", "dunlin.cluster.service-bytes-max", "1GiB", "dunlin.cluster.call-timeout",
-                "20s", "dunlin.cluster.call-stall", "3s"));
+                "20s", "dunlin.cluster.call-stall", "3s", "dunlin.cluster.plaintext", "true"));
+    assertThat(ClusterKeys.service(given).plaintextAnywhere()).isTrue();
     assertThat(ClusterKeys.service(given).streamsMax()).isEqualTo(7);
     assertThat(ClusterKeys.service(given).nodeBytesMax()).isEqualTo(1 << 30);
     assertThat(ClusterKeys.client(given).timeout()).isEqualTo(Duration.ofSeconds(20));

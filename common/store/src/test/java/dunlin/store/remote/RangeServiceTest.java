@@ -1,9 +1,11 @@
 package dunlin.store.remote;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.store.RangeReply;
+import dunlin.store.StoreException;
 import io.grpc.Status;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
@@ -204,6 +206,24 @@ class RangeServiceTest {
 
       assertThat(mute.awaitEnd().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
       assertThat(greeting.open()).isTrue();
+    }
+  }
+
+  @Test
+  void withoutTlsItIsOpenBeyondLoopbackOnlyWhereThatIsAllowed() {
+    var everywhere = new InetSocketAddress("0.0.0.0", 0);
+    var some = RangeServiceSettings.defaults();
+    var allowed =
+        new RangeServiceSettings(
+            some.streamsMax(), some.requestsMax(), some.bytesMax(), some.nodeBytesMax(), some.frameBytesMax(), some.closeTimeout(), true);
+    try (var cluster = LedgerCluster.start(1)) {
+      var node = cluster.node(0);
+      assertThatThrownBy(
+              () -> RangeService.start(everywhere, node.id, node, node, some, null, new SimpleMeterRegistry(), System::nanoTime))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("would be open without TLS on")
+          .hasMessageContaining("dunlin.cluster.plaintext");
+      RangeService.start(everywhere, node.id, node, node, allowed, null, new SimpleMeterRegistry(), System::nanoTime).close();
     }
   }
 
