@@ -139,6 +139,8 @@ class RangeServiceTest {
         var caller = new RawStream(cluster.node(0).port)) {
       var node = cluster.node(0);
       var ledger = cluster.ledger(1, node);
+      caller.send(RawStream.hello(node.id));
+      caller.awaitWelcome();
       deaf.send(RawStream.hello(node.id));
       deaf.awaitWelcome();
       // Replies of 3 MB, more than the windows of HTTP/2 hold.
@@ -150,8 +152,6 @@ class RangeServiceTest {
       var outstanding = node.meters.get("dunlin.store.service.outstanding").gauge();
       await().during(Duration.ofMillis(500)).atMost(LONG).until(() -> outstanding.value() >= 100);
       assertThat(cluster.applied(ledger)).hasSizeLessThan(200_000);
-      caller.send(RawStream.hello(node.id));
-      caller.awaitWelcome();
       caller.send(RawStream.requests(ledger.range, 1, false, 8, 1_000_000));
       caller.read(1);
 
@@ -172,10 +172,10 @@ class RangeServiceTest {
       node.hold();
       one.send(RawStream.hello(node.id));
       one.awaitWelcome();
-      one.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 1));
-      await().atMost(LONG).until(() -> node.waiting() == 1);
       other.send(RawStream.hello(node.id));
       other.awaitWelcome();
+      one.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 1));
+      await().atMost(LONG).until(() -> node.waiting() == 1);
       other.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 2));
       other.read(1);
 

@@ -210,7 +210,10 @@ class RemoteRangeTest {
       caller.propose(other, Entry.of(2));
       other.propose(Entry.of(3), Duration.ofSeconds(11), caller.ending(3));
       await().atMost(LONG).until(() -> cluster.node(1).waiting() == 2);
+      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.refusals", "reason", "not-leader") == 1);
+      caller.known.remove(leaderless.range); // so that nothing of it is under way when its time is up
       clock.addAndGet(Duration.ofMillis(9_999).toNanos());
+      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.refusals", "reason", "no-route") == 1);
       await().during(Duration.ofMillis(200)).atMost(LONG).until(() -> caller.ends.isEmpty());
       clock.addAndGet(Duration.ofMillis(1).toNanos());
 
