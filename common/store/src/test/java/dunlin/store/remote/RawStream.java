@@ -35,6 +35,7 @@ final class RawStream implements AutoCloseable {
     channel =
         NettyChannelBuilder.forAddress("localhost", port, InsecureChannelCredentials.create())
             .maxInboundMessageSize(64 * 1024 * 1024)
+            .flowControlWindow(1024 * 1024) // which also keeps it from growing by itself
             .build();
     call = channel.newCall(ServiceMethods.FRAMES, CallOptions.DEFAULT);
     call.start(
