@@ -378,7 +378,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   /** Watches the group, and flushes the rows and cuts the log when it is time. */
   void upkeep(RaftServer server, boolean copying, long nowNanos) throws IOException {
-    if (failure.get() != null) return;
+    // One that is just being created is declared before Ratis has its group.
+    if (failure.get() != null || serving == null) return;
     var division = server.getDivision(group);
     if (!running(server, division)) return;
     leadership.compare();
