@@ -10,12 +10,14 @@ import java.nio.file.FileSystemException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
@@ -30,7 +32,10 @@ import org.jspecify.annotations.Nullable;
  *   lock            held while a process uses the directory
  *   lock.owner      which process that is
  *   raft/UUID/      Ratis: the log of one range
- *   ranges/UUID/    RocksDB: the rows of one range
+ *   ranges/UUID/    RocksDB: the rows of one range; RowsDirectory has what may stand beside it
+ *   replicas/UUID   that there is a replica of one range, or was and is lost; ReplicaNotes
+ *   checkpoints/    copies of rows that other nodes are fetching
+ *   quarantine/     damaged files of ranges that other nodes have, put aside
  * </pre>
  */
 final class DataDirectory implements AutoCloseable {
@@ -42,9 +47,15 @@ final class DataDirectory implements AutoCloseable {
    * Why lock.owner: POSIX locks belong to the process, and closing any descriptor of the file drops them. A second node
    * in this Java must therefore be refused before it opens `lock`, else its failure would take the lock of the first.
    * The note names process, its start and the lock file's identity, so that a copy of a directory is not refused.
+   *
+   * Long because what may be in the directory, and in which order it comes and goes, is to be read in one place.
    */
   private static final String RAFT = "raft";
   private static final String RANGES = "ranges";
+  private static final String REPLICAS = "replicas";
+  private static final String CHECKPOINTS = "checkpoints";
+  private static final String QUARANTINE = "quarantine";
+  private static final String DROPPED = ".dropped";
   private static final String LOCK = "lock";
   private static final String LOCK_OWNER = "lock.owner";
   /** What a crash during the very first opening, or a file system's root, may hold before there is a node. */
@@ -54,11 +65,13 @@ final class DataDirectory implements AutoCloseable {
   private final Path directory;
   private final FileLock lock;
   private final NodeIdentity identity;
+  private final ReplicaNotes notes;
 
   private DataDirectory(Path directory, FileLock lock, NodeIdentity identity) {
     this.directory = directory;
     this.lock = lock;
     this.identity = identity;
+    notes = new ReplicaNotes(directory.resolve(REPLICAS));
   }
 
   /**
@@ -82,7 +95,10 @@ final class DataDirectory implements AutoCloseable {
         createDirectory(directory.resolve(RAFT));
         createDirectory(directory.resolve(RANGES));
         force(directory);
-        return new DataDirectory(directory, lock, identity);
+        var opened = new DataDirectory(directory, lock, identity);
+        opened.finishDrops();
+        GroupStorage.deleteTree(opened.checkpoints());
+        return opened;
       } catch (IOException | RuntimeException e) {
         release(directory, lock);
         throw e;
@@ -100,6 +116,21 @@ final class DataDirectory implements AutoCloseable {
     return directory;
   }
 
+  /** What is left on the disk that the directory is on. */
+  DiskSpace.Source disk() {
+    return new DiskSpace.Source() {
+      @Override
+      public long free() {
+        return directory.toFile().getUsableSpace();
+      }
+
+      @Override
+      public long total() {
+        return directory.toFile().getTotalSpace();
+      }
+    };
+  }
+
   /** Where Ratis keeps the logs, one directory per range. */
   Path raft() {
     return directory.resolve(RAFT);
@@ -113,20 +144,110 @@ final class DataDirectory implements AutoCloseable {
     return directory.resolve(RANGES).resolve(range.uuid().toString());
   }
 
-  /** The ranges that have a log or rows here. */
+  /** Which ranges have ever had a replica here. */
+  ReplicaNotes notes() {
+    return notes;
+  }
+
+  /** Where the copies are made that other nodes fetch. */
+  Path checkpoints() {
+    return directory.resolve(CHECKPOINTS);
+  }
+
+  /** Notes that a range is to be deleted: from now on it is not there, also after a crash. */
+  void beginDrop(RangeId range) {
+    Path note = dropped(range.uuid());
+    try {
+      if (!Files.exists(note)) createFile(note);
+      force(directory.resolve(RANGES));
+    } catch (IOException e) {
+      throw new StoreException("range '" + range + "' cannot be dropped: " + reason(e), e);
+    }
+  }
+
+  /**
+   * Deletes all that is here of a range, but what is in quarantine.
+   *
+   * @param forget whether the note that there was a replica goes too; not of one that may have voted and whose range does
+   *     not know that it has gone
+   */
+  void delete(RangeId range, boolean forget) {
+    try {
+      delete(range.uuid(), forget);
+    } catch (IOException e) {
+      throw new StoreException("range '" + range + "' cannot be deleted: " + reason(e), e);
+    }
+  }
+
+  private void delete(UUID range, boolean forget) throws IOException {
+    if (forget) notes.delete(range); // first: a log without a note is a replica, a note without a log is a lost one
+    GroupStorage.deleteTree(raft().resolve(range.toString()));
+    new RowsDirectory(directory.resolve(RANGES).resolve(range.toString())).deleteAll();
+    Files.deleteIfExists(dropped(range));
+    force(directory.resolve(RANGES));
+  }
+
+  private Path dropped(UUID range) {
+    return directory.resolve(RANGES).resolve(range + DROPPED);
+  }
+
+  private void finishDrops() throws IOException {
+    var notes = new ArrayList<Path>();
+    try (var found = Files.newDirectoryStream(directory.resolve(RANGES), "*" + DROPPED)) {
+      found.forEach(notes::add);
+    }
+    for (Path note : notes) {
+      String name = String.valueOf(note.getFileName());
+      UUID range = uuid(name.substring(0, name.length() - DROPPED.length()));
+      if (range != null) delete(range, true);
+    }
+  }
+
+  /**
+   * Puts the files of a damaged range aside, for whoever wants to look at them. While they are there the range has no
+   * replica here, and does not get one by itself: a voter that has forgotten its vote could elect two leaders.
+   */
+  Path quarantine(RangeId range) {
+    try {
+      Path aside = directory.resolve(QUARANTINE).resolve(range.uuid() + "-" + identity.incarnation());
+      createDirectory(aside);
+      Path rows = rows(range);
+      if (Files.exists(rows)) Files.move(rows, aside.resolve("rows"), StandardCopyOption.ATOMIC_MOVE);
+      // The log last: without it, and with a place in quarantine, nothing begins anew.
+      if (Files.exists(raft(range))) Files.move(raft(range), aside.resolve("raft"), StandardCopyOption.ATOMIC_MOVE);
+      new RowsDirectory(rows).deleteAll();
+      for (Path changed : List.of(aside, directory.resolve(QUARANTINE), raft(), directory.resolve(RANGES))) force(changed);
+      return aside;
+    } catch (IOException e) {
+      throw new StoreException("the damaged files of range '" + range + "' cannot be put aside: " + reason(e), e);
+    }
+  }
+
+  /** Whether a range's files were put aside once. */
+  boolean quarantined(RangeId range) {
+    Path all = directory.resolve(QUARANTINE);
+    if (!Files.isDirectory(all)) return false;
+    try (var found = Files.newDirectoryStream(all, range.uuid() + "-*")) {
+      return found.iterator().hasNext();
+    } catch (IOException e) {
+      throw new StoreException("data directory " + directory + " cannot be listed: " + reason(e), e);
+    }
+  }
+
+  /** The ranges that have a log or rows here, or have lost them. */
   List<UUID> ranges() {
-    var found = new ArrayList<UUID>();
+    var found = new LinkedHashSet<UUID>(notes.all());
     for (String part : List.of(RAFT, RANGES)) {
       try (var entries = Files.newDirectoryStream(directory.resolve(part), Files::isDirectory)) {
         for (Path entry : entries) {
           UUID uuid = uuid(String.valueOf(entry.getFileName()));
-          if (uuid != null && !found.contains(uuid)) found.add(uuid);
+          if (uuid != null) found.add(uuid);
         }
       } catch (IOException e) {
         throw new StoreException("data directory " + directory + " cannot be listed: " + reason(e), e);
       }
     }
-    return found;
+    return List.copyOf(found);
   }
 
   @Override
@@ -138,7 +259,8 @@ final class DataDirectory implements AutoCloseable {
     }
   }
 
-  private static @Nullable UUID uuid(String name) {
+  /** The UUID that a file is named after; nothing for any other name. */
+  static @Nullable UUID uuid(String name) {
     try {
       var uuid = UUID.fromString(name);
       return uuid.toString().equals(name) ? uuid : null;

@@ -25,7 +25,7 @@ class RangeStoreDamageTest {
     var d = StoreSettings.defaults();
     var small =
         new StoreSettings(
-            true, 0, d.memoryBytes(), 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), 64 * 1024, d.snapshotEntries(),
+            true, ClusterSettings.NONE, d.memoryBytes(), 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), 64 * 1024, d.snapshotEntries(),
             d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
     try (var one = OneRange.start(directory, small)) {
       for (int i = 0; i < 50; i++) one.apply(new Put("key" + i, "value" + i));
@@ -44,6 +44,28 @@ class RangeStoreDamageTest {
     delete(group());
     refused("range 'routes': it has rows in " + rows() + " but its log in " + group() + " is gone");
     assertThat(group()).as("nothing was begun anew").doesNotExist();
+  }
+
+  @Test
+  void aLogAndRowsThatAreGone() throws IOException {
+    delete(group());
+    delete(rows());
+    refused("range 'routes': it had a replica here, and both its log in " + group() + " and its rows in " + rows() + " are gone");
+    assertThat(group()).as("nothing was begun anew").doesNotExist();
+  }
+
+  /** As a crash in the very first start leaves it, or a version that made no notes. */
+  @Test
+  void aReplicaThatIsNotNotedIsNotedBeforeItVotesAgain() throws IOException {
+    Path note = directory.resolve("replicas").resolve(group().getFileName());
+    Files.delete(note);
+    try (var one = OneRange.start(directory)) {
+      assertThat(note).hasBinaryContent(new byte[] {1, 0});
+      assertThat(one.rows()).hasSize(50);
+    }
+    delete(group());
+    delete(rows());
+    refused("range 'routes': it had a replica here");
   }
 
   @Test

@@ -1,0 +1,140 @@
+package dunlin.store.remote;
+
+import com.google.protobuf.ByteString;
+import dunlin.store.LocalCheckpoints;
+import dunlin.store.RangeId;
+import dunlin.store.StoreException;
+import dunlin.store.remote.wire.Wire;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import java.util.UUID;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Reads checkpoints for other nodes, whose replicas are too far behind. */
+final class CheckpointService implements AutoCloseable {
+  /*
+   * Owner: calls come on gRPC's event loops and are answered by threads of its own, which may block.
+   * Bounds: THREADS read, WAITING_MAX calls wait. Full: RESOURCE_EXHAUSTED, and counted; the caller comes again.
+   * Failure: a call that fails tells its caller why; each call stands alone, so a fetch goes on where it was.
+   */
+  private static final Logger log = LoggerFactory.getLogger(CheckpointService.class);
+  private static final int THREADS = 2;
+  private static final int WAITING_MAX = 32;
+
+  private final UUID node;
+  private final LocalCheckpoints checkpoints;
+  private final ServiceMeters meters;
+  private final ThreadPoolExecutor readers =
+      new ThreadPoolExecutor(
+          THREADS,
+          THREADS,
+          10,
+          TimeUnit.SECONDS,
+          new ArrayBlockingQueue<>(WAITING_MAX),
+          Thread.ofPlatform().daemon().name("dunlin-store-checkpoint-", 0).factory());
+
+  CheckpointService(UUID node, LocalCheckpoints checkpoints, ServiceMeters meters) {
+    this.node = node;
+    this.checkpoints = checkpoints;
+    this.meters = meters;
+    readers.allowCoreThreadTimeOut(true);
+  }
+
+  ServerCallHandler<byte[], byte[]> opening() {
+    return handler(this::open);
+  }
+
+  ServerCallHandler<byte[], byte[]> reading() {
+    return handler(this::read);
+  }
+
+  @Override
+  public void close() {
+    readers.shutdownNow();
+  }
+
+  private byte[] open(byte[] message) {
+    var request = Frames.read(Wire.CheckpointRequest.parser(), message, 0);
+    requireUs(request.getNode());
+    var opened = checkpoints.openCheckpoint(new RangeId(request.getKind(), Locations.id(request.getRange())));
+    var answer = Wire.Checkpoint.newBuilder().setId(ByteString.copyFrom(Locations.bytes(opened.id())));
+    for (var file : opened.files())
+      answer.addFiles(Wire.File.newBuilder().setName(file.name()).setBytes(file.bytes()).setChecksum(file.checksum()));
+    return answer.build().toByteArray();
+  }
+
+  private byte[] read(byte[] message) {
+    var request = Frames.read(Wire.ChunkRequest.parser(), message, 0);
+    requireUs(request.getNode());
+    byte[] chunk =
+        checkpoints.readCheckpoint(
+            Locations.id(request.getCheckpoint()), request.getFile(), request.getOffset(), request.getBytes());
+    meters.chunk(chunk.length);
+    return chunk;
+  }
+
+  private void requireUs(ByteString meant) {
+    if (!Locations.id(meant).equals(node))
+      throw Status.FAILED_PRECONDITION.withDescription("this is node " + node).asRuntimeException();
+  }
+
+  private ServerCallHandler<byte[], byte[]> handler(UnaryOperator<byte[]> answer) {
+    return (call, _) -> {
+      call.request(2); // one, and proof that there is no other
+      return new ServerCall.Listener<>() {
+        private byte @Nullable [] request;
+
+        @Override
+        public void onMessage(byte[] message) {
+          request = message;
+        }
+
+        @Override
+        public void onHalfClose() {
+          var asked = request;
+          if (asked == null) {
+            call.close(Status.INVALID_ARGUMENT.withDescription("a call without a message"), new Metadata());
+            return;
+          }
+          try {
+            readers.execute(() -> answer(call, asked, answer));
+          } catch (RejectedExecutionException _) {
+            meters.chunkRefused();
+            call.close(Status.RESOURCE_EXHAUSTED.withDescription("too many calls for checkpoints"), new Metadata());
+          }
+        }
+      };
+    };
+  }
+
+  private void answer(ServerCall<byte[], byte[]> call, byte[] request, UnaryOperator<byte[]> answer) {
+    if (call.isCancelled()) return;
+    Status status = Status.OK;
+    try {
+      byte[] result = answer.apply(request);
+      call.sendHeaders(new Metadata());
+      call.sendMessage(result);
+    } catch (StatusRuntimeException e) {
+      status = e.getStatus();
+    } catch (FrameException | IllegalArgumentException e) {
+      status = Status.INVALID_ARGUMENT.withDescription(e.getMessage());
+    } catch (StoreException e) {
+      status = Status.UNAVAILABLE.withDescription(e.getMessage());
+    } catch (RuntimeException e) {
+      log.error("A call for a checkpoint has failed", e);
+      status = Status.INTERNAL.withDescription("the node has failed to read a checkpoint");
+    }
+    if (!status.isOk()) meters.chunkRefused();
+    call.close(status, new Metadata());
+  }
+}

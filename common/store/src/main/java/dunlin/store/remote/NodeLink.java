@@ -1,0 +1,185 @@
+package dunlin.store.remote;
+
+import dunlin.store.RangeLocation;
+import dunlin.store.remote.ClientMeters.Reason;
+import io.grpc.Status;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The way to one node: what waits for it, and the stream by which it goes. */
+final class NodeLink {
+  /*
+   * Owner: the client's thread; `load` is read by those who propose.
+   * Bounds: nodeRequestsMax wait or are under way. Full: a proposal is refused, a call that comes again pauses first.
+   * Failure: a stream that ends, or does not come about, gives back what waits, which goes to other nodes; what was under
+   * way is of unknown fate. Until the node welcomes us again it counts as away, so no call waits for what may not come; it is
+   * tried again after pauses, as long as calls would like to go there. A node that owes replies and is silent counts as away
+   * for a while as well, but may still answer.
+   */
+  private static final Logger log = LoggerFactory.getLogger(NodeLink.class);
+
+  private static final long WANTED_NANOS = 2_000_000_000;
+
+  private final RangeClient client;
+  private final RangeLocation.Peer peer;
+  private final Map<UUID, Source> pools = new HashMap<>();
+  private final LinkedHashSet<Source> ready = new LinkedHashSet<>();
+
+  private @Nullable LinkStream stream;
+  private int failures; // since the last welcome
+  private long againNanos; // not tried before, when there were failures
+  private boolean silent;
+  private long silentUntilNanos;
+  private long wantedNanos;
+  private final AtomicInteger load = new AtomicInteger();
+
+  NodeLink(RangeClient client, RangeLocation.Peer peer) {
+    this.client = client;
+    this.peer = peer;
+    wantedNanos = client.now();
+  }
+
+  RangeLocation.Peer peer() {
+    return peer;
+  }
+
+  boolean full() {
+    return load.get() >= client.settings().nodeRequestsMax();
+  }
+
+  /** Whether a call that would like to go there should rather go elsewhere. */
+  boolean away(long now) {
+    wantedNanos = now;
+    if (silent && now - silentUntilNanos >= 0) silent = false;
+    return silent || failures > 0;
+  }
+
+  /** Takes a call that may overtake others. */
+  void add(RemoteCall call) {
+    assign(call);
+    var pool = pools.computeIfAbsent(call.route.range, _ -> new Source(call.route, false));
+    pool.add(call);
+    ready.add(pool);
+  }
+
+  /** Takes a sequence that has something to send. */
+  void add(Source sequence) {
+    sequence.link = this;
+    ready.add(sequence);
+  }
+
+  void assign(RemoteCall call) {
+    assert call.link == null : "assigned twice";
+    call.link = this;
+    load.incrementAndGet();
+  }
+
+  void unassign(RemoteCall call) {
+    call.link = null;
+    call.stream = null;
+    load.decrementAndGet();
+  }
+
+  /** Sends what waits, as far as the node takes it. */
+  void flush(long now) {
+    if (load.get() > 0) wantedNanos = now;
+    if (stream == null) {
+      if (failures > 0 ? wanted(now) && now - againNanos >= 0 : !ready.isEmpty()) open(now);
+      return;
+    }
+    if (stream.overdue(now)) {
+      stream.end(Status.UNAVAILABLE.withDescription("no welcome in time"));
+      return;
+    }
+    while (!ready.isEmpty() && stream.writable()) {
+      var source = ready.removeFirst();
+      stream.send(source, now);
+      if (source.sendable()) ready.addLast(source);
+    }
+    if (stream.stalled(now)) suspect(stream, now);
+  }
+
+  /** Whether there is something that only time can end. */
+  boolean waiting(long now) {
+    return stream == null ? failures > 0 && wanted(now) : stream.waiting();
+  }
+
+  boolean unused(long now, long idleNanos) {
+    return load.get() == 0 && ready.isEmpty() && now - wantedNanos > idleNanos;
+  }
+
+  private boolean wanted(long now) {
+    return now - wantedNanos < WANTED_NANOS;
+  }
+
+  private void open(long now) {
+    try {
+      stream = LinkStream.open(client, this, now);
+    } catch (RuntimeException e) { // such as certificates that cannot be read
+      failed("cannot be opened: " + e.getMessage(), now);
+    }
+  }
+
+  void close(Status status) {
+    var closing = stream;
+    stream = null; // what it ends with is no failure
+    if (closing != null) closing.end(status);
+  }
+
+  void welcomed() {
+    failures = 0;
+  }
+
+  /** The node has given a sign of life. */
+  void heard() {
+    silent = false;
+  }
+
+  void ended(LinkStream ended, Status status, List<RemoteCall> underWay, long now) {
+    if (stream != ended) return;
+    stream = null;
+    if (client.closed()) return;
+    for (var call : underWay) client.lost(call, peer.node(), Reason.UNKNOWN);
+    failed("has ended: " + status.getCode() + ", " + status.getDescription(), now);
+  }
+
+  private void failed(String how, long now) {
+    client.meters().streamBroken();
+    // Once for each time that the node goes away, not for each attempt.
+    if (failures == 0) log.info("The stream to node {} at {}:{} {}", peer.node(), peer.host(), peer.port(), how);
+    againNanos = now + client.backoffNanos(failures++);
+    giveBack(Reason.AWAY);
+  }
+
+  private void suspect(LinkStream stream, long now) {
+    silent = true;
+    silentUntilNanos = now + client.settings().stallAfter().toNanos();
+    log.info("Node {} at {}:{} owes replies and is silent", peer.node(), peer.host(), peer.port());
+    for (var call : stream.suspected(now)) if (call.idempotent) client.lost(call, peer.node(), Reason.STALLED);
+    giveBack(Reason.STALLED);
+  }
+
+  /** What was not sent goes elsewhere. */
+  private void giveBack(Reason reason) {
+    var sources = new ArrayList<>(ready);
+    ready.clear();
+    for (var source : sources) {
+      source.route.failed(peer.node());
+      if (source.ordered) {
+        client.giveBack(source, reason);
+      } else {
+        var calls = new ArrayList<>(source.waiting);
+        source.waiting.clear();
+        for (var call : calls) if (!call.ended) client.again(call, reason, false);
+      }
+    }
+  }
+}

@@ -1,0 +1,264 @@
+package dunlin.store.remote;
+
+import dunlin.store.LocalCheckpoints;
+import dunlin.store.LocalRanges;
+import dunlin.store.StoreException;
+import io.grpc.CompressorRegistry;
+import io.grpc.DecompressorRegistry;
+import io.grpc.InsecureServerCredentials;
+import io.grpc.Metadata;
+import io.grpc.Server;
+import io.grpc.ServerCall;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.Status;
+import io.grpc.netty.NettyServerBuilder;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The store service of one node: takes requests of other nodes for the ranges that have a replica here, and sends copies of them. */
+public final class RangeService implements AutoCloseable {
+  /*
+   * Owner: frames are read and handed to their range on gRPC's event loops, which nothing here blocks; replies are
+   * gathered and written by one thread, `writer`, which also ends what has no time left. Whoever started it closes it.
+   * Bounds: RangeServiceSettings. Streams: one more is refused. A full window of a stream: it is not read from. All
+   * streams together: "overloaded".
+   * Failure: a bad frame ends its stream. close() answers new requests with "unavailable", and what is still under way
+   * after closeTimeout with "unknown".
+   */
+  private static final Logger log = LoggerFactory.getLogger(RangeService.class);
+  private static final Duration SWEEP = Duration.ofMillis(50);
+  private static final int HTTP_WINDOW_BYTES = 1024 * 1024;
+  private static final int STREAMS_PER_CONNECTION = 16;
+
+  private final UUID node;
+  private final LocalRanges ranges;
+  private final RangeServiceSettings settings;
+  private final ServiceMeters meters;
+  private final CheckpointService files;
+  private final LongSupplier nanoTime;
+  private final ScheduledExecutorService writer;
+  private final Set<ServiceStream> streams = ConcurrentHashMap.newKeySet();
+  private final AtomicLong bytes = new AtomicLong();
+  private final Server server;
+
+  private volatile boolean closing;
+
+  private RangeService(
+      InetSocketAddress address,
+      UUID node,
+      LocalRanges ranges,
+      LocalCheckpoints checkpoints,
+      RangeServiceSettings settings,
+      @Nullable ServiceTls tls,
+      MeterRegistry registry,
+      LongSupplier nanoTime)
+      throws IOException {
+    this.node = node;
+    this.ranges = ranges;
+    this.settings = settings;
+    this.nanoTime = nanoTime;
+    var credentials = tls == null ? InsecureServerCredentials.create() : tls.server();
+    meters = new ServiceMeters(registry);
+    files = new CheckpointService(node, checkpoints, meters);
+    meters.gauge("dunlin.store.service.streams", "Streams of other nodes that are open", streams, Set::size);
+    meters.gauge("dunlin.store.service.outstanding", "Requests of other nodes without a reply", this, RangeService::outstanding);
+    meters.gauge("dunlin.store.service.outstanding.bytes", "Bytes of their commands", bytes, AtomicLong::get);
+    writer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-store-service").factory());
+    server =
+        NettyServerBuilder.forAddress(address, credentials)
+            .directExecutor()
+            .addService(
+                ServerServiceDefinition.builder(ServiceMethods.SERVICE)
+                    .addMethod(ServiceMethods.FRAMES, this::accept)
+                    .addMethod(ServiceMethods.OPEN_CHECKPOINT, files.opening())
+                    .addMethod(ServiceMethods.READ_CHECKPOINT, files.reading())
+                    .build())
+            // A frame somewhat too large is refused by its stream, with a clear status; one far too large by gRPC.
+            .maxInboundMessageSize(2 * settings.frameBytesMax())
+            .maxConcurrentCallsPerConnection(STREAMS_PER_CONNECTION)
+            .flowControlWindow(HTTP_WINDOW_BYTES)
+            .permitKeepAliveTime(1, TimeUnit.SECONDS)
+            .permitKeepAliveWithoutCalls(true)
+            .keepAliveTime(30, TimeUnit.SECONDS)
+            .keepAliveTimeout(10, TimeUnit.SECONDS)
+            // A small compressed frame could stand for a large one.
+            .decompressorRegistry(DecompressorRegistry.emptyInstance())
+            .compressorRegistry(CompressorRegistry.newEmptyInstance())
+            .build();
+    try {
+      server.start();
+    } catch (IOException | RuntimeException e) {
+      writer.shutdownNow();
+      files.close();
+      meters.close();
+      throw e;
+    }
+    var _ = writer.scheduleWithFixedDelay(this::sweep, SWEEP.toMillis(), SWEEP.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * Opens the service.
+   *
+   * @param address where it listens; port 0 takes a free one
+   * @param tls null for connections without TLS
+   * @param nanoTime counts as System.nanoTime does
+   * @throws StoreException when it cannot listen there, or would be open to everybody
+   */
+  public static RangeService start(
+      InetSocketAddress address,
+      UUID node,
+      LocalRanges ranges,
+      LocalCheckpoints checkpoints,
+      RangeServiceSettings settings,
+      @Nullable ServiceTls tls,
+      MeterRegistry meters,
+      LongSupplier nanoTime) {
+    if (tls == null && !settings.plaintextAnywhere()) requireLoopback(address);
+    try {
+      return new RangeService(address, node, ranges, checkpoints, settings, tls, meters, nanoTime);
+    } catch (IOException e) {
+      throw new StoreException("the store service cannot listen on " + address + ": " + e.getMessage(), e);
+    }
+  }
+
+  private static void requireLoopback(InetSocketAddress address) {
+    var ip = address.getAddress();
+    if (ip == null || !ip.isLoopbackAddress())
+      throw new StoreException(
+          "the store service would be open without TLS on " + address
+              + ": whoever reaches it could write into the ranges. Set dunlin.cluster.tls.*, or dunlin.cluster.plaintext where"
+              + " nobody else can reach it");
+  }
+
+  public int port() {
+    return server.getPort();
+  }
+
+  /** Takes no requests any more, lets those under way end, within closeTimeout, and closes. */
+  @Override
+  public void close() {
+    closing = true;
+    server.shutdown();
+    long until = System.nanoTime() + settings.closeTimeout().toNanos();
+    try {
+      while (streams.stream().anyMatch(ServiceStream::busy) && System.nanoTime() < until) TimeUnit.MILLISECONDS.sleep(5);
+      write(() -> streams.forEach(ServiceStream::finish));
+      if (!server.awaitTermination(1, TimeUnit.SECONDS)) {
+        server.shutdownNow();
+        if (!server.awaitTermination(1, TimeUnit.SECONDS)) log.warn("The store service has not ended all of its connections");
+      }
+    } catch (InterruptedException _) {
+      Thread.currentThread().interrupt();
+      server.shutdownNow();
+    } finally {
+      writer.shutdown();
+      files.close();
+      meters.close();
+    }
+  }
+
+  /** Ends the service as a crash would: nothing is answered any more. */
+  void abort() {
+    closing = true;
+    server.shutdownNow();
+    writer.shutdown();
+    files.close();
+    meters.close();
+  }
+
+  UUID node() {
+    return node;
+  }
+
+  LocalRanges ranges() {
+    return ranges;
+  }
+
+  RangeServiceSettings settings() {
+    return settings;
+  }
+
+  ServiceMeters meters() {
+    return meters;
+  }
+
+  boolean closing() {
+    return closing;
+  }
+
+  long now() {
+    return nanoTime.getAsLong();
+  }
+
+  /** Takes room for a command, or answers false when all streams together have too many bytes. */
+  boolean reserve(int commandBytes) {
+    if (bytes.addAndGet(commandBytes) <= settings.nodeBytesMax()) return true;
+    bytes.addAndGet(-commandBytes);
+    return false;
+  }
+
+  void release(int commandBytes) {
+    bytes.addAndGet(-commandBytes);
+  }
+
+  void write(Runnable task) {
+    try {
+      writer.execute(() -> attempt(task));
+    } catch (RejectedExecutionException _) {
+      // Closed: there is nobody left to write to.
+    }
+  }
+
+  /** The executor would keep a failure to itself. */
+  private static void attempt(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException e) {
+      log.error("The store service has failed to write to a caller", e);
+    }
+  }
+
+  void ended(ServiceStream stream) {
+    streams.remove(stream);
+  }
+
+  private ServerCall.Listener<byte[]> accept(ServerCall<byte[], byte[]> call, Metadata headers) {
+    var stream = new ServiceStream(this, call);
+    streams.add(stream);
+    if (streams.size() > settings.streamsMax()) {
+      streams.remove(stream);
+      meters.streamRefused();
+      call.close(Status.RESOURCE_EXHAUSTED.withDescription("too many streams"), new Metadata());
+      return new ServerCall.Listener<>() {};
+    }
+    stream.open();
+    return stream;
+  }
+
+  private double outstanding() {
+    return streams.stream().mapToInt(ServiceStream::outstanding).sum();
+  }
+
+  private void sweep() {
+    long now = now();
+    try {
+      for (var stream : streams) stream.sweep(now);
+    } catch (RuntimeException e) { // an exception would end the sweeping for good
+      log.error("The store service cannot end what has no time left", e);
+    }
+  }
+}

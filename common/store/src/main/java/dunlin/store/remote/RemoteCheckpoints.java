@@ -1,0 +1,153 @@
+package dunlin.store.remote;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.MessageLite;
+import dunlin.store.CheckpointSource;
+import dunlin.store.RangeId;
+import dunlin.store.RangeLocation.Peer;
+import dunlin.store.remote.wire.Wire;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.StatusRuntimeException;
+import io.grpc.netty.NettyChannelBuilder;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Fetches checkpoints from the store services of other nodes, by connections of their own, so that requests never wait behind them. */
+public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable {
+  /*
+   * Owner: any thread that may block; the lock guards the channels.
+   * Bounds: a channel for each node that was asked, which ends its connection when it is idle; one call a thread.
+   * Failure: every call ends within its timeout, with an IOException for whatever went wrong.
+   */
+  private static final Duration OPEN_TIMEOUT = Duration.ofMinutes(5); // it reads all files once, for their checksums
+  private static final Duration READ_TIMEOUT = Duration.ofSeconds(30);
+
+  private final Function<UUID, Optional<Peer>> addresses;
+  private final @Nullable ServiceTls tls;
+  private final Map<Peer, ManagedChannel> channels = new HashMap<>(); // guarded by itself
+  private boolean closed; // likewise
+
+  /**
+   * @param addresses where the store service of a node is
+   * @param tls null for connections without TLS
+   */
+  public RemoteCheckpoints(Function<UUID, Optional<Peer>> addresses, @Nullable ServiceTls tls) {
+    this.addresses = addresses;
+    this.tls = tls;
+  }
+
+  @Override
+  public Checkpoint open(UUID node, RangeId range) throws IOException {
+    var request =
+        Wire.CheckpointRequest.newBuilder()
+            .setNode(ByteString.copyFrom(Locations.bytes(node)))
+            .setKind(range.kind())
+            .setRange(ByteString.copyFrom(Locations.bytes(range.uuid())));
+    byte[] message = call(node, ServiceMethods.OPEN_CHECKPOINT, request.build(), OPEN_TIMEOUT);
+    try {
+      var answer = Frames.read(Wire.Checkpoint.parser(), message, 0);
+      var files = answer.getFilesList().stream().map(file -> new File(file.getName(), file.getBytes(), file.getChecksum()));
+      return new Checkpoint(Locations.id(answer.getId()), files.toList());
+    } catch (FrameException e) {
+      throw new IOException("node " + node + ": " + e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
+    var request =
+        Wire.ChunkRequest.newBuilder()
+            .setNode(ByteString.copyFrom(Locations.bytes(node)))
+            .setCheckpoint(ByteString.copyFrom(Locations.bytes(checkpoint)))
+            .setFile(file)
+            .setOffset(offset)
+            .setBytes(bytes);
+    byte[] chunk = call(node, ServiceMethods.READ_CHECKPOINT, request.build(), READ_TIMEOUT);
+    if (chunk.length != bytes) throw new IOException("node " + node + ": " + chunk.length + " bytes came of " + bytes + " of " + file);
+    return chunk;
+  }
+
+  @Override
+  public void close() {
+    synchronized (channels) {
+      closed = true;
+      channels.values().forEach(ManagedChannel::shutdownNow);
+      channels.clear();
+    }
+  }
+
+  private ManagedChannel channel(UUID node) throws IOException {
+    var peer = addresses.apply(node).orElseThrow(() -> new IOException("nobody knows the address of node " + node));
+    synchronized (channels) {
+      if (closed) throw new IOException("closed");
+      var known = channels.get(peer);
+      if (known != null) {
+        known.resetConnectBackoff();
+        return known;
+      }
+      // Whatever was known of this node is out of date.
+      channels.entrySet().removeIf(entry -> entry.getKey().node().equals(node) && entry.getValue().shutdownNow() != null);
+      var credentials = tls == null ? InsecureChannelCredentials.create() : tls.client();
+      var channel =
+          NettyChannelBuilder.forAddress(peer.host(), peer.port(), credentials)
+              .directExecutor()
+              .disableRetry()
+              .idleTimeout(1, TimeUnit.MINUTES)
+              .build();
+      channels.put(peer, channel);
+      return channel;
+    }
+  }
+
+  private byte[] call(UUID node, MethodDescriptor<byte[], byte[]> method, MessageLite request, Duration timeout) throws IOException {
+    var options = CallOptions.DEFAULT.withDeadlineAfter(timeout.toMillis(), TimeUnit.MILLISECONDS);
+    var call = channel(node).newCall(method, options);
+    var answer = new CompletableFuture<byte[]>();
+    call.start(
+        new ClientCall.Listener<>() {
+          private byte @Nullable [] message;
+
+          @Override
+          public void onMessage(byte[] message) {
+            this.message = message;
+          }
+
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            var came = message;
+            if (status.isOk() && came != null) answer.complete(came);
+            else answer.completeExceptionally(status.asRuntimeException());
+          }
+        },
+        new Metadata());
+    call.request(2); // one, and proof that there is no other
+    call.sendMessage(request.toByteArray());
+    call.halfClose();
+    try {
+      return answer.get();
+    } catch (ExecutionException e) {
+      Status status = e.getCause() instanceof StatusRuntimeException refused ? refused.getStatus() : Status.UNKNOWN;
+      throw new IOException("node " + node + ": " + status.getCode() + ", " + status.getDescription(), e);
+    } catch (InterruptedException e) {
+      call.cancel("interrupted", e);
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while node " + node + " was asked for a checkpoint");
+    }
+  }
+}

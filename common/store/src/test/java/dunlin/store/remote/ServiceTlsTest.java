@@ -1,0 +1,157 @@
+package dunlin.store.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.store.PeerSecurity;
+import dunlin.store.StoreException;
+import dunlin.store.remote.Caller.Entry;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.security.KeyStore;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Certificates are made by the keytool of this Java. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+class ServiceTlsTest {
+  private static final Duration LONG = Duration.ofSeconds(30);
+
+  @TempDir static Path directory;
+
+  @BeforeAll
+  static void makeCertificates() throws Exception {
+    for (var authority : List.of("ours", "theirs")) {
+      pair(authority, "CN=" + authority, "bc:c");
+      export(authority);
+      for (var node : List.of("node", "stranger")) {
+        var name = authority + "-" + node;
+        pair(name, "CN=" + name, node.equals("node") ? "san=dns:localhost,ip:127.0.0.1" : "san=dns:elsewhere.example");
+        keytool("-certreq", "-alias", name, "-file", file(name + ".csr").toString());
+        keytool(
+            "-gencert", "-alias", authority, "-infile", file(name + ".csr").toString(), "-outfile", file(name + ".pem").toString(),
+            "-rfc", "-ext", node.equals("node") ? "san=dns:localhost,ip:127.0.0.1" : "san=dns:elsewhere.example");
+        writeKey(name);
+      }
+    }
+  }
+
+  private static void pair(String alias, String subject, String extension) throws Exception {
+    keytool(
+        "-genkeypair", "-alias", alias, "-dname", subject, "-keyalg", "EC", "-groupname", "secp256r1", "-validity", "30",
+        "-ext", extension);
+  }
+
+  private static void export(String alias) throws Exception {
+    keytool("-exportcert", "-rfc", "-alias", alias, "-file", file(alias + ".pem").toString());
+  }
+
+  private static void writeKey(String alias) throws Exception {
+    var store = KeyStore.getInstance(file("keys").toFile(), "password".toCharArray());
+    var key = store.getKey(alias, "password".toCharArray());
+    var text = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(Objects.requireNonNull(key).getEncoded());
+    Files.writeString(file(alias + ".key"), "-----BEGIN PRIVATE KEY-----\n" + text + "\n-----END PRIVATE KEY-----\n");
+  }
+
+  private static void keytool(String... arguments) throws Exception {
+    var command = new ArrayList<String>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+    command.addAll(List.of(arguments));
+    command.addAll(List.of("-keystore", file("keys").toString(), "-storetype", "PKCS12", "-storepass", "password"));
+    var process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    var output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor()).as(output).isZero();
+  }
+
+  private static Path file(String name) {
+    return directory.resolve(name);
+  }
+
+  private static ServiceTls tls(String own, String trusted) {
+    return new ServiceTls(new PeerSecurity.MutualTls(file(own + ".key"), file(own + ".pem"), file(trusted + ".pem")));
+  }
+
+  @Test
+  void nodesOfOneAuthorityTalk() throws Exception {
+    try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), tls("ours-node", "ours"));
+        var caller = new Caller(Caller.settings(), tls("ours-stranger", "ours"), System::nanoTime)) {
+      var ledger = cluster.ledger(1, cluster.node(0));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
+
+      assertThat(caller.await(1).failure()).isNull();
+    }
+  }
+
+  @Test
+  void aCallerOfAnotherAuthorityIsRefused() throws Exception {
+    refused(tls("ours-node", "ours"), tls("theirs-node", "ours"));
+  }
+
+  @Test
+  void aNodeOfAnotherAuthorityIsNotTalkedTo() throws Exception {
+    refused(tls("theirs-node", "ours"), tls("ours-node", "ours"));
+  }
+
+  @Test
+  void aNodeOfAnotherNameIsNotTalkedTo() throws Exception {
+    refused(tls("ours-stranger", "ours"), tls("ours-node", "ours"));
+  }
+
+  @Test
+  void aCallerWithoutTlsIsRefused() throws Exception {
+    refused(tls("ours-node", "ours"), null);
+  }
+
+  private static void refused(ServiceTls service, @Nullable ServiceTls called) throws Exception {
+    try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), service);
+        var caller = new Caller(Caller.settings(), called, System::nanoTime)) {
+      var ledger = cluster.ledger(1, cluster.node(0));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
+      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.streams.broken") > 2);
+      assertThat(caller.ends).isEmpty();
+      caller.client.close();
+
+      assertThat(caller.await(1).unknown()).isFalse();
+      assertThat(cluster.applied(ledger)).isEmpty();
+    }
+  }
+
+  @Test
+  void filesThatCannotBeReadAreNamed() {
+    assertThatThrownBy(() -> tls("nothing", "ours")).isInstanceOf(StoreException.class).hasMessageContaining("nothing.key");
+  }
+
+  @Test
+  void newCertificatesAreTakenOverWhileTheServiceRuns() throws Exception {
+    use("ours");
+    var service = tls("used", "used-authority");
+    try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), service);
+        var caller = new Caller(Caller.settings(), tls("theirs-node", "theirs"), System::nanoTime)) {
+      var ledger = cluster.ledger(1, cluster.node(0));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
+      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.streams.broken") > 2);
+      use("theirs");
+      service.refresh();
+
+      assertThat(caller.await(1).failure()).isNull();
+    }
+  }
+
+  private static void use(String authority) throws IOException {
+    for (var name : List.of(".pem", ".key"))
+      Files.copy(file(authority + "-node" + name), file("used" + name), StandardCopyOption.REPLACE_EXISTING);
+    Files.copy(file(authority + ".pem"), file("used-authority.pem"), StandardCopyOption.REPLACE_EXISTING);
+  }
+}
