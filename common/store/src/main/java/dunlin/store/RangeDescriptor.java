@@ -104,12 +104,7 @@ public record RangeDescriptor(
     out.text(kind);
     keys.writeTo(out);
     out.number(epoch);
-    out.list(
-        peers,
-        (to, peer) -> {
-          to.uuid(peer.node());
-          to.octet(peer.role().code);
-        });
+    writePeers(peers, out);
     out.flag(split != null);
     if (split != null) {
       out.uuid(split.parent());
@@ -125,8 +120,21 @@ public record RangeDescriptor(
         in.text(),
         KeyInterval.readFrom(in),
         in.number(),
-        in.list(from -> new Peer(from.uuid(), role(from.octet()))),
+        readPeers(in),
         in.flag() ? new Origin(in.uuid(), in.number(), in.number()) : null);
+  }
+
+  public static void writePeers(List<Peer> peers, FieldWriter out) {
+    out.list(
+        peers,
+        (to, peer) -> {
+          to.uuid(peer.node());
+          to.octet(peer.role().code);
+        });
+  }
+
+  public static List<Peer> readPeers(FieldReader in) {
+    return in.list(from -> new Peer(from.uuid(), role(from.octet())));
   }
 
   private static Role role(int code) {
