@@ -50,7 +50,7 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
   /**
    * A replica on this node.
    *
-   * @param range as its own rows say; on a leader, with the peers that its group has now
+   * @param range as its own rows say; on a leader, with the peers of its group by the last configuration that is committed
    * @param configuration index of the entry that the peers are from; -1 before the first
    * @param creation the operation that had this replica created; {@link #ORIGINAL} for one that was there at the founding
    *     or came by a split. No replica of an operation that has ended is given a vote, so it can be dropped by this name.

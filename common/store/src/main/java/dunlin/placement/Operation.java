@@ -38,7 +38,10 @@ public sealed interface Operation {
 
   record AddReplica(UUID of, UUID to) implements Operation {}
 
-  /** Works the same whether the node that loses its replica is up or dead. */
+  /**
+   * Works the same whether the node that loses its replica is up or dead. It keeps it when the range would have fewer votes
+   * than it should without it, because others have been lost.
+   */
   record MoveReplica(UUID of, UUID from, UUID to) implements Operation {}
 
   /** Makes the replica of a healthy node anew, because its rows or its log are gone: out of the configuration, and in again. */

@@ -38,7 +38,7 @@ final class OperationRules {
       case Split split -> split(split, range, map);
       case AddReplica(_, var to) -> {
         var refusal = into(range, to, range.voters(), map);
-        yield refusal != null ? refusal : stranded(range, plus(nodes(range, null, map), to), null, map);
+        yield refusal != null ? refusal : stranded(range, plus(nodes(range), to), null, map);
       }
       case MoveReplica(_, var from, var to) -> move(range, from, to, map);
       case ReplaceReplica(_, var node) -> replace(range, node, map);
@@ -88,23 +88,21 @@ final class OperationRules {
     between.remove(from);
     refusal = withoutMajority(range, between, map);
     if (refusal != null) return refusal;
-    var after = plus(nodes(range, null, map), to);
+    var after = plus(nodes(range), to);
     after.remove(from);
     return stranded(range, after, null, map);
   }
 
-  /**
-   * Where the replicas of a range are once its operation has ended: nowhere else when that was to lead to a node that cannot
-   * take a replica any more.
-   *
-   * @param emptied a node that cannot from now on, or null
-   */
-  private static Set<UUID> nodes(RangeDescriptor range, @Nullable UUID emptied, ClusterMap map) {
-    var nodes = range.peers().stream().map(RangeDescriptor.Peer::node).collect(Collectors.toCollection(TreeSet::new));
+  private static Set<UUID> nodes(RangeDescriptor range) {
+    return range.peers().stream().map(RangeDescriptor.Peer::node).collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** Where the replicas of a range are when its operation has reached what it is for. */
+  private static Set<UUID> nodesToBe(RangeDescriptor range, ClusterMap map) {
+    var nodes = nodes(range);
     var operation = map.intentOn(range.id()).map(Intent::operation).orElse(null);
-    var to = operation == null ? null : operation.filled().orElse(null);
-    if (to == null || to.equals(emptied) || !map.takes(to, range.kind())) return nodes;
-    nodes.add(to);
+    if (operation == null) return nodes;
+    operation.filled().ifPresent(nodes::add);
     if (operation instanceof MoveReplica(_, var from, _)) nodes.remove(from);
     return nodes;
   }
@@ -157,7 +155,8 @@ final class OperationRules {
     if (map.emptying(node).isPresent()) return new Refused(Reason.BUSY, "node " + node + " is being emptied already");
     for (var placed : map.ranges().values()) {
       var range = placed.range();
-      var refusal = stranded(range, nodes(range, node, map), node, map);
+      var refusal = stranded(range, nodes(range), node, map);
+      if (refusal == null) refusal = stranded(range, nodesToBe(range, map), node, map);
       if (refusal == null && range.peer(node).isPresent()) refusal = withoutMajority(range, range.voters(), map);
       if (refusal != null) return refusal;
     }

@@ -198,8 +198,8 @@ public final class Operations {
       if (settings.replaceAfter() == null || sight.silence(node).compareTo(settings.replaceAfter()) < 0) return;
       NodeChoice.replica(range, node, map, sight).ifPresent(to -> wanted.add(new MoveReplica(range.id(), node, to)));
     } else if (sight.heard(node)
-        && sight.replica(node, range.id()).isEmpty()
-        && !ReplicaSteps.awaitsSplit(sight, node, range)) {
+        && sight.empty(node, range.id())
+        && !ReplicaSteps.awaitsSplit(map, sight, node, range)) {
       // Its rows were damaged and put aside, or it never got its part of a split.
       wanted.add(new ReplaceReplica(range.id(), node));
     }

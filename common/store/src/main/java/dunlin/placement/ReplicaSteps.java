@@ -54,7 +54,8 @@ final class ReplicaSteps {
     boolean gone = from == null || range.peer(from).isEmpty();
     boolean arrived = range.voters().contains(to);
     if (gone && arrived) return from == null ? finish() : drop(from);
-    if (intent.cancelled() || lost(to)) return undo(to);
+    boolean unwanted = !arrived && map.emptying(to).isPresent();
+    if (intent.cancelled() || lost(to) || unwanted) return undo(to);
     if (!arrived) return add(to);
     if (tooFew()) return abandon(); // a voter without rows went instead, or there were too few before
     return remove(emptyVoter().orElseGet(() -> requireNonNull(from, "nobody to remove")));
@@ -65,23 +66,28 @@ final class ReplicaSteps {
     var peer = range.peer(node);
     if (peer.isPresent() && peer.get().votes()) {
       if (!sight.heard(node)) return intent.cancelled() || lost(node) ? abandon() : new Wait("node " + node + " is silent");
-      if (sight.replica(node, range.id()).isPresent()) return finish();
+      if (!sight.empty(node, range.id())) return finish();
       if (intent.cancelled()) return abandon();
-      return awaitsSplit(sight, node, range) ? new Wait("node " + node + " has yet to apply a split") : remove(node);
+      return awaitsSplit(map, sight, node, range) ? new Wait("node " + node + " has yet to apply a split") : remove(node);
     }
     if (intent.cancelled() || lost(node)) return undo(node);
     return add(node);
   }
 
-  /** Whether there would be fewer votes than there were, or than there should be, if one went. */
+  /** Whether there would be fewer votes than there were, or than there should and could be, if one went. */
   private boolean tooFew() {
-    return range.voters().size() <= Math.max(intent.voters(), settings.replicas());
+    long places =
+        map.nodes().keySet().stream()
+            .filter(node -> map.takes(node, range.kind()) || (range.voters().contains(node) && map.emptying(node).isEmpty()))
+            .count();
+    return range.voters().size() <= Math.max(intent.voters(), Math.min(settings.replicas(), places));
   }
 
   /** A voter that has lost its rows goes first, whoever was to go: without it there are as many that can be counted on. */
   private Optional<UUID> emptyVoter() {
     return range.voters().stream()
-        .filter(voter -> sight.heard(voter) && sight.replica(voter, range.id()).isEmpty() && !awaitsSplit(sight, voter, range))
+        .filter(voter -> sight.heard(voter) && sight.empty(voter, range.id()))
+        .filter(voter -> !awaitsSplit(map, sight, voter, range))
         .findFirst();
   }
 
@@ -137,22 +143,24 @@ final class ReplicaSteps {
             child.origin().filter(origin -> origin.parent().equals(range.id())).isPresent() && child.peer(from).isPresent();
     for (var placed : map.ranges().values()) {
       var child = placed.range();
-      if (childThere.test(child) && awaitsSplit(sight, from, child))
+      if (childThere.test(child) && awaitsSplit(map, sight, from, child))
         return new Wait("node " + from + " has not applied the split of range " + child.id());
     }
     return null;
   }
 
-  /** Whether a node will get its replica of a child yet, from its replica of the parent. */
-  static boolean awaitsSplit(Sight sight, UUID node, RangeDescriptor child) {
+  /** Whether a node will get its replica of a child yet: from its replica of the parent, or of the parent's parent. */
+  static boolean awaitsSplit(ClusterMap map, Sight sight, UUID node, RangeDescriptor child) {
     var origin = child.origin().orElse(null);
     if (origin == null || sight.replica(node, child.id()).isPresent()) return false;
+    var parent = sight.replica(node, origin.parent()).orElse(null);
+    if (parent == null) {
+      var known = map.ranges().get(origin.parent());
+      return known != null && awaitsSplit(map, sight, node, known.range());
+    }
     // One that is being installed comes to a place behind the split, and makes no child.
-    return sight
-        .replica(node, origin.parent())
-        .filter(parent -> parent.based() || parent.creation().equals(NodeReport.ORIGINAL))
-        .filter(parent -> parent.applied() < origin.index())
-        .isPresent();
+    boolean applies = parent.based() || parent.creation().equals(NodeReport.ORIGINAL);
+    return applies && parent.applied() < origin.index();
   }
 
   /** The replica has left the configuration: its node may drop it. */

@@ -34,6 +34,15 @@ public record Sight(NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, D
     return report == null ? Optional.empty() : report.replica(range);
   }
 
+  /**
+   * Whether a voter has nothing to vote with: no replica, or an empty one, which a late call has made where one was lost. No
+   * operation gives a vote to an empty one.
+   */
+  boolean empty(UUID voter, UUID range) {
+    var replica = replica(voter, range);
+    return replica.isEmpty() || !(replica.get().based() || replica.get().creation().equals(NodeReport.ORIGINAL));
+  }
+
   /** Of those that say that they lead, the one of the highest term; others have not yet noticed that they do not. */
   Optional<Led> leader(UUID range) {
     Led leader = null;

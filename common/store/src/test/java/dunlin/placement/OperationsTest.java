@@ -33,6 +33,7 @@ import org.junit.jupiter.api.Test;
 /** What is decided on one sight of the cluster; the simulation has how that goes together. */
 class OperationsTest {
   private static final Duration LEASE = Duration.ofSeconds(6);
+  private static final UUID OPERATION = new UUID(5, 5);
 
   private final MemoryRows rows = new MemoryRows();
   private final Placement placement = new Placement(_ -> {});
@@ -151,6 +152,99 @@ class OperationsTest {
     replicas.put(2, new ArrayList<>());
 
     assertThat(begun(OperationSettings.defaults())).hasSize(4);
+  }
+
+  @Test
+  void aMoveGoesStepByStepAndEachStepIsReadOffTheReports() {
+    cluster(4, 1);
+    lead(1, 1, 1, 2, 3);
+    var from = PlacementTest.id(1);
+    var to = PlacementTest.id(4);
+    apply(new Begin(OPERATION, new MoveReplica(id(1), from, to)));
+    assertThat(step()).isInstanceOfSatisfying(Action.CreateReplica.class, create -> assertThat(create.node()).isEqualTo(to));
+
+    report(4, 1, OPERATION, false, -1, voters(1, 2, 3));
+    assertThat(step()).isEqualTo(change(-1, voters(1, 2, 3), with(voters(1, 2, 3), 4, Role.LISTENER)));
+    configured(1, 5, with(voters(1, 2, 3), 4, Role.LISTENER), 5000);
+    assertThat(waits()).contains("catches up");
+    configured(1, 5, with(voters(1, 2, 3), 4, Role.LISTENER), 10);
+    assertThat(step()).isEqualTo(change(5, with(voters(1, 2, 3), 4, Role.LISTENER), voters(1, 2, 3, 4)));
+    configured(1, 6, voters(1, 2, 3, 4), 10);
+    assertThat(step()).isEqualTo(new Action.TransferLeadership(from, id(1), PlacementTest.id(2)));
+    lead(1, 2, 1, 2, 3, 4);
+    configured(2, 6, voters(1, 2, 3, 4), 10);
+    assertThat(step())
+        .isEqualTo(new Action.ChangePeers(PlacementTest.id(2), id(1), 6, voters(1, 2, 3, 4), voters(2, 3, 4)));
+    configured(2, 7, voters(2, 3, 4), 10);
+    assertThat(step()).isEqualTo(new Action.DropReplica(from, id(1), NodeReport.ORIGINAL));
+    replicas.put(1, new ArrayList<>());
+    assertThat(waits()).as("the end comes after the map has it").contains("the map learns");
+    apply(new PlacementCommand.PeersChanged(id(1), 1, 7, voters(2, 3, 4)));
+    assertThat(decide().commands()).contains(new PlacementCommand.Finish(OPERATION));
+  }
+
+  @Test
+  void nothingIsDecidedOnReportsThatAreOlderThanTheMap() {
+    cluster(4, 1);
+    lead(1, 1, 1, 2, 3);
+    report(4, 1, OPERATION, false, -1, voters(1, 2, 3));
+    assertThat(decide().actions()).as("it is nobody's").hasSize(1);
+
+    apply(new PlacementCommand.PeersChanged(id(1), 1, 6, voters(1, 2, 3, 4)));
+
+    assertThat(decide().actions()).isEmpty();
+  }
+
+  private Operations.Decision decide() {
+    return new Operations(replacing(Duration.ofHours(1))).decide(placement.map(), sight());
+  }
+
+  private Action step() {
+    assertThat(decide().actions()).hasSize(1);
+    return decide().actions().getFirst();
+  }
+
+  private String waits() {
+    assertThat(decide().actions()).isEmpty();
+    return decide().waiting().getOrDefault(OPERATION, "nothing");
+  }
+
+  private static Action change(long configuration, List<Peer> expected, List<Peer> wanted) {
+    return new Action.ChangePeers(PlacementTest.id(1), id(1), configuration, expected, wanted);
+  }
+
+  private static List<Peer> voters(int... nodes) {
+    var peers = new ArrayList<Peer>();
+    for (int node : nodes) peers.add(new Peer(PlacementTest.id(node), Role.VOTER));
+    return peers;
+  }
+
+  private static List<Peer> with(List<Peer> peers, int node, Role role) {
+    var more = new ArrayList<>(peers);
+    more.add(new Peer(PlacementTest.id(node), role));
+    return more;
+  }
+
+  /** The leader of range 1 reports this configuration, with all others this far behind. */
+  private void configured(int leader, long configuration, List<Peer> peers, long lag) {
+    var followers =
+        peers.stream()
+            .filter(peer -> !peer.node().equals(PlacementTest.id(leader)))
+            .map(peer -> new Follower(peer.node(), lag))
+            .toList();
+    replica(leader, new Replica(
+        range(1, 1).withPeers(peers), configuration, NodeReport.ORIGINAL, Phase.RUNNING, true, 2, 9, true, followers, Load.NONE));
+  }
+
+  private void report(int node, int range, UUID creation, boolean leads, long configuration, List<Peer> peers) {
+    replica(node, new Replica(
+        range(range, 1).withPeers(peers), configuration, creation, Phase.RUNNING, leads, 1, 9, true, List.of(), Load.NONE));
+  }
+
+  private void replica(int node, Replica replica) {
+    var of = replicas.computeIfAbsent(node, _ -> new ArrayList<>());
+    of.removeIf(other -> other.range().id().equals(replica.range().id()));
+    of.add(replica);
   }
 
   private List<Operation> begun(OperationSettings settings) {

@@ -97,7 +97,8 @@ final class SimChecks {
 
   /** A leader is about to exchange peers. */
   void changing(SimGroup group, List<Peer> before, List<Peer> wanted) {
-    long had = SimGroup.voters(before).stream().filter(voter -> holds(group, voter)).count();
+    long had =
+        SimGroup.voters(before).stream().filter(voter -> holds(group, voter) && !world.node(voter).justLost(group.id)).count();
     // Nobody can know what a node has that is down, or has lost a moment ago.
     long has =
         SimGroup.voters(wanted).stream().filter(voter -> holds(group, voter) || world.node(voter).uncertain(group.id)).count();

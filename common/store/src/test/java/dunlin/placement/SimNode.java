@@ -165,6 +165,11 @@ final class SimNode {
     lost.put(range, world.millis());
   }
 
+  /** Whether a range was lost here a moment ago, even if a message that was late has made a replica again. */
+  boolean justLost(UUID range) {
+    return world.millis() - lost.getOrDefault(range, -9000L) < 9000;
+  }
+
   /** Whether nobody can know yet that a range is not here: a report may take this long. */
   boolean uncertain(UUID range) {
     return !up || world.millis() - Math.max(lost.getOrDefault(range, -9000L), upSince) < 9000;
