@@ -34,6 +34,7 @@ final class InboundPublishes {
 
   private int receivedCount;
   private int pendingQos1;
+  private int waitingForGroups;
 
   InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
     this.session = session;
@@ -67,7 +68,7 @@ final class InboundPublishes {
         packet.toPublication(
             session.publisher(),
             loop.nowMillis(),
-            recorded ? new Publication.Exchange(session.ref().epoch(), packet.packetId()) : null);
+            recorded ? new Publication.Exchange(session.epoch(), packet.packetId()) : null);
     if (ServersTopics.has(message)) {
       refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
       return;
@@ -75,7 +76,9 @@ final class InboundPublishes {
     loop.counts().publishes().received();
     if (qos == QoS.AT_MOST_ONCE) {
       if (message.retain()) retainUnacknowledged(message);
+      loop.groups().publishing(this);
       loop.lane().append(message, null);
+      loop.groups().publishing(null);
       loop.counts().publishes().delivered();
     } else {
       PendingPublish publish = new PendingPublish(session, packet.packetId(), qos, message.body().length);
@@ -119,7 +122,7 @@ final class InboundPublishes {
    * before that is acknowledged is taken as a message of its own, as it must be afterwards [MQTT-4.3.2-5].
    */
   private boolean usedOtherwise(int packetId, QoS qos) {
-    if (session.subscriptions().uses(packetId)) return true;
+    if (session.subscribesAs(packetId)) return true;
     return qos == QoS.AT_LEAST_ONCE ? received.get(packetId) : usesAtQos1(packetId);
   }
 
@@ -149,6 +152,16 @@ final class InboundPublishes {
                   loop.window().give(1, size);
                   if (reason.isError()) session.frontend().storeFailures().increment();
                 }));
+  }
+
+  /** A message of QoS 0 waits for a group in which nobody has room. */
+  void groupIsFull() {
+    if (waitingForGroups++ == 0) session.connection().hold(Connection.Hold.GROUP);
+  }
+
+  /** Such a message waits no longer. */
+  void groupHasRoom() {
+    if (--waitingForGroups == 0) session.connection().resume(Connection.Hold.GROUP);
   }
 
   /** All answers for a publish are in. */

@@ -41,6 +41,7 @@ final class Loop {
   private final Traffic.Local traffic;
   private final GroupDelivery groups = new GroupDelivery(this);
   private final WideFanout wide;
+  private final ReadSizes readSizes = new ReadSizes();
   private final ConnectionTable connections = new ConnectionTable();
   private final RouteTable routes;
 
@@ -117,6 +118,10 @@ final class Loop {
 
   WideFanout wide() {
     return wide;
+  }
+
+  ReadSizes readSizes() {
+    return readSizes;
   }
 
   ConnectionTable connections() {

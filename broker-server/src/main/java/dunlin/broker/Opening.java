@@ -106,8 +106,6 @@ final class Opening {
         this,
         new LiveSession(
             connection,
-            packet.version(),
-            publisher,
             // A stored session that is resumed without expiry stays stored until this connection ends.
             sessionExpirySeconds > 0 || sessionPresent,
             Math.min(packet.receiveMaximum(), frontend.settings().inFlightMax()),

@@ -38,6 +38,9 @@ final class OpenFrontend implements AutoCloseable {
   static final FrontendSettings.PacketLimits PACKETS =
       new FrontendSettings.PacketLimits(65_536, 4_096, 1_024, 32, 8, 10, 64, 1_024);
 
+  static final FrontendSettings.GroupWaits GROUP_WAITS =
+      new FrontendSettings.GroupWaits(Duration.ofSeconds(1), Duration.ofSeconds(2), 65_536);
+
   /** Messages of QoS 1 that a session takes, beside the one in flight. */
   static final int QUEUE_MESSAGES = 4;
 
@@ -56,7 +59,7 @@ final class OpenFrontend implements AutoCloseable {
         new FrontendSettings(
             List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
             FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536,
-            LANE_MESSAGES, 1_000, Duration.ofSeconds(1), "", WIDE);
+            LANE_MESSAGES, 1_000, GROUP_WAITS, "", WIDE);
     authentication = Authentication.none(meters);
     frontend = new Frontend(settings, authentication, "node", 7, InstantSource.system(), meters, drops);
     frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
@@ -92,11 +95,11 @@ final class OpenFrontend implements AutoCloseable {
           Connection connection = connection(loop);
           var channel = new EmbeddedChannel(connection);
           channels.add(channel);
-          var publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
+          connection.writer().version(ProtocolVersion.MQTT_5);
           var connected =
               new InboxClient.Connected(
-                  new SessionRef(publisher.tenant(), clientId, 1), false, List.of(), 1, 1, new int[0]);
-          return new LiveSession(connection, ProtocolVersion.MQTT_5, publisher, false, 1, connected);
+                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0]);
+          return new LiveSession(connection, false, 1, connected);
         });
   }
 

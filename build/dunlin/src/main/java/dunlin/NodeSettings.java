@@ -178,6 +178,14 @@ final class NodeSettings {
       Setting.duration(
           "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
           "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
+  static final Setting<Duration> SHARED_WAIT_QOS0 =
+      Setting.duration(
+          "dunlin.shared.wait-qos0", Duration.ofSeconds(1), Duration.ZERO, Duration.ofMinutes(1),
+          "How long a message of QoS 0 waits likewise, with its publisher not read from meanwhile; 0 drops it at once.");
+  static final Setting<Long> SHARED_WAITING_MAX =
+      Setting.bytes(
+          "dunlin.shared.waiting-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB,
+          "Bytes of messages of QoS 0 that may wait so on one event loop; more are dropped.");
 
   static final Setting<Duration> SYS_INTERVAL =
       Setting.duration(
@@ -233,7 +241,7 @@ final class NodeSettings {
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
-          QUEUE_BYTES_MAX, SHARED_WAIT, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
@@ -306,7 +314,8 @@ final class NodeSettings {
         Math.toIntExact(settings.get(QUEUE_BYTES_MAX)),
         settings.get(LANE_MESSAGES_MAX),
         Math.toIntExact(settings.get(LANE_BYTES_MAX)),
-        settings.get(SHARED_WAIT),
+        new FrontendSettings.GroupWaits(
+            settings.get(SHARED_WAIT), settings.get(SHARED_WAIT_QOS0), Math.toIntExact(settings.get(SHARED_WAITING_MAX))),
         settings.get(SERVER_REFERENCE),
         settings.get(INLINE_FANOUT_THRESHOLD));
   }

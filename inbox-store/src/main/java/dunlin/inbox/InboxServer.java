@@ -494,7 +494,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             new SessionRef(key.tenant(), key.clientId(), push.session().epoch), new long[] {message.sequence()});
         return;
       }
-      push.session().handed(message.sequence());
+      push.session().backlog().handed(message.sequence());
     }
     try {
       connections.push(push.connection(), message);

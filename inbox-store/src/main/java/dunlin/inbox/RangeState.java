@@ -42,8 +42,7 @@ final class RangeState {
   /** How many message rows refer to a body row. */
   final Map<Long, Integer> bodyReferences = new HashMap<>();
 
-  /** Sessions with a connection, for each frontend by its incarnation and the session's epoch. */
-  final Map<String, NavigableMap<DueKey, SessionState>> online = new HashMap<>();
+  final OnlineSessions online = new OnlineSessions();
 
   /** Sessions without a connection that expire, by deadline and birth. */
   final NavigableMap<DueKey, SessionState> expiring = new TreeMap<>();
@@ -171,9 +170,7 @@ final class RangeState {
     var owner = new ConnectionId(shared(connection.frontend()), connection.incarnation(), connection.number());
     session.owner = owner;
     onlineCount.incrementAndGet();
-    online
-        .computeIfAbsent(owner.frontend(), _ -> new TreeMap<>())
-        .put(new DueKey(owner.incarnation(), session.epoch), session);
+    online.add(session, owner);
   }
 
   void detach(SessionState session) {
@@ -181,10 +178,7 @@ final class RangeState {
     if (owner == null) return;
     session.owner = null;
     onlineCount.decrementAndGet();
-    var ofFrontend = online.get(owner.frontend());
-    if (ofFrontend == null) throw new IllegalStateException("no sessions of " + owner.frontend());
-    ofFrontend.remove(new DueKey(owner.incarnation(), session.epoch));
-    if (ofFrontend.isEmpty()) online.remove(owner.frontend());
+    online.remove(session, owner);
   }
 
   void expireAt(SessionState session, long deadline) {

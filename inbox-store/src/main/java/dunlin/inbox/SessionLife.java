@@ -34,7 +34,7 @@ final class SessionLife {
       if (before.owner != null) {
         change.effects().displace(before.owner);
         // It has not said what it was sent: everything may have been.
-        before.sentBelow = before.backlog.next;
+        before.sentBelow(before.nextSequence());
       }
       settleOldWill(change, before, resumes);
       if (!resumes) end(change, before);
@@ -51,7 +51,7 @@ final class SessionLife {
     }
     session.epoch = epoch;
     session.expirySeconds = request.durable() ? request.sessionExpirySeconds() : 0;
-    session.resetHanded(session.sentBelow - 1);
+    session.nothingHanded();
     state.attach(session, request.connection());
     writeRecord(change, session);
     if (request.will() != null) wills.keep(change, session, request.will());
@@ -80,9 +80,10 @@ final class SessionLife {
     for (Subscriber each : session.subscriptions.values()) {
       list.add(new InboxClient.Subscription(each.filter, each.options));
     }
-    var inbox = session.backlog;
-    long first = inbox.next;
-    if (inbox.count > 0) {
+    long next = session.nextSequence();
+    long first = next;
+    if (session.waiting() > 0) {
+      var inbox = session.backlog();
       first = Inboxes.first(change, inbox, 1).getFirst().sequence();
       inbox.first = first;
     }
@@ -92,7 +93,7 @@ final class SessionLife {
         resumed,
         List.copyOf(list),
         first,
-        inbox.next,
+        next,
         received == null ? new int[0] : received.stream().toArray());
   }
 
@@ -101,7 +102,7 @@ final class SessionLife {
     // What CONNECT said ends with the connection cannot be kept by DISCONNECT (section 3.14.2.2.2).
     long expirySeconds = session.expirySeconds == 0 ? 0 : wantedExpiry;
     session.expirySeconds = expirySeconds;
-    session.sentBelow = Math.clamp(handed + 1, session.sentBelow, session.backlog.next);
+    session.sentBelow(Math.clamp(handed + 1, session.sentBelow(), session.nextSequence()));
     state.detach(session);
     var will = session.will;
     if (will != null) {
@@ -136,8 +137,8 @@ final class SessionLife {
       received.stream().forEach(id -> change.out().delete(SessionKeys.exchange(session.key, id)));
     }
     state.sessions.remove(session.key);
-    if (session.backlog.count > 0) {
-      state.leftovers.put(session.birth, new Leftover(session.backlog, DropReason.SESSION_ENDED));
+    if (session.waiting() > 0) {
+      state.leftovers.put(session.birth, new Leftover(session.backlog(), DropReason.SESSION_ENDED));
     }
   }
 
@@ -165,13 +166,11 @@ final class SessionLife {
   /** Treats connections of earlier lives of a frontend as lost. Answers whether there are more. */
   boolean frontendGone(Change change, String frontend, long incarnation, int max) {
     for (int i = 0; i < max; i++) {
-      var connections = state.online.get(frontend);
-      if (connections == null || connections.firstKey().at() >= incarnation) return false;
-      var session = connections.firstEntry().getValue();
-      disconnect(change, session, true, session.expirySeconds, session.backlog.next - 1);
+      var session = state.online.ofEarlierLife(frontend, incarnation);
+      if (session == null) return false;
+      disconnect(change, session, true, session.expirySeconds, session.nextSequence() - 1);
     }
-    var left = state.online.get(frontend);
-    return left != null && left.firstKey().at() < incarnation;
+    return state.online.ofEarlierLife(frontend, incarnation) != null;
   }
 
   Outcome released(Change change, SessionState session, int packetId) {
@@ -192,7 +191,7 @@ final class SessionLife {
                   fields.number(session.epoch);
                   fields.number(session.expirySeconds);
                   fields.number(session.deadline);
-                  fields.number(session.sentBelow);
+                  fields.number(session.sentBelow());
                   var owner = session.owner;
                   fields.flag(owner != null);
                   if (owner != null) fields.connection(owner);
@@ -209,9 +208,7 @@ final class SessionLife {
           session.epoch = in.number();
           session.expirySeconds = in.number();
           state.expireAt(session, in.number());
-          session.sentBelow = in.number();
-          // Nobody knows what the connection was handed before this process came: everything may have been.
-          session.resetHanded(Long.MAX_VALUE - 1);
+          session.sentBelow(in.number());
           if (in.flag()) state.attach(session, in.connection());
           state.sessions.put(session.key, session);
           return session;
@@ -220,7 +217,7 @@ final class SessionLife {
 
   /** Takes a message of a session back in from its row. */
   static void restore(RangeState state, SessionState session, long sequence, StoredMessage stored) {
-    var inbox = session.backlog;
+    var inbox = session.backlog();
     if (inbox.count == 0) inbox.first = sequence;
     inbox.count++;
     inbox.bytes += stored.size();

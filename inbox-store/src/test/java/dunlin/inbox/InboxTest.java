@@ -283,7 +283,7 @@ final class InboxTest {
     for (int i = 0; i < 20; i++) full.publish("a", i + "x".repeat(200));
     full.publish("a", "x".repeat(2_000));
 
-    var backlog = full.state(session).backlog;
+    var backlog = full.state(session).backlog();
     assertThat(backlog.bytes).isBetween(500L, 1_000L);
     assertThat(full.dropped).containsEntry(DropReason.NEWEST, 1);
     full.assertBalance();
@@ -296,7 +296,7 @@ final class InboxTest {
     h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     h.publish(h.expiring("a", "begun", 10));
     h.disconnect(session, false, 3600);
-    h.state(session).sentBelow = 2;
+    h.state(session).sentBelow(2);
     h.publish(h.expiring("a", "late", 10));
     h.publish(h.expiring("a", "live", 60));
 

@@ -119,7 +119,7 @@ final class SessionRangeModelTest {
 
   private static SessionCommand acknowledgeOldest(Random random, RangeHarness h, SessionRef session) {
     var present = h.range.state().sessions.get(SessionKey.of(session));
-    long first = present == null ? 1 : present.backlog.first;
+    long first = present == null ? 1 : present.backlog().first;
     long[] sequences = {first, first + 1, first + 2, first + 3 + random.nextInt(3)};
     return new SessionCommand.Acknowledge(session, sequences, false);
   }
