@@ -125,6 +125,14 @@ public record ClusterMap(
     return known != null && known.state() == ClusterNode.State.JOINED && known.holds(kind) && emptying(node).isEmpty();
   }
 
+  /** How many nodes a range of this kind could lie on, once all that stay are up. */
+  long places(String kind) {
+    return nodes.values().stream()
+        .filter(node -> node.holds(kind) && emptying(node.id()).isEmpty())
+        .filter(node -> node.state() != ClusterNode.State.LEFT && node.state() != ClusterNode.State.DRAINING)
+        .count();
+  }
+
   /** Whether more than half of these voters are up. */
   public boolean quorum(List<UUID> voters) {
     return voters.stream().filter(this::up).count() > voters.size() / 2;

@@ -76,11 +76,7 @@ final class ReplicaSteps {
 
   /** Whether there would be fewer votes than there were, or than there should and could be, if one went. */
   private boolean tooFew() {
-    long places =
-        map.nodes().keySet().stream()
-            .filter(node -> map.takes(node, range.kind()) || (range.voters().contains(node) && map.emptying(node).isEmpty()))
-            .count();
-    return range.voters().size() <= Math.max(intent.voters(), Math.min(settings.replicas(), places));
+    return range.voters().size() <= Math.max(intent.voters(), Math.min(settings.replicas(), map.places(range.kind())));
   }
 
   /** A voter that has lost its rows goes first, whoever was to go: without it there are as many that can be counted on. */

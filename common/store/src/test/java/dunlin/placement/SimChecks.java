@@ -102,7 +102,7 @@ final class SimChecks {
     // Nobody can know what a node has that is down, or has lost a moment ago.
     long has =
         SimGroup.voters(wanted).stream().filter(voter -> holds(group, voter) || world.node(voter).uncertain(group.id)).count();
-    if (has < Math.min(had, REPLICAS))
+    if (has < Math.min(had, Math.min(REPLICAS, world.meta.newestMap().places("routes"))))
       throw new Violation("range " + group.id + " goes from " + had + " voters with rows to " + has);
     var voted = SimGroup.voters(before);
     for (var voter : SimGroup.voters(wanted)) {

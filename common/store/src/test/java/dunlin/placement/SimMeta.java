@@ -5,6 +5,7 @@ import dunlin.placement.PlacementCommand.MarkNode;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -143,6 +144,11 @@ final class SimMeta {
             world.send(from, () -> from.follows(leases.leadership()));
           });
     }
+  }
+
+  /** The map of the member that has applied most. */
+  ClusterMap newestMap() {
+    return members.stream().max(Comparator.comparingInt(member -> member.appliedUpTo)).orElseThrow().placement.map();
   }
 
   /** The map of any member: as old as it is. */
