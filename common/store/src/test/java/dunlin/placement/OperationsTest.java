@@ -232,13 +232,17 @@ class OperationsTest {
             .filter(peer -> !peer.node().equals(PlacementTest.id(leader)))
             .map(peer -> new Follower(peer.node(), lag))
             .toList();
-    replica(leader, new Replica(
-        range(1, 1).withPeers(peers), configuration, NodeReport.ORIGINAL, Phase.RUNNING, true, 2, 9, true, followers, Load.NONE));
+    var range = range(1, 1).withPeers(peers);
+    replica(
+        leader,
+        new Replica(range, configuration, NodeReport.ORIGINAL, Phase.RUNNING, true, 2, 9, true, followers, Load.NONE));
   }
 
   private void report(int node, int range, UUID creation, boolean leads, long configuration, List<Peer> peers) {
-    replica(node, new Replica(
-        range(range, 1).withPeers(peers), configuration, creation, Phase.RUNNING, leads, 1, 9, true, List.of(), Load.NONE));
+    replica(
+        node,
+        new Replica(
+            range(range, 1).withPeers(peers), configuration, creation, Phase.RUNNING, leads, 1, 9, true, List.of(), Load.NONE));
   }
 
   private void replica(int node, Replica replica) {
