@@ -64,7 +64,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     /** It does not read what it is sent: answers to its packets pile up. */
     SOCKET(16),
     /** A shared subscription that it publishes to with QoS 0 takes nothing now. */
-    GROUP(32);
+    GROUP(32),
+    /** It has taken its session over from a connection whose publishes are still under way. */
+    TAKEOVER(64);
 
     private final int bit;
 
@@ -117,6 +119,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** Who is at the other end; known before the first packet. Worked out at each call. */
   Peer peer() {
     return listener.peerOf(channel());
+  }
+
+  /** The session of its client, once that is open. */
+  @Nullable LiveSession session() {
+    return session;
   }
 
   /** The largest packet that the client may send. */
@@ -361,6 +368,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   void opened(Opening opened, LiveSession live) {
     session = live;
     sessionExpirySeconds = opened.sessionExpirySeconds();
+    ConnectionId displaced = opened.displaced();
+    if (displaced != null) live.inbound().follow(displaced);
     if (state != State.OPENING) {
       leaveSession();
       return;

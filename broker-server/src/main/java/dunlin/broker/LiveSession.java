@@ -149,6 +149,11 @@ final class LiveSession {
     return inbound != null && inbound.uses(packetId);
   }
 
+  /** Whether everything that the client has published has come to its end; see {@link InboundPublishes#settled}. */
+  boolean settled() {
+    return inbound == null || inbound.settled();
+  }
+
   /** Whether a SUBSCRIBE or UNSUBSCRIBE that is not answered yet has this identifier. */
   boolean subscribesAs(int packetId) {
     return subscriptions != null && subscriptions.uses(packetId);
@@ -180,14 +185,17 @@ final class LiveSession {
   }
 
   void updateLoad() {
-    LOAD.setOpaque(this, ended ? REFUSES : (int) Math.min(presentLoad(), REFUSES));
+    LOAD.setOpaque(this, ended ? REFUSES : presentLoad());
   }
 
-  private long presentLoad() {
-    long unsent = connection.waitingBytes() / 256;
-    if (outbound == null) return connection.takesQoS0() ? Math.min(unsent, REFUSES - 1) : REFUSES;
-    boolean takes = outbound.hasRoom(QoS.AT_MOST_ONCE, 0) && outbound.hasRoom(QoS.AT_LEAST_ONCE, 0);
-    return takes ? Math.min(outbound.inFlight() + outbound.queued() + unsent, REFUSES - 1) : REFUSES;
+  private int presentLoad() {
+    boolean takes = connection.takesQoS0();
+    long waiting = connection.waitingBytes() / 256;
+    if (outbound != null) {
+      takes &= outbound.hasRoom(QoS.AT_LEAST_ONCE, 0);
+      waiting += outbound.inFlight() + outbound.queued();
+    }
+    return takes ? (int) Math.min(waiting, REFUSES - 1) : REFUSES;
   }
 
   /** Offers a message that one plain subscription matched. */

@@ -103,10 +103,6 @@ final class ShareGroup {
     Subscriber member = pick();
     if (member == null) return 0;
     int load = member.session.load();
-    for (int i = 0; load == LiveSession.REFUSES && i < Math.min(count, TRIES); i++) {
-      Subscriber other = at(i);
-      if (other != null) load = other.session.load();
-    }
     if (load == LiveSession.REFUSES) return 0;
     return Math.clamp((long) count * (WINDOW - load), 2, Integer.MAX_VALUE);
   }

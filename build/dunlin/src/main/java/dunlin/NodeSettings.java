@@ -153,6 +153,10 @@ final class NodeSettings {
   static final Setting<Integer> SUBSCRIPTIONS_MAX =
       Setting.integer(
           "dunlin.session.subscriptions-max", 10_000, 1, 10_000_000, "Subscriptions that one session may hold.");
+  static final Setting<Long> SESSIONS_MAX =
+      Setting.longInteger(
+          "dunlin.session.sessions-max", INBOX.sessionsMax(), 1, 1_000_000_000,
+          "Sessions that outlive their connection; a client that asks for one more is refused.");
   static final Setting<Long> SESSION_EXPIRY_MAX =
       Setting.longInteger(
           "dunlin.session.expiry-max", FrontendSettings.NEVER, 0, FrontendSettings.NEVER,
@@ -240,9 +244,9 @@ final class NodeSettings {
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
-          SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
-          QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC, STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
-          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
+          SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
+          QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC,
+          STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS, INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
 
@@ -275,7 +279,8 @@ final class NodeSettings {
         settings.get(INBOX_BYTES_MAX),
         settings.get(INBOX_OVERFLOW),
         settings.get(SUBSCRIPTIONS_MAX),
-        settings.get(INBOX_GROUP_WINDOW));
+        settings.get(INBOX_GROUP_WINDOW),
+        settings.get(SESSIONS_MAX));
   }
 
   static RetainSettings retain(Settings settings) {

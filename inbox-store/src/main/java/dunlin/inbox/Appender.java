@@ -46,7 +46,7 @@ final class Appender {
     if (exchange != null) {
       publisher = state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
       if (publisher == null || publisher.epoch != exchange.epoch()) return new Outcome.Stale();
-      if (publisher.hasReceived(exchange.packetId())) return new Outcome.Done();
+      if (publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
     }
     byte[] encoded = StoredMessage.bytes(message);
     var stored = new ArrayList<Target>();

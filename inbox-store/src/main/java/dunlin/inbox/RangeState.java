@@ -36,6 +36,9 @@ final class RangeState {
   /** Sessions that have a connection. */
   final AtomicInteger onlineCount = new AtomicInteger();
 
+  /** Sessions that are to outlive their connection, or have. */
+  final AtomicLong durableCount = new AtomicLong();
+
   /** Subscribers of plain subscriptions; replaced when the range is opened again. */
   volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
 
@@ -78,6 +81,7 @@ final class RangeState {
     subscriptions.set(0);
     sharedSubscriptions.set(0);
     onlineCount.set(0);
+    durableCount.set(0);
     index = new FilterIndex<>();
     bodyReferences.clear();
     online.clear();
@@ -179,6 +183,13 @@ final class RangeState {
     session.owner = null;
     onlineCount.decrementAndGet();
     online.remove(session, owner);
+  }
+
+  /** Says how long a session stays behind its connection, and so whether it counts as durable. */
+  void stay(SessionState session, long expirySeconds) {
+    if (session.expirySeconds > 0) durableCount.decrementAndGet();
+    session.expirySeconds = expirySeconds;
+    if (expirySeconds > 0) durableCount.incrementAndGet();
   }
 
   void expireAt(SessionState session, long deadline) {

@@ -5,6 +5,7 @@ import dunlin.inbox.SessionResult.Outcome;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** How a session begins, changes hands, waits and ends; MQTT 5, sections 3.1.2.4, 3.1.2.11.2 and 4.1. */
 final class SessionLife {
@@ -30,6 +31,9 @@ final class SessionLife {
     var key = new SessionKey(request.tenant(), request.clientId());
     var before = state.sessions.get(key);
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
+    boolean adds = request.durable() && (before == null || before.expirySeconds == 0);
+    if (adds && state.durableCount.get() >= state.limits.sessionsMax()) return new Outcome.Full();
+    var displaced = before != null && resumes ? before.owner : null;
     if (before != null) {
       if (before.owner != null) {
         change.effects().displace(before.owner);
@@ -50,13 +54,13 @@ final class SessionLife {
       state.sessions.put(session.key, session);
     }
     session.epoch = epoch;
-    session.expirySeconds = request.durable() ? request.sessionExpirySeconds() : 0;
+    state.stay(session, request.durable() ? request.sessionExpirySeconds() : 0);
     session.nothingHanded();
     state.attach(session, request.connection());
     writeRecord(change, session);
     if (request.will() != null) wills.keep(change, session, request.will());
     if (resumes) subscriptions.online(change, session);
-    return new Outcome.Connected(connected(change, session, resumes));
+    return new Outcome.Connected(connected(change, session, resumes, displaced));
   }
 
   private static boolean isResumable(SessionState session, long now) {
@@ -75,7 +79,8 @@ final class SessionLife {
     else wills.discard(change, will);
   }
 
-  private static InboxClient.Connected connected(Change change, SessionState session, boolean resumed) {
+  private static InboxClient.Connected connected(
+      Change change, SessionState session, boolean resumed, @Nullable ConnectionId displaced) {
     var list = new ArrayList<InboxClient.Subscription>(session.subscriptions.size());
     for (Subscriber each : session.subscriptions.values()) {
       list.add(new InboxClient.Subscription(each.filter, each.options));
@@ -94,14 +99,15 @@ final class SessionLife {
         List.copyOf(list),
         first,
         next,
-        received == null ? new int[0] : received.stream().toArray());
+        received == null ? new int[0] : received.stream().toArray(),
+        displaced);
   }
 
   Outcome disconnect(Change change, SessionState session, boolean publishWill, long wantedExpiry, long handed) {
     if (session.owner == null) return new Outcome.Done();
     // What CONNECT said ends with the connection cannot be kept by DISCONNECT (section 3.14.2.2.2).
     long expirySeconds = session.expirySeconds == 0 ? 0 : wantedExpiry;
-    session.expirySeconds = expirySeconds;
+    state.stay(session, expirySeconds);
     session.sentBelow(Math.clamp(handed + 1, session.sentBelow(), session.nextSequence()));
     state.detach(session);
     var will = session.will;
@@ -127,6 +133,7 @@ final class SessionLife {
 
   /** Removes a session with all that is its own; a will that is due stays until it is published. */
   private void end(Change change, SessionState session) {
+    state.stay(session, 0);
     state.detach(session);
     state.expireAt(session, SessionState.NEVER);
     subscriptions.removeAll(change, session);
@@ -206,7 +213,7 @@ final class SessionLife {
           RangeState.expectFormat(in.octet());
           var session = new SessionState(state.sharing(key), in.number(), state.shards);
           session.epoch = in.number();
-          session.expirySeconds = in.number();
+          state.stay(session, in.number());
           state.expireAt(session, in.number());
           session.sentBelow(in.number());
           if (in.flag()) state.attach(session, in.connection());

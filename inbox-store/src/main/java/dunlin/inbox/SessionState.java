@@ -42,6 +42,7 @@ final class SessionState {
   /** Subscriptions by their filters' texts; not to be changed but through {@link #subscribe} and {@link #unsubscribe}. */
   NavigableMap<String, Subscriber> subscriptions = NONE;
 
+  /** Changed by {@link RangeState#stay} alone. */
   long expirySeconds;
 
   /** When it ends; {@link #NEVER} while it has a connection. */

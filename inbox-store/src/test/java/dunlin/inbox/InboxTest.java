@@ -205,7 +205,7 @@ final class InboxTest {
 
     assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Done.class);
     h.reopen();
-    assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Done.class);
+    assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Repeated.class);
     h.disconnect(publisher, false, 3600);
     var again = h.connect("p");
     assertThat(again.receivedPacketIds()).containsExactly(5);
@@ -275,7 +275,7 @@ final class InboxTest {
 
   @Test
   void bytesAreBoundedToo() {
-    var limits = new InboxLimits(100, 1_000, OverflowPolicy.DROP_OLDEST, 10, 4);
+    var limits = new InboxLimits(100, 1_000, OverflowPolicy.DROP_OLDEST, 10, 4, 1_000);
     var full = new RangeHarness(limits);
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
@@ -362,7 +362,7 @@ final class InboxTest {
 
   @Test
   void tooManySubscriptionsAreRefusedAsAWhole() {
-    var few = new RangeHarness(new InboxLimits(10, 1_000, OverflowPolicy.REJECT, 2, 4));
+    var few = new RangeHarness(new InboxLimits(10, 1_000, OverflowPolicy.REJECT, 2, 4, 1_000));
     var session = few.connect("c").session();
     few.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     few.subscribe(session, "b", QoS.AT_LEAST_ONCE);
