@@ -91,9 +91,37 @@ public final class FieldReader {
   }
 
   /** How many elements follow, each of at least one byte. */
-  private int countWithin() {
+  public int countWithin() {
     int count = count();
     if (count > in.remaining()) throw new IllegalStateException(count + " in " + in.remaining() + " bytes");
     return count;
+  }
+
+  /** Numbers as {@link FieldWriter#numbers} packs them. */
+  public long[] numbers() {
+    long[] values = new long[countWithin()];
+    long previous = 0;
+    for (int i = 0; i < values.length; i++) {
+      long step = number();
+      previous += step >>> 1 ^ -(step & 1);
+      values[i] = previous;
+    }
+    return values;
+  }
+
+  /** A value that reads itself, up to its own end. */
+  public <T> T value(Function<ByteBuffer, T> readFrom) {
+    return readFrom.apply(in);
+  }
+
+  /** All that follows. */
+  public byte[] rest() {
+    byte[] rest = new byte[in.remaining()];
+    in.get(rest);
+    return rest;
+  }
+
+  public void skipRest() {
+    in.position(in.limit());
   }
 }

@@ -8,7 +8,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Writes the fields of the store's own commands and rows into a buffer; without a buffer it only counts their bytes. */
+/** Writes the fields of commands and rows into a buffer; without a buffer it only counts their bytes. */
 public final class FieldWriter {
   private final @Nullable ByteBuffer out;
   private int length;
@@ -60,8 +60,30 @@ public final class FieldWriter {
 
   public void bytes(byte[] value) {
     number(value.length);
+    raw(value);
+  }
+
+  /** Bytes without their length in front. */
+  public void raw(byte[] value) {
     length += value.length;
     if (out != null) out.put(value);
+  }
+
+  /** A value that writes itself, and is as long as it says. */
+  public <T> void value(T value, int encodedLength, BiConsumer<T, ByteBuffer> writeTo) {
+    length += encodedLength;
+    if (out != null) writeTo.accept(value, out);
+  }
+
+  /** Ascending numbers take a byte each when they are close together; any order is kept. */
+  public void numbers(long[] values) {
+    number(values.length);
+    long previous = 0;
+    for (long value : values) {
+      long step = value - previous;
+      number(step << 1 ^ step >> 63);
+      previous = value;
+    }
   }
 
   public <T> void list(List<T> values, BiConsumer<FieldWriter, T> element) {
