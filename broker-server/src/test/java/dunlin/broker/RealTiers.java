@@ -45,8 +45,9 @@ final class RealTiers implements AutoCloseable {
         RangeStore.open(
             new StoreSettings(
                 false,
-                0,
+                usual.cluster(),
                 usual.memoryBytes(),
+                usual.diskFreeMin(),
                 usual.queuedCommandsMax(),
                 usual.queuedBytesMax(),
                 usual.entriesInFlight(),

@@ -9,6 +9,7 @@ import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
+import dunlin.store.ClusterSettings;
 import dunlin.store.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -208,6 +209,11 @@ final class NodeSettings {
           "Whether what is acknowledged was forced to disk; without it a power loss can take acknowledged messages.");
   static final Setting<Long> STORE_MEMORY =
       Setting.bytes("dunlin.store.memory", 64 * MIB, 8 * MIB, 1_024 * 1_024 * MIB, "RocksDB's memory over all ranges of the node.");
+  static final Setting<Long> STORE_DISK_FREE_MIN =
+      Setting.bytes(
+          "dunlin.store.disk-free-min", 0, 0, 1_024 * 1_024 * MIB,
+          "Bytes that must stay free on the data directory's disk; with less the node stores nothing new until there is a quarter more"
+              + " than this. 0 stands for 1 GiB, or a twentieth of a disk smaller than 20 GiB.");
   static final Setting<Integer> STORE_SNAPSHOT_ENTRIES =
       Setting.integer(
           "dunlin.store.snapshot-entries", STORE.snapshotEntries(), 1, 10_000_000,
@@ -246,7 +252,8 @@ final class NodeSettings {
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
           QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC,
-          STORE_MEMORY, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS, INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
+          STORE_MEMORY, STORE_DISK_FREE_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
 
@@ -257,8 +264,9 @@ final class NodeSettings {
   static StoreSettings store(Settings settings) {
     return new StoreSettings(
         settings.get(FSYNC),
-        settings.get(CLUSTER_PORT),
+        ClusterSettings.loopback(settings.get(CLUSTER_PORT)),
         settings.get(STORE_MEMORY),
+        settings.get(STORE_DISK_FREE_MIN),
         STORE.queuedCommandsMax(),
         STORE.queuedBytesMax(),
         STORE.entriesInFlight(),

@@ -102,8 +102,9 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     var usual = StoreSettings.defaults();
     return new StoreSettings(
         false,
-        0,
+        usual.cluster(),
         usual.memoryBytes(),
+        usual.diskFreeMin(),
         usual.queuedCommandsMax(),
         usual.queuedBytesMax(),
         usual.entriesInFlight(),

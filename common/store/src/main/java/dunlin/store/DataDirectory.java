@@ -10,6 +10,7 @@ import java.nio.file.FileSystemException;
 import java.nio.file.FileSystems;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileAttribute;
@@ -30,7 +31,9 @@ import org.jspecify.annotations.Nullable;
  *   lock            held while a process uses the directory
  *   lock.owner      which process that is
  *   raft/UUID/      Ratis: the log of one range
- *   ranges/UUID/    RocksDB: the rows of one range
+ *   ranges/UUID/    RocksDB: the rows of one range; RowsDirectory has what may stand beside it
+ *   checkpoints/    copies of rows that other nodes are fetching
+ *   quarantine/     damaged files of ranges that other nodes have, put aside
  * </pre>
  */
 final class DataDirectory implements AutoCloseable {
@@ -45,6 +48,9 @@ final class DataDirectory implements AutoCloseable {
    */
   private static final String RAFT = "raft";
   private static final String RANGES = "ranges";
+  private static final String CHECKPOINTS = "checkpoints";
+  private static final String QUARANTINE = "quarantine";
+  private static final String DROPPED = ".dropped";
   private static final String LOCK = "lock";
   private static final String LOCK_OWNER = "lock.owner";
   /** What a crash during the very first opening, or a file system's root, may hold before there is a node. */
@@ -82,7 +88,10 @@ final class DataDirectory implements AutoCloseable {
         createDirectory(directory.resolve(RAFT));
         createDirectory(directory.resolve(RANGES));
         force(directory);
-        return new DataDirectory(directory, lock, identity);
+        var opened = new DataDirectory(directory, lock, identity);
+        opened.finishDrops();
+        GroupStorage.deleteTree(opened.checkpoints());
+        return opened;
       } catch (IOException | RuntimeException e) {
         release(directory, lock);
         throw e;
@@ -100,6 +109,21 @@ final class DataDirectory implements AutoCloseable {
     return directory;
   }
 
+  /** What is left on the disk that the directory is on. */
+  DiskSpace.Source disk() {
+    return new DiskSpace.Source() {
+      @Override
+      public long free() {
+        return directory.toFile().getUsableSpace();
+      }
+
+      @Override
+      public long total() {
+        return directory.toFile().getTotalSpace();
+      }
+    };
+  }
+
   /** Where Ratis keeps the logs, one directory per range. */
   Path raft() {
     return directory.resolve(RAFT);
@@ -111,6 +135,85 @@ final class DataDirectory implements AutoCloseable {
 
   Path rows(RangeId range) {
     return directory.resolve(RANGES).resolve(range.uuid().toString());
+  }
+
+  /** Where the copies are made that other nodes fetch. */
+  Path checkpoints() {
+    return directory.resolve(CHECKPOINTS);
+  }
+
+  /** Notes that a range is to be deleted: from now on it is not there, also after a crash. */
+  void beginDrop(RangeId range) {
+    Path note = dropped(range.uuid());
+    try {
+      if (!Files.exists(note)) createFile(note);
+      force(directory.resolve(RANGES));
+    } catch (IOException e) {
+      throw new StoreException("range '" + range + "' cannot be dropped: " + reason(e), e);
+    }
+  }
+
+  /** Deletes all that is here of a range, but what is in quarantine. */
+  void delete(RangeId range) {
+    try {
+      delete(range.uuid());
+    } catch (IOException e) {
+      throw new StoreException("range '" + range + "' cannot be deleted: " + reason(e), e);
+    }
+  }
+
+  private void delete(UUID range) throws IOException {
+    GroupStorage.deleteTree(raft().resolve(range.toString()));
+    new RowsDirectory(directory.resolve(RANGES).resolve(range.toString())).deleteAll();
+    Files.deleteIfExists(dropped(range));
+    force(directory.resolve(RANGES));
+  }
+
+  private Path dropped(UUID range) {
+    return directory.resolve(RANGES).resolve(range + DROPPED);
+  }
+
+  private void finishDrops() throws IOException {
+    var notes = new ArrayList<Path>();
+    try (var found = Files.newDirectoryStream(directory.resolve(RANGES), "*" + DROPPED)) {
+      found.forEach(notes::add);
+    }
+    for (Path note : notes) {
+      String name = String.valueOf(note.getFileName());
+      UUID range = uuid(name.substring(0, name.length() - DROPPED.length()));
+      if (range != null) delete(range);
+    }
+  }
+
+  /**
+   * Puts the files of a damaged range aside, for whoever wants to look at them. While they are there the range has no
+   * replica here, and does not get one by itself: a voter that has forgotten its vote could elect two leaders.
+   */
+  Path quarantine(RangeId range) {
+    try {
+      Path aside = directory.resolve(QUARANTINE).resolve(range.uuid() + "-" + identity.incarnation());
+      createDirectory(aside);
+      Path rows = rows(range);
+      if (Files.exists(rows)) Files.move(rows, aside.resolve("rows"), StandardCopyOption.ATOMIC_MOVE);
+      // The log last: without it, and with a place in quarantine, nothing begins anew.
+      if (Files.exists(raft(range))) Files.move(raft(range), aside.resolve("raft"), StandardCopyOption.ATOMIC_MOVE);
+      new RowsDirectory(rows).deleteAll();
+      for (Path changed : List.of(aside, directory.resolve(QUARANTINE), raft(), directory.resolve(RANGES))) force(changed);
+      return aside;
+    } catch (IOException e) {
+      throw new StoreException("the damaged files of range '" + range + "' cannot be put aside: " + reason(e), e);
+    }
+  }
+
+  /** Whether a range's files were put aside once. */
+  boolean quarantined(RangeId range) {
+    Path all = directory.resolve(QUARANTINE);
+    if (!Files.isDirectory(all)) return false;
+    try (var found = Files.newDirectoryStream(all, range.uuid() + "-*")) {
+      return found.iterator().hasNext();
+    } catch (IOException e) {
+      throw new StoreException("data directory " + directory + " cannot be listed: " + reason(e), e);
+    }
   }
 
   /** The ranges that have a log or rows here. */

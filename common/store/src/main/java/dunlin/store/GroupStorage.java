@@ -6,10 +6,16 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.List;
+import java.util.UUID;
+import java.util.regex.Pattern;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
+import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftServerConfigKeys.Log.CorruptionPolicy;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.util.SizeInBytes;
@@ -23,13 +29,16 @@ final class GroupStorage {
   /** Not a UUID, so Ratis leaves it alone. */
   private static final String UNFINISHED = ".new";
 
+  /** log_FIRST-LAST, and log_inprogress_FIRST for the one that is being written. */
+  private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
+
   private static final String CONFIGURATION_FILE = "raft-meta.conf";
   /** Where the first leader writes the same peers into the log. */
   private static final int FIRST_INDEX = 0;
 
   private GroupStorage() {}
 
-  static void create(Path directory, RaftPeer self) throws IOException {
+  static void create(Path directory, List<RaftPeer> peers) throws IOException {
     Path unfinished = directory.resolveSibling(directory.getFileName() + UNFINISHED);
     deleteTree(unfinished);
     DataDirectory.createDirectory(unfinished);
@@ -42,16 +51,48 @@ final class GroupStorage {
             .build();
     try (storage) {
       storage.initialize();
-      writeConfiguration(storage.getStorageDir().getCurrentDir().toPath(), self);
+      writeConfiguration(storage.getStorageDir().getCurrentDir().toPath(), peers);
     }
     Files.move(unfinished, directory, StandardCopyOption.ATOMIC_MOVE);
     DataDirectory.force(directory.resolveSibling("."));
   }
 
+  /** The nodes that a group's directory names as its peers; none when it does not tell. */
+  static List<UUID> peersIn(Path directory) {
+    Path file = directory.resolve("current").resolve(CONFIGURATION_FILE);
+    var nodes = new ArrayList<UUID>();
+    try {
+      var configuration = LogEntryProto.parseFrom(Files.readAllBytes(file)).getConfigurationEntry();
+      configuration.getPeersList().forEach(peer -> nodes.add(RatisPeers.node(RaftPeerId.valueOf(peer.getId()))));
+      configuration.getListenersList().forEach(peer -> nodes.add(RatisPeers.node(RaftPeerId.valueOf(peer.getId()))));
+      return nodes;
+    } catch (IOException | IllegalArgumentException e) {
+      return List.of(); // missing or damaged, like what else may be in there
+    }
+  }
+
+  /** The first entry of a log, as the names of its files tell, which Ratis has not read yet; 0 for an empty one. */
+  static long logBegin(Path current) {
+    long begin = Long.MAX_VALUE;
+    try (var segments = Files.newDirectoryStream(current, "log_*")) {
+      for (Path segment : segments) {
+        var name = SEGMENT.matcher(String.valueOf(segment.getFileName()));
+        if (name.matches()) begin = Math.min(begin, Long.parseLong(name.group(1)));
+      }
+    } catch (IOException e) {
+      throw new StoreException("the log in " + current + " cannot be listed: " + e.getMessage(), e);
+    }
+    return begin == Long.MAX_VALUE ? 0 : begin;
+  }
+
   /** The form in which Ratis itself keeps the peers of an entry that has been cut from the log. */
-  private static void writeConfiguration(Path current, RaftPeer self) throws IOException {
-    var peers = RaftConfigurationProto.newBuilder().addPeers(self.getRaftPeerProto());
-    byte[] bytes = LogEntryProto.newBuilder().setIndex(FIRST_INDEX).setConfigurationEntry(peers).build().toByteArray();
+  private static void writeConfiguration(Path current, List<RaftPeer> peers) throws IOException {
+    var written = RaftConfigurationProto.newBuilder();
+    for (var peer : peers) {
+      if (peer.getStartupRole() == RaftPeerRole.LISTENER) written.addListeners(peer.getRaftPeerProto());
+      else written.addPeers(peer.getRaftPeerProto());
+    }
+    byte[] bytes = LogEntryProto.newBuilder().setIndex(FIRST_INDEX).setConfigurationEntry(written).build().toByteArray();
     Path file = current.resolve(CONFIGURATION_FILE);
     Files.write(file, bytes);
     try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
@@ -60,7 +101,7 @@ final class GroupStorage {
     DataDirectory.force(current);
   }
 
-  private static void deleteTree(Path directory) throws IOException {
+  static void deleteTree(Path directory) throws IOException {
     if (!Files.exists(directory)) return;
     try (var found = Files.walk(directory)) {
       for (Path path : found.sorted(Comparator.reverseOrder()).toList()) Files.delete(path);

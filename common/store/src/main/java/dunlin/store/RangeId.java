@@ -10,13 +10,16 @@ import java.util.UUID;
  * Which range: its kind by name, and the UUID that is its Raft group and its directory. The upper 32 bits of the UUID
  * stand for the kind, so that a range found on disk or announced by another node tells what it means.
  */
-record RangeId(String kind, UUID uuid) {
+public record RangeId(String kind, UUID uuid) {
+  public RangeId {
+    long expected = hash(kind).getLong();
+    if (kindBits(uuid) != (int) (expected >>> 32))
+      throw new IllegalArgumentException("range " + uuid + " is not of kind '" + kind + "'");
+  }
 
   /** The range of this kind that a new store begins with: the same UUID on every node and after every restart. */
-  static RangeId firstOf(String kind) {
-    if (!kind.matches("[a-z][a-z0-9-]{0,31}"))
-      throw new IllegalArgumentException("kind of a range is '" + kind + "', must be a short lower-case word");
-    var hash = ByteBuffer.wrap(sha256("dunlin.range." + kind));
+  public static RangeId firstOf(String kind) {
+    var hash = hash(kind);
     long upper = hash.getLong();
     long lower = hash.getLong();
     // Version 8 and the variant bits: a UUID of our own making, RFC 9562 section 5.8.
@@ -28,6 +31,12 @@ record RangeId(String kind, UUID uuid) {
     return (int) (uuid.getMostSignificantBits() >>> 32);
   }
 
+  private static ByteBuffer hash(String kind) {
+    if (!kind.matches("[a-z][a-z0-9-]{0,31}"))
+      throw new IllegalArgumentException("kind of a range is '" + kind + "', must be a short lower-case word");
+    return ByteBuffer.wrap(sha256("dunlin.range." + kind));
+  }
+
   private static byte[] sha256(String text) {
     try {
       return MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
@@ -36,8 +45,10 @@ record RangeId(String kind, UUID uuid) {
     }
   }
 
+  /** The kind, and for a range that is not the first of it the end of its UUID. */
   @Override
   public String toString() {
-    return kind;
+    String whole = uuid.toString();
+    return uuid.equals(firstOf(kind).uuid()) ? kind : kind + "-" + whole.substring(whole.length() - 8);
   }
 }

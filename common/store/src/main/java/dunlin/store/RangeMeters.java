@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
-/** The meters of one range, tagged with its kind. */
+/** The meters of one range, tagged with its name: its kind, for the first of it. */
 final class RangeMeters implements AutoCloseable {
   private final MeterRegistry registry;
   private final String range;
@@ -20,10 +20,12 @@ final class RangeMeters implements AutoCloseable {
   private final Counter operations;
   private final Counter rejectedCommands;
   private final Counter rejectedReads;
+  private final Counter installedBytes;
+  private final Counter stuckFollowers;
 
   RangeMeters(MeterRegistry registry, RangeId range) {
     this.registry = registry;
-    this.range = range.kind();
+    this.range = range.toString();
     commit =
         register(
             Timer.builder("dunlin.store.commit")
@@ -33,6 +35,8 @@ final class RangeMeters implements AutoCloseable {
     entries = counter("dunlin.store.entries", "Log entries applied here that were proposed here");
     operations = counter("dunlin.store.operations", "Commands applied here that were proposed here");
     rejectedCommands = counter("dunlin.store.rejected", "Commands refused because the range's queue was full");
+    installedBytes = counter("dunlin.store.install.bytes", "Bytes of other replicas' rows fetched because this one was behind");
+    stuckFollowers = counter("dunlin.store.followers.stuck", "Times that a follower answered and did not come along for a minute");
     rejectedReads = counter("dunlin.store.reads.rejected", "Reads refused because the readers' queue was full");
   }
 
@@ -51,6 +55,14 @@ final class RangeMeters implements AutoCloseable {
 
   void commandRejected() {
     rejectedCommands.increment();
+  }
+
+  void installed(long bytes) {
+    installedBytes.increment((double) bytes);
+  }
+
+  void followerStuck() {
+    stuckFollowers.increment();
   }
 
   void readRejected() {

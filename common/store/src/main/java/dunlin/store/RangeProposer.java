@@ -19,6 +19,8 @@ import org.apache.ratis.protocol.RaftClientReply;
 import org.apache.ratis.protocol.RaftClientRequest;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.protocol.exceptions.LeaderNotReadyException;
+import org.apache.ratis.protocol.exceptions.LeaderSteppingDownException;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations;
@@ -37,8 +39,9 @@ final class RangeProposer<C, R> {
    * way belongs to whoever takes it out of `inFlight`: the applying thread (claim), or the one that sees it fail.
    * Bounds: queuedCommandsMax and queuedBytesMax wait, entriesInFlight entries are under way. Full: propose() answers
    * false and counts.
-   * Failure: after fail() every command that waits, is under way or comes later fails with the same exception. The
-   * thread lives on to empty the queue until stop(); after that, late proposers empty it themselves.
+   * Failure: while this replica does not lead, commands that come or wait fail with NotLeaderException; after fail(), with
+   * its exception. What was handed to Ratis' log fails with OutcomeUnknownException in both cases. The thread lives on to
+   * empty the queue until stop(); after that, late proposers empty it themselves.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeProposer.class);
 
@@ -48,6 +51,8 @@ final class RangeProposer<C, R> {
   final class Entry {
     private final long callId;
     private final List<Proposal<C, R>> proposals;
+
+    private volatile boolean appended; // single writer: the proposer thread, from within Ratis
 
     private Entry(long callId, List<Proposal<C, R>> proposals) {
       this.callId = callId;
@@ -73,7 +78,13 @@ final class RangeProposer<C, R> {
       }
     }
 
-    void failed(StoreException e) {
+    void outcomeUnknown(StoreException cause) {
+      failed(
+          new OutcomeUnknownException(
+              "range '" + range + "': it is unknown whether a command is done: " + cause.getMessage(), cause));
+    }
+
+    private void failed(StoreException e) {
       places.release();
       proposals.forEach(proposal -> failProposal(proposal, e));
     }
@@ -82,6 +93,8 @@ final class RangeProposer<C, R> {
   private final RangeId range;
   private final StoreSettings settings;
   private final CommandCodec<C> codec;
+  private final Leadership leadership;
+  private final DiskSpace disk;
   private final RangeMeters meters;
   private final Consumer<StoreException> onFailure;
   private final MpscAtomicArrayQueue<Proposal<C, R>> queue;
@@ -104,11 +117,15 @@ final class RangeProposer<C, R> {
       RangeId range,
       StoreSettings settings,
       CommandCodec<C> codec,
+      Leadership leadership,
+      DiskSpace disk,
       RangeMeters meters,
       Consumer<StoreException> onFailure) {
     this.range = range;
     this.settings = settings;
     this.codec = codec;
+    this.leadership = leadership;
+    this.disk = disk;
     this.meters = meters;
     this.onFailure = onFailure;
     queue = new MpscAtomicArrayQueue<>(settings.queuedCommandsMax());
@@ -136,7 +153,7 @@ final class RangeProposer<C, R> {
     return true;
   }
 
-  /** Begins to submit to this server's replica, which leads the range. */
+  /** Begins to submit to this server's replica, whenever that leads the range. */
   void start(RaftServer server, RaftGroupId group, String threadName) throws IOException {
     // The cast and not server.submitClientRequestAsync, which costs twice the CPU for a hop to a pool and back.
     var division = (RaftClientAsynchronousProtocol) server.getDivision(group);
@@ -154,11 +171,27 @@ final class RangeProposer<C, R> {
     return proposedBy.equals(clientIdBytes) ? inFlight.remove(callId) : null;
   }
 
+  /** Notes that an entry is about to come into the log; on the proposer thread, from within {@link #submit}. */
+  void appending(long callId) {
+    var entry = inFlight.get(callId);
+    if (entry != null) entry.appended = true;
+  }
+
+  /** Fails what waits, when this replica has stopped leading; what is under way is failed by Ratis. */
+  void wake() {
+    LockSupport.unpark(thread);
+  }
+
   /** Fails everything that waits or is under way, and everything that will be proposed. */
   void fail(StoreException e) {
     if (failure == null) failure = e;
-    for (var entry : inFlight.values()) fail(entry, e);
+    // The proposer thread may just be handing one of these to Ratis, so none is surely not done.
+    for (var entry : inFlight.values()) if (inFlight.remove(entry.callId) != null) entry.outcomeUnknown(e);
     LockSupport.unpark(thread);
+  }
+
+  int queued() {
+    return queue.size();
   }
 
   /** Ends the thread; after {@link #fail} only. Answers whether it ended within the time. */
@@ -178,6 +211,8 @@ final class RangeProposer<C, R> {
   private @Nullable StoreException refusal(int bytes) {
     var failed = failure;
     if (failed != null) return failed;
+    if (!leadership.leading()) return leadership.notLeader();
+    if (disk.low()) return disk.refusal(range);
     int most = settings.entryBytesMax() - EntryFormat.HEADER_BYTES - EntryFormat.COMMAND_HEADER_BYTES;
     if (bytes <= most) return null;
     return new StoreException("range '" + range + "': a command of " + bytes + " bytes exceeds the limit of " + most);
@@ -192,9 +227,16 @@ final class RangeProposer<C, R> {
             .setType(RaftClientRequest.writeRequestType());
     try {
       while (awaitProposal()) {
-        if (failure == null) places.acquireUninterruptibly();
-        if (failure == null) submit(division, request);
-        else failQueued();
+        if (accepting()) places.acquireUninterruptibly();
+        else {
+          failQueued();
+          continue;
+        }
+        if (accepting()) submit(division, request);
+        else {
+          places.release();
+          failQueued();
+        }
       }
     } catch (Throwable e) { // the thread's outermost loop: without it the range accepts commands and does nothing
       onFailure.accept(new StoreException("range '" + range + "': its proposer failed: " + e, e));
@@ -202,6 +244,10 @@ final class RangeProposer<C, R> {
       stopped = true;
       failQueued();
     }
+  }
+
+  private boolean accepting() {
+    return failure == null && leadership.leading();
   }
 
   /** Waits for a proposal; false when there will be none any more. */
@@ -225,7 +271,7 @@ final class RangeProposer<C, R> {
     inFlight.put(entry.callId, entry);
     var failed = failure;
     if (failed != null) {
-      fail(entry, failed); // fail() may have passed by before the entry was there
+      if (inFlight.remove(entry.callId) != null) entry.failed(failed); // fail() may have passed by before it was there
       return;
     }
     var forget = new ArrayList<Long>();
@@ -278,23 +324,36 @@ final class RangeProposer<C, R> {
       replied.add(entry.callId);
       return;
     }
-    fail(entry, new StoreException("range '" + range + "': an entry was not accepted or its fate is unknown: " + e, orUnknown(e)));
+    if (inFlight.remove(entry.callId) == null) return;
+    Throwable reason = e == null ? new IllegalStateException("no reason given") : e;
+    if (entry.appended) {
+      var cause = new StoreException("range '" + range + "': Ratis has given up an entry: " + reason.getMessage(), reason);
+      entry.outcomeUnknown(cause);
+    } else if (leads(reason)) {
+      entry.failed(new StoreException("range '" + range + "': an entry was not accepted: " + reason, reason));
+    } else {
+      entry.failed(leadership.notLeader());
+    }
   }
 
-  private static Throwable orUnknown(@Nullable Throwable e) {
-    return e == null ? new IllegalStateException("no reason given") : e;
-  }
-
-  private void fail(Entry entry, StoreException e) {
-    if (inFlight.remove(entry.callId) != null) entry.failed(e);
+  private static boolean leads(Throwable refusal) {
+    return !(refusal instanceof org.apache.ratis.protocol.exceptions.NotLeaderException
+        || refusal instanceof LeaderNotReadyException
+        || refusal instanceof LeaderSteppingDownException);
   }
 
   /** Of the proposer thread; of anyone once that has stopped. */
   private synchronized void failQueued() {
     for (Proposal<C, R> proposal; (proposal = queue.poll()) != null; ) {
       queuedBytes.addAndGet(-proposal.bytes());
-      failProposal(proposal, failure == null ? new StoreException("range '" + range + "' has stopped") : failure);
+      failProposal(proposal, refused());
     }
+  }
+
+  private StoreException refused() {
+    var failed = failure;
+    if (failed != null) return failed;
+    return stopped ? new StoreException("range '" + range + "' has stopped") : leadership.notLeader();
   }
 
   private void failProposal(Proposal<C, R> proposal, StoreException e) {

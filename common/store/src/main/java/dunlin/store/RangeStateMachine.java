@@ -4,14 +4,17 @@ import static java.util.Objects.requireNonNull;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Consumer;
 import org.apache.ratis.proto.RaftProtos.LogEntryProto;
 import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
+import org.apache.ratis.proto.RaftProtos.RoleInfoProto;
 import org.apache.ratis.protocol.Message;
 import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.protocol.TermIndex;
 import org.apache.ratis.server.storage.RaftStorage;
@@ -19,6 +22,7 @@ import org.apache.ratis.statemachine.SnapshotInfo;
 import org.apache.ratis.statemachine.TransactionContext;
 import org.apache.ratis.statemachine.impl.BaseStateMachine;
 import org.apache.ratis.statemachine.impl.FileListSnapshotInfo;
+import org.apache.ratis.util.LifeCycle;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +43,25 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
    */
   private static final int WRITE_BYTES = 1024 * 1024;
   private static final int WRITE_ENTRIES = 4096;
+  /** How Ratis ends the name of the one thread that applies. */
+  private static final String APPLYING_THREAD = "StateMachineUpdater";
+
   private static final CompletableFuture<Message> APPLIED = CompletableFuture.completedFuture(Message.EMPTY);
+
+  /** What the replica is told, on threads of Ratis. */
+  interface Events {
+    /** It cannot go on. */
+    void failed(StoreException e);
+
+    /** It is not one of the range's peers any more. */
+    void removed();
+
+    /** It is behind the leader's log: fetches a copy of the rows, and answers with where that has come. */
+    CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin);
+
+    /** Puts the copy in the place of the rows and lets the logic see it. */
+    void installCopy() throws IOException, InterruptedException;
+  }
 
   private record Applied<C, R>(RangeProposer<C, R>.Entry entry, List<R> results) {}
 
@@ -47,9 +69,10 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private final CommandCodec<C> codec;
   private final RangeLogic<C, R> logic;
   private final RangeProposer<C, R> proposer;
+  private final Leadership leadership;
+  private final Barriers barriers;
   private final CompletableFuture<RocksRange> opening;
-  private final Consumer<StoreException> onFailure;
-  private final CompletableFuture<Void> leading = new CompletableFuture<>();
+  private final Events events;
   private final AtomicLong appliedBytes = new AtomicLong();
   private final List<Applied<C, R>> unreported = new ArrayList<>();
 
@@ -69,19 +92,18 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
       CommandCodec<C> codec,
       RangeLogic<C, R> logic,
       RangeProposer<C, R> proposer,
+      Leadership leadership,
+      Barriers barriers,
       CompletableFuture<RocksRange> opening,
-      Consumer<StoreException> onFailure) {
+      Events events) {
     this.range = range;
     this.codec = codec;
     this.logic = logic;
     this.proposer = proposer;
+    this.leadership = leadership;
+    this.barriers = barriers;
     this.opening = opening;
-    this.onFailure = onFailure;
-  }
-
-  /** Completed when this replica leads the range and has applied everything committed before. */
-  CompletableFuture<Void> leading() {
-    return leading;
+    this.events = events;
   }
 
   /** Bytes of all entries applied since the start; read by any thread. */
@@ -93,11 +115,13 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   @Override
   public void initialize(RaftServer server, RaftGroupId group, RaftStorage storage) throws IOException {
     super.initialize(server, group, storage);
+    leadership.attach(server);
     try {
       getLifeCycle()
           .startAndTransition(
               () -> {
                 var rows = opening.join();
+                rows.requireReach(GroupStorage.logBegin(storage.getStorageDir().getCurrentDir().toPath()));
                 replica = new Replica(server, group, rows, new PendingRows(rows));
                 appliedUpTo(rows.written().term(), rows.written().index());
               });
@@ -145,11 +169,19 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     pendingEntries = 0;
     unreported.forEach(applied -> applied.entry.done(applied.results));
     unreported.clear();
+    barriers.written(position.index());
   }
 
-  /** An entry of Ratis' own: a leader's first, or a change of peers. Comes before {@link #notifyLeaderReady}. */
+  /**
+   * An entry of Ratis' own: a leader's first, or a change of peers. Comes before {@link #notifyLeaderReady}.
+   *
+   * <p>Ratis calls it also when it is told to install a snapshot, with the configuration that the leader has then: not as
+   * an entry that is applied, and on a thread of its network. That must not move the position. Should the thread be called
+   * otherwise one day, {@link #notifyTermIndexUpdated} still follows.
+   */
   @Override
   public void notifyConfigurationChanged(long term, long index, RaftConfigurationProto configuration) {
+    if (!Thread.currentThread().getName().endsWith(APPLYING_THREAD)) return;
     try {
       appliedUpTo(term, index);
       writeOut();
@@ -168,15 +200,70 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     }
   }
 
+  /** On a thread of Ratis' network; what it begins takes its time elsewhere. */
+  @Override
+  public CompletableFuture<TermIndex> notifyInstallSnapshotFromLeader(RoleInfoProto role, TermIndex logBegin) {
+    var leader = role.getFollowerInfo().getLeaderInfo().getId().getId();
+    if (leader.isEmpty())
+      return CompletableFuture.failedFuture(new StoreException("range '" + range + "': a copy of its rows, but of which node?"));
+    return events
+        .fetchCopy(RatisPeers.node(RaftPeerId.valueOf(leader)), logBegin.getIndex())
+        .thenApply(position -> TermIndex.valueOf(position.term(), position.index()));
+  }
+
+  /** A copy is there. The applying thread may still be at work; it comes to {@link #reinitialize} by itself. */
+  @Override
+  public void pause() {
+    if (!getLifeCycle().compareAndTransition(LifeCycle.State.RUNNING, LifeCycle.State.PAUSING)) return;
+    getLifeCycle().transition(LifeCycle.State.PAUSED);
+  }
+
+  @Override
+  public void reinitialize() throws IOException {
+    try {
+      writeOut(); // what was applied before belongs to commands that wait for it
+      events.installCopy();
+      getLifeCycle().transition(LifeCycle.State.STARTING);
+      var rows = replica().rows;
+      appliedUpTo(rows.written().term(), rows.written().index());
+      barriers.written(rows.written().index());
+      getLifeCycle().transition(LifeCycle.State.RUNNING);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw failed("taking over a copy of the rows", e);
+    } catch (IOException | RuntimeException e) {
+      throw failed("taking over a copy of the rows", e);
+    }
+  }
+
+  @Override
+  public TransactionContext preAppendTransaction(TransactionContext transaction) {
+    var request = transaction.getClientRequest();
+    if (request != null) proposer.appending(request.getCallId());
+    return transaction;
+  }
+
   @Override
   public void notifyLeaderReady() {
-    leading.complete(null);
+    leadership.gained();
+  }
+
+  /** On whichever thread makes the replica stop leading, after Ratis has failed what was under way. */
+  @Override
+  public void notifyNotLeader(Collection<TransactionContext> pending) {
+    leadership.lost();
+  }
+
+  /** When the whole server stops, or when the others of the group have said that this peer is none of theirs. */
+  @Override
+  public void notifyServerShutdown(RoleInfoProto role, boolean allServer) {
+    if (!allServer) events.removed();
   }
 
   /** On the log's own thread. */
   @Override
   public void notifyLogFailed(Throwable cause, @Nullable LogEntryProto entry) {
-    onFailure.accept(new StoreException("range '" + range + "': its log cannot be written: " + cause.getMessage(), cause));
+    events.failed(new StoreException("range '" + range + "': its log cannot be written: " + cause.getMessage(), cause));
   }
 
   /** From where Ratis replays at the start and up to where it may cut the log: what survives a crash. Any thread. */
@@ -193,10 +280,10 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     return replica().rows.flushed().index();
   }
 
-  /** Rows are read from {@link RocksRange} directly; nothing asks Ratis. */
+  /** Rows are read from {@link RocksRange} directly; Ratis is only asked whether this is still the leader. */
   @Override
   public CompletableFuture<Message> query(Message request) {
-    return CompletableFuture.failedFuture(new UnsupportedOperationException("rows are not read through Ratis"));
+    return APPLIED;
   }
 
   @Override
@@ -226,8 +313,8 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private IllegalStateException failed(String doing, Throwable cause) {
     failed = true;
     var failure = new StoreException("range '" + range + "' failed " + doing + ": " + cause, cause);
-    onFailure.accept(failure);
-    unreported.forEach(applied -> applied.entry.failed(failure));
+    events.failed(failure);
+    unreported.forEach(applied -> applied.entry.outcomeUnknown(failure));
     unreported.clear();
     return new IllegalStateException(failure);
   }

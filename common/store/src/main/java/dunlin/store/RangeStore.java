@@ -2,18 +2,15 @@ package dunlin.store;
 
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -21,21 +18,18 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
-import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftPeer;
-import org.apache.ratis.protocol.RaftPeerId;
-import org.apache.ratis.server.RaftServer;
-import org.apache.ratis.server.storage.RaftStorage;
-import org.apache.ratis.statemachine.StateMachine;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The ranges that one process keeps: one Raft server, and for each range a Raft group and a RocksDB, in one data
- * directory. In this version a range has one replica, this one.
+ * The replicas of ranges that one process keeps: one Raft server, and for each range a Raft group and a RocksDB, in one
+ * data directory.
  *
- * <p>Use: {@link #open}, then {@link #range} for each, then {@link #start} once, then {@link #close}.
+ * <p>Use: {@link #open}, then {@link #range} for each that is to be there, then {@link #start} once, then {@link #close}.
+ * Meanwhile {@link #createReplica} and {@link #dropReplica}.
  */
 public final class RangeStore implements AutoCloseable {
   /*
@@ -43,6 +37,8 @@ public final class RangeStore implements AutoCloseable {
    * Failure: a range whose log, disk or logic fails is fenced at once and onFatal is told once; the process should then
    * stop, since a voter that goes on with a dead log costs the next fault its majority. A start that fails leaves
    * nothing running but at most one idle daemon thread of Ratis per range that it could not load.
+   *
+   * Long because it is the whole of what a node sees: half of it says what each call promises.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
   /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
@@ -56,8 +52,12 @@ public final class RangeStore implements AutoCloseable {
   private final StoreSettings settings;
   private final DataDirectory data;
   private final MeterRegistry meters;
+  private final DiskSpace disk;
   private final CompletableFuture<RocksMemory> memory;
-  private final List<ReplicatedRange<?, ?>> ranges = new ArrayList<>();
+  private final List<ReplicatedRange<?, ?>> ranges = new CopyOnWriteArrayList<>();
+  private final Checkpoints checkpoints;
+  private final CheckpointCarrier source = new CheckpointCarrier();
+  private final Object creating = new Object();
   private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
   private final CompletableFuture<StoreException> firstFailure = new CompletableFuture<>();
   private final CompletableFuture<StoreException> fatal = new CompletableFuture<>();
@@ -66,13 +66,15 @@ public final class RangeStore implements AutoCloseable {
   private final CompletableFuture<@Nullable Void> released = new CompletableFuture<>();
 
   private volatile @Nullable CompletableFuture<Void> starting;
-  private volatile @Nullable RaftServer server;
+  private volatile @Nullable RaftNode node;
   private volatile @Nullable Upkeep upkeep;
 
-  private RangeStore(StoreSettings settings, DataDirectory data, MeterRegistry meters) {
+  private RangeStore(StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk) {
     this.settings = settings;
     this.data = data;
     this.meters = meters;
+    this.disk = new DiskSpace(disk, settings.diskFreeMin(), meters);
+    checkpoints = new Checkpoints(data.checkpoints());
     // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has things to do meanwhile.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
   }
@@ -84,7 +86,12 @@ public final class RangeStore implements AutoCloseable {
    *     or corrupt. Nothing that was in it has been changed then
    */
   public static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters) {
-    return new RangeStore(settings, DataDirectory.open(dataDirectory), meters);
+    var data = DataDirectory.open(dataDirectory);
+    return new RangeStore(settings, data, meters, data.disk());
+  }
+
+  static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters, DiskSpace.Source disk) {
+    return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk);
   }
 
   /** This node's identity: a UUID that lives and dies with the data directory. */
@@ -97,18 +104,47 @@ public final class RangeStore implements AutoCloseable {
     return data.identity().incarnation();
   }
 
+  /** This node as the others of its cluster know it. */
+  public Member member() {
+    return new Member(data.identity().nodeId(), settings.cluster().host(), settings.cluster().port());
+  }
+
+  /** The ranges that have a replica in the data directory: each must be declared before the start. */
+  public List<UUID> stored() {
+    return data.ranges();
+  }
+
   /**
-   * Declares a range, before the start. The name is its kind, a short lower-case word such as "routes": a restart finds
-   * the range again by it, and this version has one range of each kind.
+   * Declares the first range of a kind, with this node as its only peer, before the start. The kind is a short lower-case
+   * word such as "routes": a restart finds the range again by it.
    */
-  public <C, R> Range<C, R> range(String kind, CommandCodec<C> codec, RangeLogic<C, R> logic) {
-    if (state.get() != State.OPEN) throw new IllegalStateException("range '" + kind + "' comes after the start");
-    var id = RangeId.firstOf(kind);
+  public <C, R> Replica<C, R> range(String kind, CommandCodec<C> codec, RangeLogic<C, R> logic) {
+    return range(RangeId.firstOf(kind), List.of(), codec, logic);
+  }
+
+  /**
+   * Declares a range, before the start.
+   *
+   * @param peers everyone who has a replica from the range's beginning, this node too; each of them must declare the same.
+   *     Empty for this node alone. Of no account when the replica is there already: who the peers are is in its log
+   */
+  public <C, R> Replica<C, R> range(RangeId id, List<Member> peers, CommandCodec<C> codec, RangeLogic<C, R> logic) {
+    if (state.get() != State.OPEN) throw new IllegalStateException("range '" + id + "' comes after the start");
+    var self = data.identity().nodeId();
+    if (!peers.isEmpty() && peers.stream().noneMatch(peer -> peer.node().equals(self)))
+      throw new IllegalArgumentException("range '" + id + "': this node " + self + " is none of its peers " + peers);
+    return declare(id, RatisPeers.voters(peers), codec, logic);
+  }
+
+  private <C, R> ReplicatedRange<C, R> declare(
+      RangeId id, List<RaftPeer> peers, CommandCodec<C> codec, RangeLogic<C, R> logic) {
+    if (peers.size() > 1 && !settings.cluster().hasPeers())
+      throw new IllegalArgumentException("range '" + id + "' has other peers, and this node no cluster port");
     for (var other : ranges)
-      if (RangeId.kindBits(other.id().uuid()) == RangeId.kindBits(id.uuid()))
-        throw new IllegalArgumentException("range '" + kind + "' is there already, as '" + other.id() + "'");
+      if (other.id().equals(id)) throw new IllegalArgumentException("range '" + id + "' is there already");
     var range =
-        new ReplicatedRange<>(id, settings, data, new RangeMeters(meters, id), codec, logic, this::failed);
+        new ReplicatedRange<>(
+            id, peers, settings, data, disk, source, new RangeMeters(meters, id), codec, logic, this::failed);
     ranges.add(range);
     return range;
   }
@@ -122,8 +158,8 @@ public final class RangeStore implements AutoCloseable {
   }
 
   /**
-   * Starts every declared range; when this returns, each is led here, has applied all that is committed, and its logic
-   * has been opened.
+   * Starts every declared range; when this returns, the logic of each has been opened. One whose only peer is this node is
+   * led here then, and has applied all that is committed; one with others has its part in it, whatever that is.
    *
    * @throws StoreException naming the range, when one cannot start or the deadline has passed; the store is closed then
    */
@@ -138,7 +174,7 @@ public final class RangeStore implements AutoCloseable {
       var _ = firstFailure.thenAccept(fatal::complete);
     } catch (ExecutionException e) {
       close();
-      throw startFailure(e);
+      throw StartFailure.in(e, ranges, data);
     } catch (TimeoutException e) {
       close();
       throw new StoreException("the store has not started within " + deadline + "; not led yet: " + notLed(), e);
@@ -157,107 +193,146 @@ public final class RangeStore implements AutoCloseable {
 
   private void startRanges() {
     try {
-      refuseUnknownRanges();
-      for (var range : ranges) createIfNew(range);
+      var start = new NodeStart(settings, data, ranges, () -> state.get() == State.CLOSED, built -> node = built);
+      start.prepare();
       // The rows open on their own threads while Ratis' classes are loaded here and the logs are read.
-      for (var range : ranges) range.open(memory, thread("open-" + range.id()));
-      requireFreePort();
-      var started =
-          RaftServer.newBuilder()
-              .setServerId(RaftPeerId.valueOf(nodeId()))
-              .setStateMachineRegistry(this::stateMachine)
-              .setProperties(RatisSettings.of(settings, data))
-              .setParameters(RatisSettings.parameters(settings))
-              .setOption(RaftStorage.StartupOption.RECOVER)
-              .build();
-      server = started;
-      if (state.get() == State.CLOSED) started.close(); // close() may have passed by before there was a server
-      started.start();
-      requireAllGroups(started);
-      for (var range : ranges) range.requireWholeLog(started);
-      var led = ranges.stream().map(range -> range.stateMachine().leading()).toArray(CompletableFuture<?>[]::new);
-      CompletableFuture.anyOf(CompletableFuture.allOf(led), firstFailure, closing).join();
+      for (var range : start.served()) range.open(memory, thread("open-" + range.id()));
+      var started = start.start();
+      var ready = new ArrayList<CompletableFuture<?>>();
+      for (var range : start.served()) ready.add(range.ready(started.server()));
+      var all = CompletableFuture.allOf(ready.toArray(CompletableFuture<?>[]::new));
+      CompletableFuture.anyOf(all, firstFailure, closing).join();
       if (closing.isDone()) throw new StoreException("closed while it started");
       if (firstFailure.isDone()) throw firstFailure.join();
-      for (var range : ranges) range.startProposing(started);
-      upkeep = new Upkeep(List.copyOf(ranges), started, threadName("upkeep"));
+      for (var range : start.served()) range.startProposing(started.server());
+      upkeep = new Upkeep(ranges, started, disk, checkpoints, threadName("upkeep"));
     } catch (IOException e) {
       throw new CompletionException(e);
     }
   }
 
-  /** Ratis would revive a group that nobody declared, and we would have no logic for it. */
-  private void refuseUnknownRanges() {
-    var unknown = new HashSet<>(data.ranges());
-    for (var range : ranges) unknown.remove(range.id().uuid());
-    if (!unknown.isEmpty())
-      throw new StoreException("data directory " + data.path() + " holds ranges that this version does not know: " + unknown);
+  /**
+   * Makes this node's replica of a range that others have, while the store runs.
+   *
+   * @param peers who the range's peers are now, this node among them or not
+   * @param asListener whether the range's leader is going to take this node in, by {@link Replica#addListener}: so every
+   *     replica begins whose range is older than it. Else this node is one of those that the range begins with
+   * @throws StoreException when it cannot be made; nothing is left of it then
+   */
+  public <C, R> Replica<C, R> createReplica(
+      RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+    var serving = serving();
+    synchronized (creating) {
+      var former = find(id);
+      if (former != null && former.quarantined()) release(former);
+      var initial = asListener ? RatisPeers.withListener(peers, member()) : RatisPeers.voters(peers);
+      if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
+        throw new StoreException("range '" + id + "' has a replica here already");
+      var range = declare(id, initial, codec, logic);
+      try {
+        GroupStorage.create(data.raft(id), initial);
+        range.open(memory, thread("open-" + id));
+        serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
+        range.startProposing(serving.server());
+        return range;
+      } catch (IOException | RuntimeException e) {
+        discard(serving, range, deadline);
+        if (e instanceof StoreException known) throw known;
+        throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
+      }
+    }
   }
 
-  private void createIfNew(ReplicatedRange<?, ?> range) throws IOException {
-    Path raftLog = data.raft(range.id());
-    if (Files.isDirectory(raftLog)) return;
-    Path rows = data.rows(range.id());
-    if (RocksRange.holdsTables(range.id(), rows))
-      throw new StoreException("range '" + range.id() + "': it has rows in " + rows + " but its log in " + raftLog + " is gone");
-    var self =
-        RaftPeer.newBuilder().setId(nodeId()).setAddress("127.0.0.1:" + settings.clusterPort()).build();
-    GroupStorage.create(raftLog, self);
+  /**
+   * Deletes this node's replica of a range, after the range's leader has taken it out. When this returns nothing of it is
+   * left; after a crash in between, the next opening of the directory ends it.
+   */
+  public void dropReplica(RangeId id, Duration deadline) {
+    var serving = serving();
+    synchronized (creating) {
+      var range = find(id);
+      if (range == null) throw new StoreException("range '" + id + "' has no replica here");
+      data.beginDrop(id);
+      discard(serving, range, deadline);
+    }
   }
 
-  /** Ratis ends the whole Java process when its port is taken. */
-  private void requireFreePort() {
-    if (settings.clusterPort() == 0) return;
-    try (var socket = new ServerSocket()) {
-      socket.setReuseAddress(true);
-      socket.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), settings.clusterPort()));
+  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, Duration deadline) {
+    long until = System.nanoTime() + deadline.toNanos();
+    try {
+      boolean stopped = range.stop(until);
+      ranges.remove(range); // so the upkeep does not miss the group
+      if (serving.groups().contains(range.group())) serving.remove(range.group(), deadline);
+      boolean closed = range.close(until);
+      if (!stopped || !closed)
+        throw new StoreException("range '" + range.id() + "': its replica is still in use; the next start deletes it");
+      data.delete(range.id());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while the replica of range '" + range.id() + "' was dropped", e);
+    }
+  }
+
+  private void release(ReplicatedRange<?, ?> quarantined) {
+    ranges.remove(quarantined);
+    long until = System.nanoTime() + CLOSE_DEADLINE.toNanos();
+    try {
+      boolean stopped = quarantined.stop(until);
+      boolean closed = quarantined.close(until);
+      if (!stopped || !closed)
+        throw new StoreException("range '" + quarantined.id() + "': what was damaged is still in use");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while what was damaged of range '" + quarantined.id() + "' was closed", e);
+    }
+  }
+
+  /** A copy of a range's rows for a node that is behind, which fetches it by {@link #readCheckpoint}. Blocks. */
+  public CheckpointSource.Checkpoint openCheckpoint(RangeId id) {
+    var range = find(id);
+    if (range == null) throw new StoreException("range '" + id + "' has no replica here");
+    try {
+      return range.checkpoint(checkpoints);
     } catch (IOException e) {
-      throw new StoreException("cluster port " + settings.clusterPort() + " cannot be used: " + e.getMessage(), e);
+      throw new StoreException("range '" + id + "': its rows cannot be copied: " + e.getMessage(), e);
     }
   }
 
-  private StateMachine stateMachine(RaftGroupId group) {
-    for (var range : ranges) if (range.group().equals(group)) return range.stateMachine();
-    throw new IllegalStateException("no range for " + group);
-  }
-
-  /** A group that Ratis could not load is only logged by it and then missing. */
-  private void requireAllGroups(RaftServer started) {
-    var served = new HashSet<RaftGroupId>();
-    started.getGroupIds().forEach(served::add);
-    for (var range : ranges)
-      if (!served.contains(range.group()))
-        throw new StoreException("range '" + range.id() + "': its log in " + data.raft(range.id()) + " was not loaded");
-  }
-
-  /** Finds the range that a failed start is about: Ratis names the group or its directory in one of its messages. */
-  private StoreException startFailure(ExecutionException failed) {
-    for (var range : ranges) {
-      var rows = range.opening().isCompletedExceptionally() ? range.opening().exceptionNow() : null;
-      if (rows instanceof StoreException e) return e;
+  /** Bytes of a file that {@link #openCheckpoint} has announced. Blocks. */
+  public byte[] readCheckpoint(UUID checkpoint, String file, long offset, int bytes) {
+    try {
+      return checkpoints.read(checkpoint, file, offset, bytes);
+    } catch (IOException e) {
+      throw new StoreException("checkpoint " + checkpoint + " cannot be read: " + e.getMessage(), e);
     }
-    Throwable root = failed;
-    ReplicatedRange<?, ?> about = null;
-    for (Throwable e = failed; e != null; e = e.getCause()) {
-      if (e instanceof StoreException known) return known;
-      for (var range : ranges)
-        if (about == null && names(e.getMessage(), range)) about = range;
-      root = e;
-    }
-    String reason = root.getMessage() == null ? root.toString() : root.getMessage();
-    if (about == null) return new StoreException("the Raft server cannot start: " + reason, failed);
-    return new StoreException(
-        "range '" + about.id() + "': its log in " + data.raft(about.id()) + " cannot be loaded: " + reason, failed);
   }
 
-  private static boolean names(@Nullable String message, ReplicatedRange<?, ?> range) {
-    return message != null
-        && (message.contains(range.group().toString()) || message.contains(range.id().uuid().toString()));
+  /** Says how copies of rows come here from other nodes; before the start. Without it a replica too far behind stays so. */
+  public void fetchCheckpointsBy(CheckpointSource carrier) {
+    if (state.get() != State.OPEN) throw new IllegalStateException("comes after the start");
+    source.use(carrier);
+  }
+
+  /** How each replica of this node is doing. */
+  public List<RangeStatus> status() {
+    return ranges.stream().map(ReplicatedRange::status).toList();
+  }
+
+  private RaftNode serving() {
+    var serving = node;
+    if (state.get() != State.STARTED || serving == null) throw new StoreException("the store is not running");
+    if (!settings.cluster().hasPeers()) throw new StoreException("this node has no cluster port, so no peers");
+    return serving;
+  }
+
+  private @Nullable ReplicatedRange<?, ?> find(RangeId id) {
+    for (var range : ranges) if (range.id().equals(id)) return range;
+    return null;
   }
 
   private String notLed() {
     return String.join(
-        ", ", ranges.stream().filter(range -> !range.stateMachine().leading().isDone()).map(range -> range.id().kind()).toList());
+        ", ", ranges.stream().filter(range -> !range.led()).map(range -> range.id().toString()).toList());
   }
 
   /**
@@ -285,6 +360,7 @@ public final class RangeStore implements AutoCloseable {
   private void stopAndRelease() {
     try {
       if (stop(System.nanoTime() + STOP_DEADLINE.toNanos())) {
+        disk.close();
         data.close();
         released.complete(null);
         return;
@@ -298,8 +374,14 @@ public final class RangeStore implements AutoCloseable {
 
   private boolean stop(long until) throws InterruptedException {
     stopUpkeep(until);
+    each(
+        range -> {
+          range.handOver();
+          return true;
+        },
+        until);
     each(range -> range.stop(until), until);
-    var serving = server;
+    var serving = node;
     if (serving != null && !ended(run("close-raft", () -> close(serving)), until)) return false;
     var start = starting;
     if (start != null && !ended(start, until)) return false;
@@ -314,11 +396,11 @@ public final class RangeStore implements AutoCloseable {
     if (looking != null) looking.close(until);
   }
 
-  private static void close(RaftServer serving) {
+  private void close(RaftNode serving) {
     try {
       serving.close();
     } catch (IOException e) {
-      log.warn("Node {}: Ratis did not stop cleanly", serving.getId(), e);
+      log.warn("Node {}: Ratis did not stop cleanly", nodeId(), e);
     }
   }
 

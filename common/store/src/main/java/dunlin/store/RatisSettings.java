@@ -15,6 +15,7 @@ import org.apache.ratis.server.RaftServerConfigKeys.Snapshot;
 import org.apache.ratis.server.RaftServerConfigKeys.Write;
 import org.apache.ratis.util.SizeInBytes;
 import org.apache.ratis.util.TimeDuration;
+import org.jspecify.annotations.Nullable;
 
 /** Every key of Ratis that differs from its default, and why. */
 final class RatisSettings {
@@ -28,9 +29,9 @@ final class RatisSettings {
     // Ratis' own defaults lie in the system's temporary directory.
     RaftServerConfigKeys.setStorageDir(properties, List.of(data.raft().toFile()));
     RaftServerConfigKeys.setRemovedGroupsDir(properties, new File(data.path().toFile(), "raft-removed"));
-    elections(properties);
+    elections(properties, settings.cluster());
     log(properties, settings);
-    snapshots(properties);
+    snapshots(properties, settings.cluster());
     network(properties, settings);
     return properties;
   }
@@ -40,15 +41,17 @@ final class RatisSettings {
     return settings.entryBytesMax() + KIB;
   }
 
-  private static void elections(RaftProperties properties) {
+  private static void elections(RaftProperties properties, ClusterSettings cluster) {
     // At Ratis' 150 to 300 ms a stall of the disk or a collection deposes the leader.
-    Rpc.setTimeoutMin(properties, seconds(2));
-    Rpc.setTimeoutMax(properties, seconds(4));
+    var timeout = TimeDuration.valueOf(cluster.electionTimeout().toMillis(), TimeUnit.MILLISECONDS);
+    Rpc.setTimeoutMin(properties, timeout);
+    Rpc.setTimeoutMax(properties, timeout.multiply(2));
     // A lone peer asks nobody, it only waits this long before it makes itself the leader.
-    Rpc.setFirstElectionTimeoutMin(properties, millis(20));
-    Rpc.setFirstElectionTimeoutMax(properties, millis(50));
+    Rpc.setFirstElectionTimeoutMin(properties, millis(cluster.hasPeers() ? 150 : 20));
+    Rpc.setFirstElectionTimeoutMax(properties, millis(cluster.hasPeers() ? 300 : 50));
     Rpc.setRequestTimeout(properties, seconds(5));
-    RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(properties, seconds(2));
+    // A Java process that stood still for longer than the lease must not go on as if it had it.
+    RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(properties, timeout);
     // Without the lease a deposed leader answers linearizable reads from a remembered quorum.
     Read.setOption(properties, Read.Option.LINEARIZABLE);
     Read.setLeaderLeaseEnabled(properties, true);
@@ -81,35 +84,38 @@ final class RatisSettings {
     RaftServerConfigKeys.RetryCache.setExpiryTime(properties, seconds(10));
   }
 
-  private static void snapshots(RaftProperties properties) {
+  private static void snapshots(RaftProperties properties, ClusterSettings cluster) {
     // Off by default, but it is also what makes Ratis cut the log when it stops. While it runs, Upkeep decides: Ratis
     // knows only how many entries there are, and would ask again after each one for as long as nothing is flushed.
     Snapshot.setAutoTriggerEnabled(properties, true);
     Snapshot.setAutoTriggerThreshold(properties, Long.MAX_VALUE);
     // Files of a snapshot travel by our own means, not in Ratis' chunks.
     Log.Appender.setInstallSnapshotEnabled(properties, false);
-    // Else a dead peer keeps the log from being cut. A lone peer needs no entry behind its snapshot; a range with
-    // followers must keep 10,000 (RATIS-2500).
+    // Else a dead peer keeps the log from being cut. A lone peer needs no entry behind its snapshot; with followers, one
+    // that stands exactly where the log begins would be told to install a snapshot for ever (RATIS-2500).
     Log.setPurgeUptoSnapshotIndex(properties, true);
-    Log.setPurgePreservationLogNum(properties, 0);
+    Log.setPurgePreservationLogNum(properties, cluster.hasPeers() ? cluster.entriesKept() : 0);
     // Entries may be 64 KB and more each: a thousand of them is too long to wait.
     Log.setPurgeGap(properties, 1);
   }
 
   /** What Ratis takes as objects and not as keys. */
-  static Parameters parameters(StoreSettings settings) {
+  static Parameters parameters(StoreSettings settings, @Nullable PeerTls tls) {
     var parameters = new Parameters();
-    if (settings.clusterPort() != 0) GrpcConfigKeys.Server.setServicesCustomizer(parameters, new RefuseCalls());
+    if (!settings.cluster().hasPeers()) return parameters;
+    GrpcConfigKeys.Server.setServicesCustomizer(parameters, new PeerCallsOnly());
+    if (tls != null) GrpcConfigKeys.TLS.setConf(parameters, tls.config());
     return parameters;
   }
 
   private static void network(RaftProperties properties, StoreSettings settings) {
-    if (settings.clusterPort() == 0) {
+    var cluster = settings.cluster();
+    if (!cluster.hasPeers()) {
       RaftConfigKeys.Rpc.setType(properties, new NoRpc());
       return;
     }
-    GrpcConfigKeys.Server.setHost(properties, "127.0.0.1");
-    GrpcConfigKeys.Server.setPort(properties, settings.clusterPort());
+    GrpcConfigKeys.Server.setHost(properties, cluster.bindAddress());
+    GrpcConfigKeys.Server.setPort(properties, cluster.port());
     GrpcConfigKeys.setMessageSizeMax(properties, SizeInBytes.valueOf(logEntryBytes(settings) + 2 * MIB));
   }
 

@@ -1,7 +1,9 @@
 package dunlin.store;
 
-import java.io.File;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -12,60 +14,86 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.server.RaftServer;
-import org.apache.ratis.server.raftlog.RaftLog;
 import org.apache.ratis.util.LifeCycle;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** This process's replica of one range: its rows, its log's state machine, its proposer and its readers. */
-final class ReplicatedRange<C, R> implements Range<C, R> {
+final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Events {
   /*
    * Owner: the store starts and closes it; the upkeep thread calls upkeep(). Everything else by any thread.
    * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
    * Failure: the first failure fences the range for good: proposals and reads fail with it, waiting ones too, and the
-   * store is told.
+   * store is told. To be taken out of the range's peers fences it likewise, and is no failure of the store.
+   *
+   * Long because here is where the parts of a replica meet: the parts themselves are classes of their own.
    */
   private static final Logger log = LoggerFactory.getLogger(ReplicatedRange.class);
+  /** How often in a row the upkeep may find the group closed and nobody saying why. */
+  private static final int CLOSED_PATIENCE = 10;
 
   private final RangeId id;
   private final RaftGroupId group;
-  private final StoreSettings settings;
+  private final List<RaftPeer> peers;
   private final DataDirectory data;
+  private final RowsDirectory files;
+  private final DiskSpace disk;
+  private final RowsCopy copy;
   private final RangeLogic<C, R> logic;
   private final RangeMeters meters;
+  private final Leadership leadership;
+  private final Membership membership;
+  private final Barriers barriers;
   private final RangeProposer<C, R> proposer;
-  private final RangeStateMachine<C, R> stateMachine;
+  private final CommandCodec<C> codec;
+  private final LeaderCare care;
+  private final LogCare logCare;
   private final CompletableFuture<RocksRange> opening = new CompletableFuture<>();
   private final ThreadPoolExecutor readers;
   private final Consumer<StoreException> onFailure;
   private final AtomicReference<@Nullable StoreException> failure = new AtomicReference<>();
 
+  private volatile RangeStateMachine<C, R> stateMachine; // replaced only while no Raft server runs
   private volatile boolean launched;
+  private volatile boolean quarantined;
+  private volatile boolean removed;
+  private volatile @Nullable RaftServer serving; // set once, when the range is served
 
-  // Of the upkeep thread.
-  private long flushedNanos = System.nanoTime();
-  private long flushedBytes;
-  private volatile long logBytes; // single writer: the upkeep thread
+  private int notRunning; // of the upkeep thread
 
   ReplicatedRange(
       RangeId id,
+      List<RaftPeer> peers,
       StoreSettings settings,
       DataDirectory data,
+      DiskSpace disk,
+      CheckpointSource source,
       RangeMeters meters,
       CommandCodec<C> codec,
       RangeLogic<C, R> logic,
       Consumer<StoreException> onFailure) {
     this.id = id;
     this.group = RaftGroupId.valueOf(id.uuid());
-    this.settings = settings;
+    this.peers = List.copyOf(peers);
     this.data = data;
+    this.disk = disk;
+    files = new RowsDirectory(data.rows(id));
+    copy = new RowsCopy(id, files, settings.cluster(), disk, source, meters, () -> failure.get() != null);
     this.logic = logic;
     this.meters = meters;
     this.onFailure = onFailure;
-    proposer = new RangeProposer<>(id, settings, codec, meters, this::fail);
-    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, opening, this::fail);
+    leadership = new Leadership(id, group);
+    membership = new Membership(id, group, leadership);
+    barriers = new Barriers(id, settings.queuedReadsMax());
+    proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::failed);
+    this.codec = codec;
+    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, opening, this);
+    logCare = new LogCare(settings, data.raft(id));
+    care = new LeaderCare(this, data.identity().nodeId(), meters);
+    leadership.listen(leads -> proposer.wake());
     readers =
         new ThreadPoolExecutor(
             settings.readers(),
@@ -79,7 +107,18 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
               throw new RejectedExecutionException("range '" + id + "': its readers are busy or gone");
             });
     meters.gauge("dunlin.store.reads.queued", "Reads that wait for a reader", readers, pool -> pool.getQueue().size());
-    meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logBytes);
+    meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logCare.bytes());
+    meters.gauge("dunlin.store.leading", "1 on the node that leads the range", leadership, leads -> leads.leading() ? 1 : 0);
+    meters.gauge(
+        "dunlin.store.quarantined", "1 while the range's damaged files are put aside and it has no replica here", this,
+        range -> range.quarantined ? 1 : 0);
+    meters.gauge("dunlin.store.term", "Raft's term of the range", this, range -> range.status().term());
+    meters.gauge(
+        "dunlin.store.committed", "Last entry of the log that a majority has", this, range -> range.status().committed());
+    meters.gauge("dunlin.store.applied", "Last entry of the log that readers see", this, range -> range.status().applied());
+    meters.gauge(
+        "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
+        range -> range.status().largestLag());
   }
 
   @Override
@@ -107,8 +146,72 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
     return readers;
   }
 
-  RangeId id() {
+  @Override
+  public RangeId id() {
     return id;
+  }
+
+  @Override
+  public CompletableFuture<@Nullable Void> readBarrier() {
+    var failed = failure.get();
+    if (failed != null) return CompletableFuture.failedFuture(failed);
+    var server = serving;
+    return server == null ? CompletableFuture.failedFuture(leadership.notLeader()) : barriers.ask(server, group, leadership);
+  }
+
+  @Override
+  public RangeStatus status() {
+    var rows = rows();
+    long applied = rows == null ? -1 : rows.written().index();
+    long flushed = rows == null ? -1 : rows.flushed().index();
+    var server = serving;
+    if (server != null && failure.get() == null) {
+      try {
+        return membership.status(server.getDivision(group), applied, flushed, logCare.bytes(), proposer.queued());
+      } catch (IOException | RuntimeException e) { // it is just being closed, and Ratis throws what it likes then
+        log.debug("Range {}: no status", id, e);
+      }
+    }
+    var role = quarantined ? ReplicaRole.QUARANTINED : removed ? ReplicaRole.OUTSIDE : ReplicaRole.STOPPED;
+    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logCare.bytes(), proposer.queued(), List.of());
+  }
+
+  @Override
+  public void onLeadership(Consumer<Boolean> listener) {
+    leadership.listen(listener);
+  }
+
+  @Override
+  public void addListener(Member member, Duration deadline) {
+    membership.addListener(server(), member, deadline);
+  }
+
+  @Override
+  public void promote(UUID node, Duration deadline) {
+    membership.promote(server(), node, deadline);
+  }
+
+  @Override
+  public void remove(UUID node, Duration deadline) {
+    membership.remove(server(), node, deadline);
+  }
+
+  @Override
+  public void transferLeadership(UUID node, Duration deadline) {
+    membership.transfer(server(), node, deadline);
+  }
+
+  private RaftServer server() {
+    var failed = failure.get();
+    if (failed != null) throw failed;
+    var server = serving;
+    if (server == null) throw new StoreException("range '" + id + "' has not started");
+    return server;
+  }
+
+  /** Who is to have a replica when this one is made; empty for this node alone. */
+  List<RaftPeer> peers() {
+    return peers;
   }
 
   RaftGroupId group() {
@@ -143,71 +246,172 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
   }
 
   private RocksRange openRows(RocksMemory memory) {
-    var rows = RocksRange.open(id, data.rows(id), memory, this::fail);
     try {
+      files.recover();
+    } catch (IOException e) {
+      throw new StoreException("range '" + id + "': its rows in " + data.rows(id) + " cannot be put in order: " + e.getMessage(), e);
+    }
+    var rows = RocksRange.open(id, data.rows(id), memory, this::rowsFailed);
+    try {
+      copy.replace(rows); // one that was complete when the process ended: its log may be cut already
       logic.open(rows);
       return rows;
+    } catch (IOException | InterruptedException e) {
+      rows.closeNow();
+      throw new StoreException("range '" + id + "': its rows in " + data.rows(id) + " cannot be replaced: " + e, e);
     } catch (RuntimeException | Error e) {
       rows.closeNow();
       throw e;
     }
   }
 
-  /** Refuses rows that end before the log begins: what lay between was flushed once and is gone. */
-  void requireWholeLog(RaftServer server) throws IOException {
-    RaftLog raftLog = server.getDivision(group).getRaftLog();
-    long rowsEnd = opening.join().flushed().index();
-    long logBegin = raftLog.getStartIndex();
-    if (raftLog.getLastEntryTermIndex() != null && logBegin > rowsEnd + 1)
-      throw new StoreException(
-          "range '" + id + "': its rows in " + data.rows(id) + " end at entry " + rowsEnd
-              + " and its log begins at entry " + logBegin + "; rows are lost");
+  private void rowsFailed(StoreException e) {
+    if (opening.isDone()) failed(e); // else whoever opens them is told
   }
 
+  @Override
+  public CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin) {
+    return copy.fetch(leader, logBegin, threadName("install"));
+  }
+
+  @Override
+  public void installCopy() throws IOException, InterruptedException {
+    var rows = opening.join();
+    if (copy.replace(rows)) logic.open(rows);
+    else rows.flush(); // Ratis is about to cut the log up to here, so this must be on disk
+  }
+
+  /** What another node fetches when it has fallen behind. */
+  CheckpointSource.Checkpoint checkpoint(Checkpoints checkpoints) throws IOException {
+    var failed = failure.get();
+    if (failed != null) throw failed;
+    return checkpoints.open(id, opening.join(), server().getDivision(group).getRaftLog().getStartIndex());
+  }
+
+  /** Whether other nodes have replicas too, as far as the files tell. */
+  boolean replicated() {
+    var self = data.identity().nodeId();
+    var known = GroupStorage.peersIn(data.raft(id));
+    if (known.isEmpty()) return peers.size() > 1;
+    return known.stream().anyMatch(node -> !node.equals(self));
+  }
+
+  /** What the opening of the rows has found damaged, or an earlier life of this process; waits for the opening. */
+  @Nullable StoreException damage() {
+    try {
+      opening.join();
+      return files.foundDamaged() ? new DamagedException("range '" + id + "': its rows were found damaged before") : null;
+    } catch (CompletionException e) {
+      return e.getCause() instanceof DamagedException damaged ? damaged : null;
+    }
+  }
+
+  /** Puts the files aside and serves nothing; after the Raft server that may have known them has stopped. */
+  void quarantine(StoreException why) {
+    var rows = rows();
+    if (rows != null) rows.closeNow();
+    var aside = data.quarantine(id);
+    log.error(
+        "Range {}: its files here are damaged and put aside in {}; it has no replica on this node before the range's leader"
+            + " has taken the node out and in again", id, aside, why);
+    stayInQuarantine();
+  }
+
+  void stayInQuarantine() {
+    quarantined = true;
+    fence(new StoreException("range '" + id + "': its files on this node were damaged and are put aside"));
+  }
+
+  boolean quarantined() {
+    return quarantined;
+  }
+
+  /** Gets ready for another Raft server, after one that did not start has stopped. */
+  void renew() {
+    opening.join().flush(); // Ratis replays from what is flushed, and must not replay what was written since
+    leadership.lost();
+    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, opening, this);
+  }
+
+  /** The range is served: from now on commands go to its log whenever this replica leads. */
   void startProposing(RaftServer server) throws IOException {
     proposer.start(server, group, threadName("proposer"));
+    serving = server;
+  }
+
+  /** Completed when this replica has led, or else at once when there are others that may. */
+  CompletableFuture<@Nullable Void> ready(RaftServer server) throws IOException {
+    return Membership.alone(server.getDivision(group)) ? leadership.first() : CompletableFuture.completedFuture(null);
+  }
+
+  boolean led() {
+    return leadership.first().isDone();
   }
 
   /** Fences the range: nothing that waits or comes later succeeds. */
-  void fail(StoreException e) {
-    if (!failure.compareAndSet(null, e)) return;
+  @Override
+  public void failed(StoreException e) {
+    if (fence(e)) onFailure.accept(e);
+  }
+
+  @Override
+  public void removed() {
+    removed = true;
+    if (fence(new StoreException("range '" + id + "' has no replica on this node any more")))
+      log.warn("Range {}: this node has been taken out of it; its replica here can be dropped", id);
+  }
+
+  private boolean fence(StoreException e) {
+    if (!failure.compareAndSet(null, e)) return false;
+    leadership.lost();
     proposer.fail(e);
-    onFailure.accept(e);
+    barriers.fail(e);
+    return true;
   }
 
   /** Watches the group, and flushes the rows and cuts the log when it is time. */
-  void upkeep(RaftServer server, long nowNanos) throws IOException {
+  void upkeep(RaftServer server, boolean copying, long nowNanos) throws IOException {
     if (failure.get() != null) return;
-    var state = server.getDivision(group).getInfo().getLifeCycleState();
-    if (state != LifeCycle.State.RUNNING || server.getLifeCycleState() != LifeCycle.State.RUNNING) {
-      fail(new StoreException("range '" + id + "': Ratis has stopped serving it (" + state + ")"));
-      return;
-    }
-    logBytes = bytesIn(data.raft(id).resolve("current").toFile());
+    var division = server.getDivision(group);
+    if (!running(server, division)) return;
+    leadership.compare();
+    care.look(disk.low(), copying, nowNanos);
     var rows = opening.join();
-    long entries = rows.written().index() - rows.flushed().index();
-    long bytes = stateMachine.appliedBytes();
-    boolean due =
-        entries >= settings.snapshotEntries()
-            || bytes - flushedBytes >= settings.snapshotLogBytes()
-            || nowNanos - flushedNanos >= settings.snapshotAge().toNanos();
-    if (!due) return;
-    flushedNanos = nowNanos;
-    flushedBytes = bytes;
-    if (entries == 0) return;
-    rows.flush();
+    if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
-    var _ = server.getDivision(group).getRaftLog().purge(rows.flushed().index());
+    var _ = division.getRaftLog().purge(rows.flushed().index());
+  }
+
+  /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
+  private boolean running(RaftServer server, RaftServer.Division division) {
+    var state = division.getInfo().getLifeCycleState();
+    boolean whole = server.getLifeCycleState() == LifeCycle.State.RUNNING;
+    if (whole && (state == LifeCycle.State.RUNNING || state == LifeCycle.State.STARTING)) {
+      notRunning = 0;
+      return true;
+    }
+    // A peer that learns from the others that it is none is closed by Ratis first, and then told so.
+    if (whole && !Membership.alone(division) && ++notRunning < CLOSED_PATIENCE) return false;
+    failed(new StoreException("range '" + id + "': Ratis has stopped serving it (" + state + ")"));
+    return false;
+  }
+
+  /** Lets another node lead, so that the range need not find out that this one is gone. */
+  void handOver() {
+    if (failure.get() == null && leadership.leading()) care.handOverBeforeStop();
   }
 
   /** Ends proposing and reading, then flushes: a later start has nothing to replay. */
   boolean stop(long untilNanos) throws InterruptedException {
     var closed = new StoreException("range '" + id + "' is closed");
     failure.compareAndSet(null, closed);
+    leadership.lost();
     proposer.fail(closed);
+    barriers.fail(closed);
     readers.shutdown();
     boolean stopped = proposer.stop(untilNanos);
+    stopped &= copy.ended(untilNanos);
     stopped &= readers.awaitTermination(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
     var rows = rows();
     if (rows == null || failure.get() != closed) return stopped;
@@ -242,12 +446,5 @@ final class ReplicatedRange<C, R> implements Range<C, R> {
 
   private String threadName(String role) {
     return "dunlin-" + data.identity().nodeId().toString().substring(0, 8) + "-" + id + "-" + role;
-  }
-
-  private static long bytesIn(File directory) {
-    long bytes = 0;
-    File[] files = directory.listFiles();
-    if (files != null) for (File file : files) bytes += file.length();
-    return bytes;
   }
 }

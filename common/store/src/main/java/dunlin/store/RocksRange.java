@@ -8,12 +8,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
+import org.rocksdb.Checkpoint;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.Slice;
+import org.rocksdb.Status;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
@@ -27,16 +29,17 @@ final class RocksRange implements RangeReader {
   /*
    * Owner: one thread at a time writes; any thread reads; one flushes.
    * Bounds: see RocksMemory.
-   * Failure: any error of RocksDB is told to the listener and thrown. Reads and writes hold a read lock, close() the
-   * write lock: a call into a closed RocksDB would take the whole process down.
+   * Failure: any error of RocksDB is told to the listener and thrown; corruption is noted for the next start. Reads and
+   * writes hold a read lock, close() and replace() the write lock: a call into a closed RocksDB would take the whole
+   * process down.
    */
+  private static final long READERS_LEAVE_SECONDS = 60;
   static final byte[] POSITION_KEY = new byte[0];
   private static final byte POSITION_FORMAT = 1;
 
   private final RangeId range;
   private final Path directory;
-  private final Options options;
-  private final RocksDB db;
+  private final RocksMemory memory;
   private final WriteOptions writeOptions = new WriteOptions().setDisableWAL(true);
   private final WriteBatch batch = new WriteBatch();
   private final Consumer<StoreException> onFailure;
@@ -44,12 +47,16 @@ final class RocksRange implements RangeReader {
 
   private volatile LogPosition written; // single writer: the applying thread
   private volatile LogPosition flushed; // single writer: the flushing thread
+  private Options options; // guarded by use
+  private RocksDB db; // guarded by use
   private boolean closed; // guarded by use
 
-  private RocksRange(RangeId range, Path directory, Options options, RocksDB db, Consumer<StoreException> onFailure)
+  private RocksRange(
+      RangeId range, Path directory, RocksMemory memory, Options options, RocksDB db, Consumer<StoreException> onFailure)
       throws RocksDBException {
     this.range = range;
     this.directory = directory;
+    this.memory = memory;
     this.options = options;
     this.db = db;
     this.onFailure = onFailure;
@@ -63,17 +70,29 @@ final class RocksRange implements RangeReader {
     boolean exists = Files.exists(directory.resolve("CURRENT"));
     if (!exists && holdsTables(range, directory))
       // RocksDB would begin a new database here and delete the tables.
-      throw failure(range, directory, "be opened: its CURRENT file is missing", null);
+      throw damage(range, directory, "be opened: its CURRENT file is missing", null);
     DataDirectory.createDirectory(directory);
     Options options = memory.options(!exists);
     RocksDB db = null;
     try {
       db = RocksDB.open(options, directory.toString());
-      return new RocksRange(range, directory, options, db, onFailure);
+      return new RocksRange(range, directory, memory, options, db, onFailure);
     } catch (RocksDBException | RuntimeException e) {
       if (db != null) db.close();
       options.close();
-      throw failure(range, directory, "be opened: " + e.getMessage(), e);
+      throw e instanceof RocksDBException rocks && !damaged(rocks)
+          ? failure(range, directory, "be opened: " + e.getMessage(), e)
+          : damage(range, directory, "be opened: " + e.getMessage(), e);
+    }
+  }
+
+  /** Up to where rows have come that nobody has open. */
+  static LogPosition positionIn(Path directory) throws IOException {
+    try (var options = new Options();
+        var db = RocksDB.openReadOnly(options, directory.toString())) {
+      return position(db.get(POSITION_KEY));
+    } catch (RocksDBException e) {
+      throw new IOException("the rows in " + directory + " cannot be opened: " + e.getMessage(), e);
     }
   }
 
@@ -158,6 +177,57 @@ final class RocksRange implements RangeReader {
     }
   }
 
+  /** Refuses rows that end before the log begins: what lay between was flushed once and is gone. */
+  void requireReach(long logBegin) {
+    if (logBegin > flushed.index() + 1)
+      throw new DamagedException(
+          "range '" + range + "': its rows in " + directory + " end at entry " + flushed.index()
+              + " and its log begins at entry " + logBegin + "; rows are lost");
+  }
+
+  /** Makes a directory that has the rows as they are now. */
+  void checkpoint(Path made) {
+    enter();
+    try (var maker = Checkpoint.create(db)) {
+      maker.createCheckpoint(made.toString());
+    } catch (RocksDBException e) {
+      throw failure(range, directory, "be copied to " + made + ": " + e.getMessage(), e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /**
+   * Puts the rows that are ready beside these in their place, when they are newer. Of the writing thread; readers wait
+   * meanwhile.
+   */
+  void replaceByReady(RowsDirectory files) throws IOException, InterruptedException {
+    if (!Files.exists(files.ready())) return;
+    if (positionIn(files.ready()).index() <= written.index()) {
+      files.deleteReady();
+      return;
+    }
+    if (!use.writeLock().tryLock(READERS_LEAVE_SECONDS, TimeUnit.SECONDS))
+      throw new IOException("the readers of range '" + range + "' do not leave");
+    try {
+      if (closed) throw new IOException("range '" + range + "' is closed");
+      db.close();
+      options.close();
+      closed = true; // when it cannot be opened again
+      files.swapIn();
+      options = memory.options(false);
+      db = RocksDB.open(options, directory.toString());
+      closed = false;
+      written = position(db.get(POSITION_KEY));
+      flushed = written;
+    } catch (RocksDBException e) {
+      throw failed("be opened after they were replaced", e);
+    } finally {
+      use.writeLock().unlock();
+    }
+    files.deleteOld();
+  }
+
   /** Closes the database when no reader or writer is inside; answers false when one stayed for longer than this. */
   boolean close(long untilNanos) throws InterruptedException {
     if (!use.writeLock().tryLock(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) return false;
@@ -188,14 +258,31 @@ final class RocksRange implements RangeReader {
   }
 
   private StoreException failed(String what, RocksDBException e) {
-    var failure = failure(range, directory, what + ": " + e.getMessage(), e);
+    boolean corrupt = e.getStatus() != null && e.getStatus().getCode() == Status.Code.Corruption;
+    if (corrupt) new RowsDirectory(directory).markDamaged();
+    String message = what + ": " + e.getMessage();
+    var failure = corrupt ? damage(range, directory, message, e) : failure(range, directory, message, e);
     onFailure.accept(failure);
     return failure;
   }
 
-  private static StoreException failure(RangeId range, Path directory, String what, @Nullable Exception cause) {
+  /** Whether a database that does not open will not open the next time either: not when there is no room, or no right. */
+  private static boolean damaged(RocksDBException e) {
+    if (e.getStatus() == null) return true;
+    return switch (e.getStatus().getCode()) {
+      case Corruption, InvalidArgument, NotFound -> true;
+      case IOError -> String.valueOf(e.getMessage()).contains("No such file");
+      default -> false;
+    };
+  }
+
+  private static StoreException damage(RangeId range, Path directory, String what, @Nullable Exception cause) {
     String message = "range '" + range + "': its rows in " + directory + " cannot " + what;
-    return cause == null ? new StoreException(message) : new StoreException(message, cause);
+    return cause == null ? new DamagedException(message) : new DamagedException(message, cause);
+  }
+
+  private static StoreException failure(RangeId range, Path directory, String what, Exception cause) {
+    return new StoreException("range '" + range + "': its rows in " + directory + " cannot " + what, cause);
   }
 
   private static LogPosition position(byte @Nullable [] value) {

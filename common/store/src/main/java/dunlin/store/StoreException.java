@@ -1,7 +1,12 @@
 package dunlin.store;
 
-/** A store cannot do what it was asked, now or at all; the message names the range, the path and the cause. */
-public final class StoreException extends RuntimeException {
+/**
+ * A store cannot do what it was asked, now or at all; the message names the range, the path and the cause.
+ *
+ * <p>A command that failed with it was surely not applied and never will be, unless it is an {@link OutcomeUnknownException}.
+ */
+public sealed class StoreException extends RuntimeException
+    permits NotLeaderException, OutcomeUnknownException, LowDiskException, DamagedException {
   public StoreException(String message) {
     super(message);
   }

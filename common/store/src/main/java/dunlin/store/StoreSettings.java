@@ -1,5 +1,7 @@
 package dunlin.store;
 
+import static java.util.Objects.requireNonNull;
+
 import java.time.Duration;
 
 /**
@@ -7,10 +9,11 @@ import java.time.Duration;
  *
  * @param fsync whether an entry counts as durable only after it was forced to disk. False survives a crash of the
  *     process, not the loss of power of a majority: acknowledged commands can then be gone
- * @param clusterPort TCP port for Raft between nodes, 0 to 65535, bound to 127.0.0.1; 0 opens none. In this version a
- *     range has one replica and nobody to talk to: calls are refused
+ * @param cluster how this node meets the others
  * @param memoryBytes RocksDB's memory over all ranges of the process, block cache and write buffers together, at
  *     least 8 MiB
+ * @param diskFreeMin bytes that must stay free on the data directory's disk, of the whole process; with less no commands
+ *     are taken until there is a quarter more than this. 0 stands for 1 GiB, or a twentieth of a disk that is smaller than 20 GiB
  * @param queuedCommandsMax commands that wait for the log, 2 to 1,048,576, rounded up to a power of two;
  *     one more is refused
  * @param queuedBytesMax bytes of the commands that wait for the log, at least entryBytesMax; more are refused
@@ -28,8 +31,9 @@ import java.time.Duration;
  */
 public record StoreSettings(
     boolean fsync,
-    int clusterPort,
+    ClusterSettings cluster,
     long memoryBytes,
+    long diskFreeMin,
     int queuedCommandsMax,
     long queuedBytesMax,
     int entriesInFlight,
@@ -46,8 +50,9 @@ public record StoreSettings(
   private static final int MIB = 1024 * KIB;
 
   public StoreSettings {
-    within("clusterPort", clusterPort, 0, 65_535);
+    requireNonNull(cluster);
     within("memoryBytes", memoryBytes, 8 * MIB, Long.MAX_VALUE);
+    within("diskFreeMin", diskFreeMin, 0, Long.MAX_VALUE);
     within("queuedCommandsMax", queuedCommandsMax, 2, 1 << 20);
     within("entryBytesMax", entryBytesMax, 64 * KIB, 16 * MIB);
     within("queuedBytesMax", queuedBytesMax, entryBytesMax, Long.MAX_VALUE);
@@ -64,8 +69,9 @@ public record StoreSettings(
   public static StoreSettings defaults() {
     return new StoreSettings(
         true,
-        0,
+        ClusterSettings.NONE,
         64L * MIB,
+        0,
         16_384,
         32L * MIB,
         8,
@@ -79,7 +85,14 @@ public record StoreSettings(
         1024);
   }
 
-  private static void within(String name, long value, long least, long most) {
+  /** The same, for a node that has others. */
+  public StoreSettings with(ClusterSettings others) {
+    return new StoreSettings(
+        fsync, others, memoryBytes, diskFreeMin, queuedCommandsMax, queuedBytesMax, entriesInFlight, commandsPerEntry,
+        bytesPerEntry, entryBytesMax, snapshotEntries, snapshotLogBytes, snapshotAge, readers, queuedReadsMax);
+  }
+
+  static void within(String name, long value, long least, long most) {
     if (value < least || value > most)
       throw new IllegalArgumentException(name + " is " + value + ", must be from " + least + " to " + most);
   }

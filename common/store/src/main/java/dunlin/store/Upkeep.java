@@ -2,10 +2,9 @@ package dunlin.store;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.List;
+import java.util.Collection;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.apache.ratis.server.RaftServer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,14 +17,18 @@ final class Upkeep {
   private static final Logger log = LoggerFactory.getLogger(Upkeep.class);
   private static final long PERIOD_MILLIS = 1000;
 
-  private final List<ReplicatedRange<?, ?>> ranges;
-  private final RaftServer server;
+  private final Collection<ReplicatedRange<?, ?>> ranges; // changes while this looks
+  private final RaftNode node;
+  private final DiskSpace disk;
+  private final Checkpoints checkpoints;
   private final CountDownLatch closing = new CountDownLatch(1);
   private final Thread thread;
 
-  Upkeep(List<ReplicatedRange<?, ?>> ranges, RaftServer server, String threadName) {
+  Upkeep(Collection<ReplicatedRange<?, ?>> ranges, RaftNode node, DiskSpace disk, Checkpoints checkpoints, String threadName) {
     this.ranges = ranges;
-    this.server = server;
+    this.node = node;
+    this.disk = disk;
+    this.checkpoints = checkpoints;
     thread = Thread.ofPlatform().daemon().name(threadName).start(this::run);
   }
 
@@ -37,7 +40,12 @@ final class Upkeep {
 
   private void run() {
     try {
-      while (!closing.await(PERIOD_MILLIS, TimeUnit.MILLISECONDS)) ranges.forEach(this::look);
+      while (!closing.await(PERIOD_MILLIS, TimeUnit.MILLISECONDS)) {
+        disk.measure();
+        checkpoints.expire();
+        node.refreshTls(System.nanoTime());
+        ranges.forEach(this::look);
+      }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -45,11 +53,11 @@ final class Upkeep {
 
   private void look(ReplicatedRange<?, ?> range) {
     try {
-      range.upkeep(server, System.nanoTime());
+      range.upkeep(node.server(), checkpoints.inUse(range.id()), System.nanoTime());
     } catch (StoreException e) {
-      range.fail(e); // known to it already, unless it came from elsewhere
+      range.failed(e); // known to it already, unless it came from elsewhere
     } catch (IOException e) {
-      range.fail(new StoreException("range '" + range.id() + "': Ratis has lost it: " + e.getMessage(), e));
+      range.failed(new StoreException("range '" + range.id() + "': Ratis has lost it: " + e.getMessage(), e));
     } catch (RuntimeException e) {
       log.error("Range {}: upkeep failed", range.id(), e);
     }

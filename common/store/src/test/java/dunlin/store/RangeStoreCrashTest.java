@@ -164,7 +164,7 @@ class RangeStoreCrashTest {
   private static StoreSettings settings(int commandsPerEntry, int entriesInFlight, int snapshotEntries, int ageSeconds) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, 0, d.memoryBytes(), 4096, d.queuedBytesMax(), entriesInFlight, commandsPerEntry, d.bytesPerEntry(), 64 * 1024,
+        true, ClusterSettings.NONE, d.memoryBytes(), 0, 4096, d.queuedBytesMax(), entriesInFlight, commandsPerEntry, d.bytesPerEntry(), 64 * 1024,
         snapshotEntries, 64 * 1024, Duration.ofSeconds(ageSeconds), 1, 16);
   }
 }

@@ -394,7 +394,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void nobodyMaySpeakRaftToALonePeer() throws Exception {
+  void theClusterPortServesNoClientsOfRatis() throws Exception {
     int port;
     try (var free = new ServerSocket(0)) {
       port = free.getLocalPort();
@@ -406,7 +406,7 @@ class RangeStoreTest {
         var admin = AdminProtocolServiceGrpc.newBlockingStub(channel);
         assertThatThrownBy(() -> admin.groupList(GroupListRequestProto.getDefaultInstance()))
             .isInstanceOf(StatusRuntimeException.class)
-            .hasMessageContaining("PERMISSION_DENIED: this node has no peers");
+            .hasMessageContaining("PERMISSION_DENIED: only Raft's own calls are served here");
       } finally {
         channel.shutdownNow();
       }
@@ -418,7 +418,7 @@ class RangeStoreTest {
     var d = StoreSettings.defaults();
     var settings =
         new StoreSettings(
-            false, 0, d.memoryBytes(), 16, d.queuedBytesMax(), 4, 16, d.bytesPerEntry(), d.entryBytesMax(),
+            false, ClusterSettings.NONE, d.memoryBytes(), 0, 16, d.queuedBytesMax(), 4, 16, d.bytesPerEntry(), d.entryBytesMax(),
             d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
     try (var one = OneRange.start(directory, settings)) {
       one.apply(new Put("a", "1"));
@@ -431,7 +431,7 @@ class RangeStoreTest {
   private static StoreSettings withPort(int port) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, port, d.memoryBytes(), 16, d.queuedBytesMax(), 1, 1, d.bytesPerEntry(), d.entryBytesMax(),
+        true, ClusterSettings.loopback(port), d.memoryBytes(), 0, 16, d.queuedBytesMax(), 1, 1, d.bytesPerEntry(), d.entryBytesMax(),
         d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
   }
 
@@ -452,7 +452,7 @@ class RangeStoreTest {
   private static StoreSettings settings(int queuedCommands, int queuedKib, int inFlight) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, 0, d.memoryBytes(), queuedCommands, Math.max(64, queuedKib) * 1024L, inFlight, 1, 1024, 64 * 1024,
+        true, ClusterSettings.NONE, d.memoryBytes(), 0, queuedCommands, Math.max(64, queuedKib) * 1024L, inFlight, 1, 1024, 64 * 1024,
         d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
   }
 

@@ -15,7 +15,7 @@ class StoreSettingsTest {
     var d = StoreSettings.defaults();
     assertThat(d.fsync()).isTrue();
     assertThatThrownBy(() -> with(70_000, 64 * 1024, d.queuedBytesMax(), Duration.ofMinutes(1)))
-        .hasMessage("clusterPort is 70000, must be from 0 to 65535");
+        .hasMessage("cluster port is 70000, must be from 0 to 65535");
     assertThatThrownBy(() -> with(0, d.entryBytesMax() + 1, d.queuedBytesMax(), Duration.ofMinutes(1)))
         .hasMessageContaining("bytesPerEntry is 4194305");
     assertThatThrownBy(() -> with(0, 64 * 1024, d.entryBytesMax() - 1, Duration.ofMinutes(1)))
@@ -42,6 +42,6 @@ class StoreSettingsTest {
   private static StoreSettings with(int port, int bytesPerEntry, long queuedBytes, Duration age) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, port, d.memoryBytes(), 16, queuedBytes, 8, 256, bytesPerEntry, d.entryBytesMax(), 1000, 1 << 20, age, 1, 1);
+        true, ClusterSettings.loopback(port), d.memoryBytes(), 0, 16, queuedBytes, 8, 256, bytesPerEntry, d.entryBytesMax(), 1000, 1 << 20, age, 1, 1);
   }
 }

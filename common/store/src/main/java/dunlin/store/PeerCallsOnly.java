@@ -2,6 +2,7 @@ package dunlin.store;
 
 import java.util.EnumSet;
 import org.apache.ratis.grpc.server.GrpcServices;
+import org.apache.ratis.proto.grpc.RaftServerProtocolServiceGrpc;
 import org.apache.ratis.thirdparty.io.grpc.Metadata;
 import org.apache.ratis.thirdparty.io.grpc.ServerCall;
 import org.apache.ratis.thirdparty.io.grpc.ServerCallHandler;
@@ -10,10 +11,10 @@ import org.apache.ratis.thirdparty.io.grpc.Status;
 import org.apache.ratis.thirdparty.io.grpc.netty.NettyServerBuilder;
 
 /**
- * Refuses every call that comes over the cluster port. A range with one replica has no peers, and whoever reached the
- * port could otherwise depose its leader, change its peers or write into its log.
+ * Lets only Raft's own calls through the cluster port. Ratis would also serve its clients and administrators there, which
+ * may write into a log and change its peers; we do both inside the process.
  */
-final class RefuseCalls implements GrpcServices.Customizer, ServerInterceptor {
+final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor {
   @Override
   public NettyServerBuilder customize(NettyServerBuilder builder, EnumSet<GrpcServices.Type> types) {
     return builder.intercept(this);
@@ -22,7 +23,9 @@ final class RefuseCalls implements GrpcServices.Customizer, ServerInterceptor {
   @Override
   public <Q, A> ServerCall.Listener<Q> interceptCall(
       ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
-    call.close(Status.PERMISSION_DENIED.withDescription("this node has no peers"), new Metadata());
+    if (RaftServerProtocolServiceGrpc.SERVICE_NAME.equals(call.getMethodDescriptor().getServiceName()))
+      return next.startCall(call, headers);
+    call.close(Status.PERMISSION_DENIED.withDescription("only Raft's own calls are served here"), new Metadata());
     return new ServerCall.Listener<>() {};
   }
 }

@@ -1,0 +1,138 @@
+package dunlin.store;
+
+import static java.util.Objects.requireNonNull;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The checkpoints of this node's ranges that other nodes fetch: hard links, so they cost what RocksDB deletes meanwhile. */
+final class Checkpoints {
+  /*
+   * Owner: any thread that may block; one opens at a time, reads go on beside that.
+   * Bounds: OPEN_MAX of the node, each until IDLE_NANOS after its last read; one that is still good for a range is given to
+   * all that ask. Full: who asks next is refused, and comes again.
+   * Failure: what a process leaves is deleted when the next one opens the directory.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Checkpoints.class);
+  private static final int OPEN_MAX = 4;
+  private static final long IN_USE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(2);
+  /** The older one is, the more of the log must be sent after it. */
+  private static final long REUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
+
+  private static final class Open {
+    private final UUID range;
+    private final Path directory;
+    private final long madeNanos = System.nanoTime();
+    private final LogPosition position;
+    private final CheckpointSource.Checkpoint content;
+
+    private volatile long usedNanos = madeNanos;
+
+    Open(UUID range, Path directory, LogPosition position, CheckpointSource.Checkpoint content) {
+      this.range = range;
+      this.directory = directory;
+      this.position = position;
+      this.content = content;
+    }
+  }
+
+  private final Path directory;
+  private final Map<UUID, Open> open = new HashMap<>(); // guarded by itself
+
+  Checkpoints(Path directory) {
+    this.directory = directory;
+  }
+
+  /** @param logBegin first entry that the range's log still has: an older checkpoint would be no help */
+  synchronized CheckpointSource.Checkpoint open(RangeId range, RocksRange rows, long logBegin) throws IOException {
+    expire();
+    synchronized (open) {
+      for (var one : open.values())
+        if (one.range.equals(range.uuid())
+            && one.position.index() + 1 >= logBegin
+            && System.nanoTime() - one.madeNanos < REUSE_NANOS) {
+          one.usedNanos = System.nanoTime();
+          return one.content;
+        }
+      if (open.size() >= OPEN_MAX) throw new StoreException(OPEN_MAX + " checkpoints are being fetched already; come again");
+    }
+    var id = UUID.randomUUID();
+    Path made = directory.resolve(id.toString());
+    DataDirectory.createDirectory(directory);
+    try {
+      rows.checkpoint(made);
+      var one = new Open(range.uuid(), made, RocksRange.positionIn(made), content(id, made));
+      synchronized (open) {
+        open.put(id, one);
+      }
+      log.info("Range {}: checkpoint {} at entry {} is to be fetched", range, id, one.position.index());
+      return one.content;
+    } catch (IOException | RuntimeException e) {
+      GroupStorage.deleteTree(made);
+      throw e;
+    }
+  }
+
+  byte[] read(UUID checkpoint, String name, long offset, int bytes) throws IOException {
+    Open one;
+    synchronized (open) {
+      one = open.get(checkpoint);
+    }
+    if (one == null) throw new StoreException("checkpoint " + checkpoint + " is not there any more");
+    var file = one.content.files().stream().filter(each -> each.name().equals(name)).findFirst();
+    if (file.isEmpty() || bytes < 1 || bytes > CheckpointSource.CHUNK_BYTES_MAX || offset < 0 || offset > file.get().bytes() - bytes)
+      throw new StoreException("checkpoint " + checkpoint + " has no " + bytes + " bytes at " + offset + " of '" + name + "'");
+    one.usedNanos = System.nanoTime();
+    var out = ByteBuffer.allocate(bytes);
+    try (var in = FileChannel.open(one.directory.resolve(name))) {
+      while (out.hasRemaining())
+        if (in.read(out, offset + out.position()) < 0) throw new IOException(name + " of checkpoint " + checkpoint + " has shrunk");
+    }
+    return out.array();
+  }
+
+  /** Whether somebody has read from a copy of this range in the last seconds. */
+  boolean inUse(RangeId range) {
+    long now = System.nanoTime();
+    synchronized (open) {
+      return open.values().stream().anyMatch(one -> one.range.equals(range.uuid()) && now - one.usedNanos < IN_USE_NANOS);
+    }
+  }
+
+  /** Deletes what nobody has read for a while. */
+  void expire() {
+    var gone = new ArrayList<Open>();
+    synchronized (open) {
+      open.values().removeIf(one -> System.nanoTime() - one.usedNanos > IDLE_NANOS && gone.add(one));
+    }
+    for (var one : gone) {
+      try {
+        GroupStorage.deleteTree(one.directory);
+      } catch (IOException e) {
+        log.warn("Checkpoint {} cannot be deleted; the next start tries again", one.directory, e);
+      }
+    }
+  }
+
+  private static CheckpointSource.Checkpoint content(UUID id, Path made) throws IOException {
+    var files = new ArrayList<CheckpointSource.File>();
+    try (var found = Files.newDirectoryStream(made)) {
+      for (Path path : found)
+        files.add(
+            new CheckpointSource.File(
+                requireNonNull(path.getFileName()).toString(), Files.size(path), CheckpointDownload.checksum(path)));
+    }
+    return new CheckpointSource.Checkpoint(id, files);
+  }
+}

@@ -1,0 +1,32 @@
+package dunlin.store;
+
+import static java.util.Objects.requireNonNull;
+
+import java.util.UUID;
+
+/**
+ * One node as the others reach it for Raft.
+ *
+ * @param host a name rather than an address where there is one: it is kept in the log, and outlives the address
+ */
+public record Member(UUID node, String host, int port) {
+  public Member {
+    requireNonNull(node);
+    if (host.isBlank() || host.chars().anyMatch(c -> c <= ' ' || c == '/' || c == '@'))
+      throw new IllegalArgumentException("host of node " + node + " is '" + host + "'");
+    if (port < 1 || port > 65_535) throw new IllegalArgumentException("port of node " + node + " is " + port);
+  }
+
+  String address() {
+    return host.indexOf(':') >= 0 ? "[" + host + "]:" + port : host + ":" + port;
+  }
+
+  /** The reverse of {@link #address}. */
+  static Member of(UUID node, String address) {
+    int colon = address.lastIndexOf(':');
+    if (colon < 0) throw new IllegalArgumentException("address of node " + node + " is '" + address + "'");
+    String host = address.substring(0, colon);
+    if (host.startsWith("[") && host.endsWith("]")) host = host.substring(1, host.length() - 1);
+    return new Member(node, host, Integer.parseInt(address.substring(colon + 1)));
+  }
+}

@@ -1,0 +1,171 @@
+package dunlin.store;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.apache.ratis.protocol.ClientId;
+import org.apache.ratis.protocol.GroupManagementRequest;
+import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftGroup;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.server.storage.RaftStorage;
+import org.apache.ratis.statemachine.StateMachine;
+import org.jspecify.annotations.Nullable;
+
+/** The one Raft server of a process, and what is asked of it while it runs. */
+final class RaftNode {
+  /*
+   * Owner: the store builds, starts and closes it; calls that wait are made on any thread that may block.
+   */
+  private static final long TLS_FILES_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private final RaftServer server;
+  private final @Nullable PeerTls tls;
+  private final ClientId clientId = ClientId.randomId();
+  private final AtomicLong calls = new AtomicLong();
+
+  private long tlsReadNanos = System.nanoTime(); // of the upkeep thread
+
+  private RaftNode(RaftServer server, @Nullable PeerTls tls) {
+    this.server = server;
+    this.tls = tls;
+  }
+
+  static RaftNode build(
+      UUID nodeId, StoreSettings settings, DataDirectory data, Function<RaftGroupId, StateMachine> ranges) throws IOException {
+    requireSafe(settings.cluster());
+    requireFreePort(settings.cluster());
+    var tls =
+        settings.cluster().hasPeers() && settings.cluster().security() instanceof PeerSecurity.MutualTls files
+            ? new PeerTls(files)
+            : null;
+    return new RaftNode(
+        RaftServer.newBuilder()
+            .setServerId(RatisPeers.id(nodeId))
+            .setStateMachineRegistry(ranges::apply)
+            .setProperties(RatisSettings.of(settings, data))
+            .setParameters(RatisSettings.parameters(settings, tls))
+            .setOption(RaftStorage.StartupOption.RECOVER)
+            .build(),
+        tls);
+  }
+
+  RaftServer server() {
+    return server;
+  }
+
+  /** Looks from time to time whether the files of the cluster port's TLS have changed. */
+  void refreshTls(long nowNanos) {
+    if (tls == null || nowNanos - tlsReadNanos < TLS_FILES_NANOS) return;
+    tlsReadNanos = nowNanos;
+    tls.refresh();
+  }
+
+  void start() throws IOException {
+    server.start();
+  }
+
+  Set<RaftGroupId> groups() {
+    var groups = new HashSet<RaftGroupId>();
+    server.getGroupIds().forEach(groups::add);
+    return groups;
+  }
+
+  RaftServer.Division division(RaftGroupId group) throws IOException {
+    return server.getDivision(group);
+  }
+
+  /** Begins to serve a group whose directory is there: so it is revived by a restart that comes in between, or not at all. */
+  void add(RaftGroup group, Duration deadline) {
+    await(
+        server.groupManagementAsync(
+            GroupManagementRequest.newAdd(clientId, server.getId(), calls.incrementAndGet(), group, false)),
+        "serve group " + group.getGroupId().getUuid(), deadline);
+  }
+
+  /** Ends serving a group and deletes its directory. */
+  void remove(RaftGroupId group, Duration deadline) {
+    // Not on this thread: Ratis closes the group on the caller's, for as long as that takes.
+    var removing =
+        CompletableFuture.supplyAsync(
+                () ->
+                    server.groupManagementAsync(
+                        GroupManagementRequest.newRemove(
+                            clientId, server.getId(), calls.incrementAndGet(), group, true, false)),
+                task -> Thread.ofPlatform().daemon().name("dunlin-remove-" + group.getUuid()).start(task))
+            .thenCompose(reply -> reply);
+    await(removing, "remove group " + group.getUuid(), deadline);
+  }
+
+  void close() throws IOException {
+    server.close();
+  }
+
+  /** Waits for what Ratis was asked; its refusal becomes ours. */
+  static RaftClientReply await(CompletableFuture<RaftClientReply> asked, String what, Duration deadline) {
+    try {
+      var reply = asked.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+      var refusal = reply.getException();
+      if (refusal != null) throw new StoreException("cannot " + what + ": " + refusal.getMessage(), refusal);
+      if (!reply.isSuccess()) throw new StoreException("cannot " + what + ": refused without a reason");
+      return reply;
+    } catch (ExecutionException e) {
+      Throwable root = e;
+      while (root.getCause() != null) root = root.getCause();
+      throw new StoreException("cannot " + what + ": " + root.getMessage(), root);
+    } catch (TimeoutException e) {
+      throw new StoreException("cannot " + what + " within " + deadline, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while it should " + what, e);
+    }
+  }
+
+  /** Refuses to be open to whoever comes along, unless someone has said that it shall. */
+  private static void requireSafe(ClusterSettings cluster) {
+    if (!cluster.hasPeers()) return;
+    boolean open =
+        switch (cluster.security()) {
+          case PeerSecurity.MutualTls _ -> false;
+          case PeerSecurity.Plaintext(boolean beyondLoopback) -> !beyondLoopback;
+        };
+    if (open && !loopback(cluster.bindAddress()))
+      throw new StoreException(
+          "the cluster port would be open without TLS on " + cluster.bindAddress()
+              + ": whoever reaches it could take the ranges over. Set dunlin.cluster.tls.*, or dunlin.cluster.plaintext"
+              + " where nobody else can reach it");
+  }
+
+  private static boolean loopback(String address) {
+    try {
+      for (var one : InetAddress.getAllByName(address)) if (!one.isLoopbackAddress()) return false;
+      return true;
+    } catch (UnknownHostException e) {
+      throw new StoreException("the address " + address + " for the cluster port is unknown", e);
+    }
+  }
+
+  /** Ratis ends the whole Java process when its port is taken. */
+  private static void requireFreePort(ClusterSettings cluster) {
+    if (!cluster.hasPeers()) return;
+    try (var socket = new ServerSocket()) {
+      socket.setReuseAddress(true);
+      socket.bind(new InetSocketAddress(InetAddress.getByName(cluster.bindAddress()), cluster.port()));
+    } catch (IOException e) {
+      throw new StoreException("cluster port " + cluster.port() + " cannot be used: " + e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,94 @@
+package dunlin.store;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+
+/**
+ * The directory of one range's rows, and those beside it through which the copy of another replica takes its place.
+ *
+ * <pre>
+ *   UUID            the rows
+ *   UUID.incoming   a copy that is being fetched; kept over failures, since the next try needs less then
+ *   UUID.ready      a copy that is complete and on disk, named so before Ratis hears of it
+ *   UUID.old        the rows that the copy has replaced
+ *   UUID.damaged    an empty file: RocksDB has found the rows corrupt
+ * </pre>
+ */
+record RowsDirectory(Path rows) {
+  Path incoming() {
+    return beside(".incoming");
+  }
+
+  Path ready() {
+    return beside(".ready");
+  }
+
+  private Path old() {
+    return beside(".old");
+  }
+
+  private Path damaged() {
+    return beside(".damaged");
+  }
+
+  /** Names what was fetched ready; when this returns, no crash takes that back. */
+  void complete() throws IOException {
+    GroupStorage.deleteTree(ready());
+    Files.move(incoming(), ready(), StandardCopyOption.ATOMIC_MOVE);
+    forceParent();
+  }
+
+  /** Puts what is ready in the place of the rows, which nobody may have open. */
+  void swapIn() throws IOException {
+    GroupStorage.deleteTree(old());
+    if (Files.exists(rows)) Files.move(rows, old(), StandardCopyOption.ATOMIC_MOVE);
+    Files.move(ready(), rows, StandardCopyOption.ATOMIC_MOVE);
+    forceParent();
+  }
+
+  void deleteOld() throws IOException {
+    GroupStorage.deleteTree(old());
+  }
+
+  void deleteReady() throws IOException {
+    GroupStorage.deleteTree(ready());
+  }
+
+  /** Ends a swap in whose middle the process was killed. */
+  void recover() throws IOException {
+    if (!Files.exists(rows)) {
+      if (Files.exists(ready())) Files.move(ready(), rows, StandardCopyOption.ATOMIC_MOVE);
+      else if (Files.exists(old())) Files.move(old(), rows, StandardCopyOption.ATOMIC_MOVE);
+      forceParent();
+    }
+    deleteOld();
+  }
+
+  boolean foundDamaged() {
+    return Files.exists(damaged());
+  }
+
+  /** Notes for the next start that the rows are not to be used. */
+  void markDamaged() {
+    try {
+      if (!Files.exists(damaged())) DataDirectory.createFile(damaged());
+      forceParent();
+    } catch (IOException e) {
+      throw new StoreException("the damage of " + rows + " cannot be noted: " + e.getMessage(), e);
+    }
+  }
+
+  void deleteAll() throws IOException {
+    for (Path each : new Path[] {rows, incoming(), ready(), old(), damaged()}) GroupStorage.deleteTree(each);
+  }
+
+  private Path beside(String suffix) {
+    return rows.resolveSibling(rows.getFileName() + suffix);
+  }
+
+  private void forceParent() throws IOException {
+    DataDirectory.force(rows.resolveSibling("."));
+  }
+}

@@ -1,0 +1,175 @@
+package dunlin.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.store.Command.Append;
+import dunlin.store.Command.Put;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How a replica that lost the way back through the log, or its files, gets its rows from another one. */
+class ReinstallTest {
+  @TempDir Path directory;
+
+  private Trio start() {
+    return Trio.start(
+        directory,
+        UnaryOperator.identity(),
+        d ->
+            new StoreSettings(
+                true, d.cluster(), d.memoryBytes(), 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), d.entryBytesMax(), 10,
+                d.snapshotLogBytes(), Duration.ofSeconds(1), 1, 16));
+  }
+
+  /** Cuts the log of the nodes that run to where no other can follow: a change of leaders ends a file of it. */
+  private static void cutLog(Trio trio) {
+    for (int i = 0; i < 60; i++) trio.apply(new Append("before", "a"));
+    trio.leader().range().transferLeadership(trio.followers().getFirst().id(), Trio.DEADLINE);
+    for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+    for (var node : trio.nodes) {
+      if (node.running == null) continue;
+      await().atMost(Trio.DEADLINE).until(() -> Files.notExists(log(node).resolve("log_0-0")) && firstSegment(node) > 0);
+    }
+  }
+
+  private static Path log(Trio.Node node) {
+    return node.data.resolve("raft").resolve(Trio.RANGE.uuid().toString()).resolve("current");
+  }
+
+  private static Path rows(Trio.Node node) {
+    return node.data.resolve("ranges").resolve(Trio.RANGE.uuid().toString());
+  }
+
+  private static long firstSegment(Trio.Node node) throws IOException {
+    try (var found = Files.list(log(node))) {
+      return found.map(path -> path.getFileName().toString())
+          .filter(name -> name.startsWith("log_"))
+          .mapToLong(name -> Long.parseLong(name.replace("log_inprogress_", "").replace("log_", "").replaceAll("-.*", "")))
+          .min()
+          .orElse(-1);
+    }
+  }
+
+  @Test
+  void aFollowerBehindTheCutLogTakesACopyOfTheRows() {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var behind = trio.followers().getFirst();
+      await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
+      behind.close();
+      cutLog(trio);
+
+      behind.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
+
+      assertThat(behind.meters.get("dunlin.store.install.bytes").counter().count()).isPositive();
+      assertThat(behind.logic.opened).as("the logic has seen the copy").isEqualTo(2);
+      assertThat(behind.logic.rowsAtOpen).anyMatch(row -> row.startsWith("after="));
+      trio.leader().range().transferLeadership(behind.id(), Trio.DEADLINE);
+      assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
+      behind.close();
+      behind.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
+    }
+  }
+
+  @Test
+  void aCopyThatWasReadyWhenTheProcessEndedIsTaken() throws IOException {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var behind = trio.followers().getFirst();
+      await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
+      behind.close();
+      cutLog(trio);
+      // As if it had been killed between the completion of the copy and the swap, with its log cut already.
+      var files = new RowsDirectory(rows(behind));
+      var checkpoint = trio.leader().store().openCheckpoint(Trio.RANGE);
+      Files.createDirectories(files.ready());
+      for (var file : checkpoint.files())
+        try (var out = Files.newOutputStream(files.ready().resolve(file.name()))) {
+          for (long at = 0; at < file.bytes(); ) {
+            int length = (int) Math.min(CheckpointSource.CHUNK_BYTES_MAX, file.bytes() - at);
+            out.write(trio.leader().store().readCheckpoint(checkpoint.id(), file.name(), at, length));
+            at += length;
+          }
+        }
+
+      behind.restart();
+
+      assertThat(behind.logic.opened).isEqualTo(1);
+      assertThat(behind.logic.rowsAtOpen).anyMatch(row -> row.startsWith("after="));
+      assertThat(files.ready()).doesNotExist();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
+      assertThatThrownBy(() -> trio.leader().store().readCheckpoint(checkpoint.id(), "../../dunlin.node", 0, 1))
+          .hasMessageContaining("has no 1 bytes at 0 of '../../dunlin.node'");
+    }
+  }
+
+  @Test
+  void damagedFilesOfOneReplicaArePutAsideAndFetchedAnew() throws IOException {
+    try (var trio = start()) {
+      for (int i = 0; i < 60; i++) trio.apply(new Put("key" + i, "x".repeat(1000)));
+      var damagedLog = trio.followers().getFirst();
+      var damagedRows = trio.followers().getLast();
+
+      damagedLog.close();
+      Path segment = last(log(damagedLog), "log_*");
+      flip(segment, Files.size(segment) / 2);
+      rejoin(trio, damagedLog);
+      damagedRows.close();
+      flip(last(rows(damagedRows), "MANIFEST-*"), 20);
+      rejoin(trio, damagedRows);
+
+      // Whole again: any two of them can go on.
+      trio.leader().range().transferLeadership(damagedLog.id(), Trio.DEADLINE);
+      trio.nodes.stream().filter(node -> node != damagedLog && node != damagedRows).forEach(Trio.Node::close);
+      trio.apply(new Put("last", ""));
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(damagedRows.rows()).hasSize(61));
+    }
+  }
+
+  private static void rejoin(Trio trio, Trio.Node node) throws IOException {
+    node.restart();
+    assertThat(node.role()).isEqualTo(ReplicaRole.QUARANTINED);
+    assertThat(node.data.resolve("quarantine")).isNotEmptyDirectory();
+    assertThat(Trio.propose(node, new Put("a", ""))).isCompletedExceptionally();
+    node.close();
+    node.restart();
+    assertThat(node.role()).as("not by itself: it has forgotten what it voted").isEqualTo(ReplicaRole.QUARANTINED);
+
+    trio.leader().range().remove(node.id(), Trio.DEADLINE);
+    node.join(trio.members());
+    trio.leader().range().addListener(node.store().member(), Trio.DEADLINE);
+    trio.leader().range().promote(node.id(), Trio.DEADLINE);
+    await().atMost(Trio.DEADLINE).until(() -> node.role() == ReplicaRole.FOLLOWER);
+    await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(node.rows()).hasSize(60));
+    node.close();
+    node.restart();
+    assertThat(node.role()).isNotEqualTo(ReplicaRole.QUARANTINED);
+    await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(node.rows()).hasSize(60));
+  }
+
+  private static Path last(Path directory, String glob) throws IOException {
+    try (var found = Files.newDirectoryStream(directory, glob)) {
+      var paths = new ArrayList<Path>();
+      found.forEach(paths::add);
+      paths.sort(Comparator.comparing(Path::toString));
+      return paths.getLast();
+    }
+  }
+
+  private static void flip(Path file, long at) throws IOException {
+    byte[] bytes = Files.readAllBytes(file);
+    bytes[(int) at] ^= 0x40;
+    Files.write(file, bytes);
+  }
+}

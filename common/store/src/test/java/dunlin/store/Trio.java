@@ -1,0 +1,262 @@
+package dunlin.store;
+
+import static org.awaitility.Awaitility.await;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+
+/** Three stores in this process that keep one range together over loopback ports, and calls to whichever leads it. */
+final class Trio implements AutoCloseable {
+  static final Duration DEADLINE = Duration.ofSeconds(60);
+  static final RangeId RANGE = RangeId.firstOf("routes");
+
+  private final Path directory;
+  private final UnaryOperator<ClusterSettings> cluster;
+  private final UnaryOperator<StoreSettings> store;
+  final List<Node> nodes = new ArrayList<>();
+  /** The stores that are open, for fetching checkpoints between them. */
+  private final Map<UUID, RangeStore> open = new ConcurrentHashMap<>();
+
+  /** A node: its directory and port stay, its process comes and goes. */
+  final class Node {
+    final Path data;
+    final int port;
+    final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    volatile long diskFree = Long.MAX_VALUE / 2;
+    volatile @Nullable RangeStore running;
+    volatile @Nullable Replica<Command, String> replica;
+    volatile Command.Logic logic = new Command.Logic();
+
+    Node(Path data, int port) {
+      this.data = data;
+      this.port = port;
+    }
+
+    RangeStore store() {
+      var now = running;
+      if (now == null) throw new IllegalStateException("node in " + data + " is closed");
+      return now;
+    }
+
+    Replica<Command, String> range() {
+      var now = replica;
+      if (now == null) throw new IllegalStateException("node in " + data + " has no replica");
+      return now;
+    }
+
+    UUID id() {
+      return store().member().node();
+    }
+
+    ReplicaRole role() {
+      return running == null || replica == null ? ReplicaRole.STOPPED : range().status().role();
+    }
+
+    void openStore() {
+      var opened = RangeStore.open(settings(port), data, meters, disk());
+      opened.fetchCheckpointsBy(new Direct());
+      running = opened;
+      open.put(opened.member().node(), opened);
+    }
+
+    private DiskSpace.Source disk() {
+      return new DiskSpace.Source() {
+        @Override
+        public long free() {
+          return diskFree;
+        }
+
+        @Override
+        public long total() {
+          return Long.MAX_VALUE;
+        }
+      };
+    }
+
+    void declare(List<Member> peers) {
+      logic = new Command.Logic();
+      replica = store().range(RANGE, peers, Command.CODEC, logic);
+    }
+
+    /** Opens and starts it again. */
+    Node restart() {
+      openStore();
+      declare(List.of());
+      store().start(DEADLINE);
+      return this;
+    }
+
+    /** Opens and starts it without any range. */
+    Node startEmpty() {
+      openStore();
+      store().start(DEADLINE);
+      return this;
+    }
+
+    void join(List<Member> peers) {
+      logic = new Command.Logic();
+      replica = store().createReplica(RANGE, peers, true, Command.CODEC, logic, DEADLINE);
+    }
+
+    void close() {
+      var closing = running;
+      if (closing == null) return;
+      open.remove(closing.member().node());
+      OneRange.close(closing);
+      running = null;
+      replica = null;
+    }
+
+    List<String> rows() {
+      var rows = new ArrayList<String>();
+      try {
+        CompletableFuture.runAsync(
+                () ->
+                    range().reader().scan(
+                        new byte[0], null, (key, value) -> rows.add(Command.text(key) + "=" + Command.text(value))),
+                range().readers())
+            .get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+      } catch (InterruptedException | ExecutionException | TimeoutException e) {
+        throw new AssertionError("not read", e);
+      }
+      return rows;
+    }
+  }
+
+  /** Carries checkpoints between the stores of this process. */
+  final class Direct implements CheckpointSource {
+    @Override
+    public Checkpoint open(UUID node, RangeId range) throws IOException {
+      return at(node).openCheckpoint(range);
+    }
+
+    @Override
+    public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
+      return at(node).readCheckpoint(checkpoint, file, offset, bytes);
+    }
+
+    private RangeStore at(UUID node) throws IOException {
+      var there = open.get(node);
+      if (there == null) throw new IOException("node " + node + " is not there");
+      return there;
+    }
+  }
+
+  private Trio(Path directory, UnaryOperator<ClusterSettings> cluster, UnaryOperator<StoreSettings> store) {
+    this.directory = directory;
+    this.cluster = cluster;
+    this.store = store;
+  }
+
+  static Trio start(Path directory) {
+    return start(directory, UnaryOperator.identity(), UnaryOperator.identity());
+  }
+
+  static Trio start(Path directory, UnaryOperator<ClusterSettings> cluster, UnaryOperator<StoreSettings> store) {
+    var trio = new Trio(directory, cluster, store);
+    for (int i = 0; i < 3; i++) trio.newNode().openStore();
+    try {
+      var members = trio.members();
+      for (var node : trio.nodes) node.declare(members);
+      var starts = trio.nodes.stream().map(node -> CompletableFuture.runAsync(() -> node.store().start(DEADLINE), Thread::startVirtualThread));
+      CompletableFuture.allOf(starts.toArray(CompletableFuture<?>[]::new)).join();
+      return trio;
+    } catch (RuntimeException e) {
+      trio.close();
+      throw e;
+    }
+  }
+
+  /** A node more, with an empty directory. */
+  Node newNode() {
+    var node = new Node(directory.resolve("node-" + nodes.size()), freePort());
+    nodes.add(node);
+    return node;
+  }
+
+  List<Member> members() {
+    return nodes.stream().filter(node -> node.running != null).map(node -> node.store().member()).toList();
+  }
+
+  private StoreSettings settings(int port) {
+    var usual = ClusterSettings.loopback(port);
+    var quick =
+        new ClusterSettings(
+            port, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(1), 50,
+            usual.installBytesPerSecond(), usual.installDeadline());
+    return store.apply(StoreSettings.defaults().with(cluster.apply(quick)));
+  }
+
+  /** The node that leads and is ready to, waited for. */
+  Node leader() {
+    return await().atMost(DEADLINE).until(this::leading, Optional::isPresent).orElseThrow();
+  }
+
+  private Optional<Node> leading() {
+    return nodes.stream()
+        .filter(node -> node.replica != null && node.role() == ReplicaRole.LEADER)
+        .filter(node -> node.range().readBarrier().handle((_, e) -> e == null).completeOnTimeout(false, 1, TimeUnit.SECONDS).join())
+        .findFirst();
+  }
+
+  List<Node> followers() {
+    var leader = leader();
+    return nodes.stream().filter(node -> node != leader && node.running != null).toList();
+  }
+
+  /** Proposes on the leader, again as long as it was surely not done. */
+  String apply(Command command) {
+    long until = System.nanoTime() + DEADLINE.toNanos();
+    while (true) {
+      try {
+        return propose(leader(), command).get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+      } catch (ExecutionException e) {
+        if (e.getCause() instanceof NotLeaderException && System.nanoTime() < until) continue;
+        throw new AssertionError("not applied: " + command, e);
+      } catch (InterruptedException | TimeoutException e) {
+        throw new AssertionError("not applied: " + command, e);
+      }
+    }
+  }
+
+  static CompletableFuture<String> propose(Node node, Command command) {
+    var result = new CompletableFuture<String>();
+    if (!node.range().propose(command, OneRange.completing(result)))
+      result.completeExceptionally(new StoreException("the queue is full"));
+    return result;
+  }
+
+  @Override
+  public void close() {
+    stopAll();
+  }
+
+  void stopAll() {
+    var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, Thread::startVirtualThread));
+    CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+  }
+
+  static int freePort() {
+    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return free.getLocalPort();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+}
