@@ -35,7 +35,7 @@ public final class PlacementCodec implements CommandCodec<PlacementCommand> {
     return FieldReader.read(in, PlacementCodec::read);
   }
 
-  private static void write(PlacementCommand command, FieldWriter out) {
+  static void write(PlacementCommand command, FieldWriter out) {
     switch (command) {
       case FoundCluster(var cluster) -> {
         out.octet(1);
@@ -98,7 +98,7 @@ public final class PlacementCodec implements CommandCodec<PlacementCommand> {
     }
   }
 
-  private static PlacementCommand read(FieldReader in) {
+  static PlacementCommand read(FieldReader in) {
     int kind = in.octet();
     return switch (kind) {
       case 1 -> new FoundCluster(in.uuid());

@@ -1,6 +1,7 @@
 package dunlin.store;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -33,6 +34,15 @@ public interface Replica<C, R> extends Range<C, R> {
    * @throws StoreException when it is refused, or has not come about in time; what was begun may come about later
    */
   void addListener(Member member, Duration deadline);
+
+  /**
+   * On the leader: exchanges the peers, in one step. A new listener must have been created on its node; when this returns
+   * it has all but the newest entries. This node itself stays a voter.
+   *
+   * @param configuration the one that was decided on, by {@link RangeStatus#configuration()}
+   * @throws OutdatedException when another configuration is in force: nothing has changed
+   */
+  void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline);
 
   /** On the leader: gives a listener its vote, once it has nearly caught up. */
   void promote(UUID node, Duration deadline);

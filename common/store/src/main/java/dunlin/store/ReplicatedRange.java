@@ -173,7 +173,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       }
     }
     var role = quarantined ? ReplicaRole.QUARANTINED : removed ? ReplicaRole.OUTSIDE : ReplicaRole.STOPPED;
-    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logCare.bytes(), proposer.queued(), List.of());
+    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logCare.bytes(), proposer.queued(), List.of(), -1);
   }
 
   @Override
@@ -184,6 +184,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   @Override
   public void addListener(Member member, Duration deadline) {
     membership.addListener(server(), member, deadline);
+  }
+
+  @Override
+  public void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
+    membership.changePeers(server(), configuration, voters, listeners, deadline);
   }
 
   @Override

@@ -43,7 +43,7 @@ class LeaderCareTest {
     public RangeStatus status() {
       return new RangeStatus(
           id(), role, SELF, 1, committed, committed, committed, 0, 0,
-          List.of(peer(SELF, 0, null), peer(NEAR, nearLag, Duration.ZERO), peer(FAR, farLag, farSilence)));
+          List.of(peer(SELF, 0, null), peer(NEAR, nearLag, Duration.ZERO), peer(FAR, farLag, farSilence)), 0);
     }
 
     private static RangeStatus.Peer peer(UUID node, long lag, @Nullable Duration silence) {
@@ -65,6 +65,11 @@ class LeaderCareTest {
 
     @Override
     public void addListener(Member member, Duration deadline) {}
+
+    @Override
+    public void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
+      throw new AssertionError();
+    }
 
     @Override
     public void promote(UUID node, Duration deadline) {}
