@@ -9,7 +9,6 @@ import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
-import dunlin.store.ClusterSettings;
 import dunlin.store.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -77,11 +76,6 @@ final class NodeSettings {
           "dunlin.auth.failures-max", AUTHENTICATION.failuresMax(), 0, 1_000_000,
           "Refused authentications of one address (of IPv6, of one /64) in a minute, after which no more are looked at in that minute; 0 for no limit.");
 
-  static final Setting<Integer> CLUSTER_PORT =
-      Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft towards other nodes, on loopback; 0 opens none, which is right for a node that runs alone.");
-  static final Setting<List<String>> CLUSTER_SEEDS =
-      Setting.textList(
-          "dunlin.cluster.seeds", List.of(), "Other nodes to join; this version runs alone and refuses to start with any.");
   static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
               "dunlin.admin.port", 8_080, -1, 65_535, "Port of /health, /ready and /metrics, on loopback; 0 takes any, -1 opens none.")
@@ -243,10 +237,10 @@ final class NodeSettings {
 
   /** Every setting there is, in the order of the reference page. */
   static final List<Setting<?>> ALL =
-      withListeners(
+      withFamilies(
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS,
           PASSWORD_FILE, AUTH_PROVIDER, AUTH_PROVIDER_OPTIONS, AUTH_TIMEOUT, AUTH_THREADS, AUTH_QUEUE_MAX, AUTH_FAILURES_MAX,
-          CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
+          ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
@@ -257,14 +251,14 @@ final class NodeSettings {
 
   private NodeSettings() {}
 
-  private static List<Setting<?>> withListeners(Setting<?>... others) {
-    return Stream.concat(Stream.of(others), ListenerKeys.ALL.stream()).toList();
+  private static List<Setting<?>> withFamilies(Setting<?>... others) {
+    return Stream.of(List.of(others), ClusterKeys.ALL, ListenerKeys.ALL).<Setting<?>>flatMap(List::stream).toList();
   }
 
   static StoreSettings store(Settings settings) {
     return new StoreSettings(
         settings.get(FSYNC),
-        ClusterSettings.loopback(settings.get(CLUSTER_PORT)),
+        ClusterKeys.read(settings),
         settings.get(STORE_MEMORY),
         settings.get(STORE_DISK_FREE_MIN),
         STORE.queuedCommandsMax(),
@@ -361,7 +355,7 @@ final class NodeSettings {
     if (!settings.get(ROLES).equals(EnumSet.allOf(Role.class))) {
       throw new SettingException("dunlin.roles: this version runs all roles in one process, leave it at its default");
     }
-    if (!settings.get(CLUSTER_SEEDS).isEmpty()) {
+    if (!settings.get(ClusterKeys.SEEDS).isEmpty()) {
       throw new SettingException("dunlin.cluster.seeds: this version runs alone and cannot join other nodes, leave it empty");
     }
     if (isUnfit(settings.get(RESPONSE_INFORMATION), 16_384, "+#")) {

@@ -55,20 +55,29 @@ final class NodeStart {
 
   private void createIfNew(ReplicatedRange<?, ?> range) throws IOException {
     Path raftLog = data.raft(range.id());
-    if (Files.isDirectory(raftLog)) return;
+    if (Files.isDirectory(raftLog)) {
+      data.notes().write(range.id(), range.replicated());
+      return;
+    }
     if (data.quarantined(range.id())) {
       range.stayInQuarantine();
       return;
     }
     Path rows = data.rows(range.id());
-    if (RocksRange.holdsTables(range.id(), rows)) {
-      var gone =
-          new DamagedException("range '" + range.id() + "': it has rows in " + rows + " but its log in " + raftLog + " is gone");
+    boolean holdsRows = RocksRange.holdsTables(range.id(), rows);
+    if (holdsRows || data.notes().has(range.id())) {
+      String what =
+          holdsRows
+              ? "it has rows in " + rows + " but its log in " + raftLog + " is gone"
+              : "it had a replica here, and both its log in " + raftLog + " and its rows in " + rows + " are gone";
+      var gone = new DamagedException("range '" + range.id() + "': " + what);
       if (!range.replicated()) throw gone;
       range.quarantine(gone);
       return;
     }
     GroupStorage.create(raftLog, range.peers().isEmpty() ? List.of(alone()) : range.peers());
+    // Not before the log, or a crash in between would look like a loss; and before anything can vote.
+    data.notes().write(range.id(), range.replicated());
   }
 
   private RaftPeer alone() {

@@ -1,5 +1,6 @@
 package dunlin.store;
 
+import dunlin.runtime.NodeBeans;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -7,6 +8,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -40,6 +42,7 @@ public final class RangeStore implements AutoCloseable {
    *
    * Long because it is the whole of what a node sees: half of it says what each call promises.
    */
+  private static final String BEAN_TYPE = "Range";
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
   /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
@@ -68,6 +71,7 @@ public final class RangeStore implements AutoCloseable {
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftNode node;
   private volatile @Nullable Upkeep upkeep;
+  private @Nullable NodeBeans beans; // guarded by creating
 
   private RangeStore(StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk) {
     this.settings = settings;
@@ -109,7 +113,7 @@ public final class RangeStore implements AutoCloseable {
     return new Member(data.identity().nodeId(), settings.cluster().host(), settings.cluster().port());
   }
 
-  /** The ranges that have a replica in the data directory: each must be declared before the start. */
+  /** The ranges that have a replica in the data directory, or have lost it there: each must be declared before the start. */
   public List<UUID> stored() {
     return data.ranges();
   }
@@ -217,26 +221,34 @@ public final class RangeStore implements AutoCloseable {
    * @param peers who the range's peers are now, this node among them or not
    * @param asListener whether the range's leader is going to take this node in, by {@link Replica#addListener}: so every
    *     replica begins whose range is older than it. Else this node is one of those that the range begins with
-   * @throws StoreException when it cannot be made; nothing is left of it then
+   * @throws StoreException when it cannot be made; nothing is left of it then. Also when it is to begin with a vote and has
+   *     had one here before, which it may have used: it must be taken out of the range and come back as listener
    */
   public <C, R> Replica<C, R> createReplica(
       RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
     var serving = serving();
     synchronized (creating) {
+      boolean noted = data.notes().has(id);
+      if (noted && !asListener && !Files.exists(data.raft(id)))
+        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as listener");
       var former = find(id);
       if (former != null && former.quarantined()) release(former);
       var initial = asListener ? RatisPeers.withListener(peers, member()) : RatisPeers.voters(peers);
       if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
         throw new StoreException("range '" + id + "' has a replica here already");
       var range = declare(id, initial, codec, logic);
+      boolean mayVote = false;
       try {
         GroupStorage.create(data.raft(id), initial);
+        data.notes().write(id, true);
         range.open(memory, thread("open-" + id));
+        mayVote = !asListener;
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
+        show(range);
         return range;
       } catch (IOException | RuntimeException e) {
-        discard(serving, range, deadline);
+        discard(serving, range, !noted && !mayVote, deadline);
         if (e instanceof StoreException known) throw known;
         throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
       }
@@ -253,20 +265,21 @@ public final class RangeStore implements AutoCloseable {
       var range = find(id);
       if (range == null) throw new StoreException("range '" + id + "' has no replica here");
       data.beginDrop(id);
-      discard(serving, range, deadline);
+      discard(serving, range, true, deadline);
     }
   }
 
-  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, Duration deadline) {
+  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, boolean forget, Duration deadline) {
     long until = System.nanoTime() + deadline.toNanos();
     try {
       boolean stopped = range.stop(until);
       ranges.remove(range); // so the upkeep does not miss the group
+      hide(range);
       if (serving.groups().contains(range.group())) serving.remove(range.group(), deadline);
       boolean closed = range.close(until);
       if (!stopped || !closed)
         throw new StoreException("range '" + range.id() + "': its replica is still in use; the next start deletes it");
-      data.delete(range.id());
+      data.delete(range.id(), forget);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StoreException("interrupted while the replica of range '" + range.id() + "' was dropped", e);
@@ -275,6 +288,7 @@ public final class RangeStore implements AutoCloseable {
 
   private void release(ReplicatedRange<?, ?> quarantined) {
     ranges.remove(quarantined);
+    hide(quarantined);
     long until = System.nanoTime() + CLOSE_DEADLINE.toNanos();
     try {
       boolean stopped = quarantined.stop(until);
@@ -311,6 +325,28 @@ public final class RangeStore implements AutoCloseable {
   public void fetchCheckpointsBy(CheckpointSource carrier) {
     if (state.get() != State.OPEN) throw new IllegalStateException("comes after the start");
     source.use(carrier);
+  }
+
+  /** Shows each replica by JMX, those that are created later too, until they are dropped. */
+  public void show(NodeBeans all) {
+    synchronized (creating) {
+      beans = all;
+      ranges.forEach(this::show);
+    }
+  }
+
+  private void show(ReplicatedRange<?, ?> range) {
+    var shown = beans;
+    if (shown != null) shown.register(BEAN_TYPE, beanKeys(range), range.bean());
+  }
+
+  private void hide(ReplicatedRange<?, ?> range) {
+    var shown = beans;
+    if (shown != null) shown.unregister(BEAN_TYPE, beanKeys(range));
+  }
+
+  private static Map<String, String> beanKeys(ReplicatedRange<?, ?> range) {
+    return Map.of("range", range.id().toString());
   }
 
   /** How each replica of this node is doing. */

@@ -63,6 +63,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private volatile @Nullable RaftServer serving; // set once, when the range is served
 
   private int notRunning; // of the upkeep thread
+  private @Nullable Boolean notedOthers; // likewise
 
   ReplicatedRange(
       RangeId id,
@@ -116,6 +117,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     meters.gauge(
         "dunlin.store.committed", "Last entry of the log that a majority has", this, range -> range.status().committed());
     meters.gauge("dunlin.store.applied", "Last entry of the log that readers see", this, range -> range.status().applied());
+    meters.gauge(
+        "dunlin.store.apply.lag", "Committed entries that readers here do not see yet", this, range -> range.status().applyLag());
     meters.gauge(
         "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
         range -> range.status().largestLag());
@@ -219,6 +222,10 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return peers;
   }
 
+  RangeMXBean bean() {
+    return new RangeBean(this, meters);
+  }
+
   RaftGroupId group() {
     return group;
   }
@@ -297,7 +304,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   boolean replicated() {
     var self = data.identity().nodeId();
     var known = GroupStorage.peersIn(data.raft(id));
-    if (known.isEmpty()) return peers.size() > 1;
+    if (known.isEmpty()) return peers.size() > 1 || data.notes().hadOthers(id);
     return known.stream().anyMatch(node -> !node.equals(self));
   }
 
@@ -380,12 +387,24 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     var division = server.getDivision(group);
     if (!running(server, division)) return;
     leadership.compare();
+    noteOthers(!Membership.alone(division));
     care.look(disk.low(), copying, nowNanos);
     var rows = opening.join();
     if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
     var _ = division.getRaftLog().purge(rows.flushed().index());
+  }
+
+  /** So that the next start knows, should the files be lost, whether others have the range. */
+  private void noteOthers(boolean others) {
+    if (notedOthers != null && notedOthers == others) return;
+    notedOthers = others;
+    try {
+      data.notes().write(id, others);
+    } catch (IOException e) {
+      log.warn("Range {}: it cannot be noted that it {} replicas on other nodes", id, others ? "has" : "has no", e);
+    }
   }
 
   /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
