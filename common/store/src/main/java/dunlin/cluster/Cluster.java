@@ -31,6 +31,7 @@ import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeId;
 import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -62,7 +63,7 @@ public final class Cluster implements AutoCloseable {
    * Failure: a node that reaches nobody goes on with the ranges that it has. What a crash interrupts is begun again: the
    * founding by this node, an operation by whoever leads the meta group.
    *
-   * On disk, in cluster/ of the data directory: identity (ClusterIdentity), replicas/UUID (ReplicaNotes), map (KnownMap).
+   * On disk, in cluster/ of the data directory: identity (ClusterIdentity), replicas/UUID (CreationNotes), map (KnownMap).
    */
   private static final Logger log = LoggerFactory.getLogger(Cluster.class);
   private static final int CALLS_MAX = 256;
@@ -82,6 +83,7 @@ public final class Cluster implements AutoCloseable {
   private final Allegiance allegiance = new Allegiance();
   private final NodeActions actions;
   private final MetaRange meta;
+  private final ClusterMeters meters;
   private final Semaphore slots = new Semaphore(CALLS_MAX);
 
   private volatile @Nullable ClusterIdentity identity;
@@ -92,7 +94,12 @@ public final class Cluster implements AutoCloseable {
   private record Parts(PlacementDriver driver, Heartbeat heartbeat, MetaClient meta) {}
 
   private Cluster(
-      MemberSettings settings, RangeStore store, Path dataDirectory, NodeCalls calls, Collection<RangeKind<?, ?>> kinds) {
+      MemberSettings settings,
+      RangeStore store,
+      Path dataDirectory,
+      NodeCalls calls,
+      Collection<RangeKind<?, ?>> kinds,
+      MeterRegistry registry) {
     this.settings = settings;
     this.store = store;
     this.calls = calls;
@@ -111,9 +118,18 @@ public final class Cluster implements AutoCloseable {
     var raft = store.member();
     node =
         ClusterNode.joining(
-            self, settings.host(), KnownMap.ports(raft.port(), settings.servicePort()), names, settings.region(), settings.zone());
-    replicas = new LocalReplicas(store, all, ReplicaNotes.open(directory.resolve("replicas"), store.stored()));
+            self, settings.host(), KnownMap.ports(raft.port(), settings.servicePort()), names, settings.region(),
+            settings.zone());
+    replicas = new LocalReplicas(store, all, CreationNotes.open(directory.resolve("replicas"), store.stored()), this::changed);
     actions = new NodeActions(self, replicas, allegiance, known::raft);
+    meters = new ClusterMeters(registry);
+    meters.gauge(
+        "dunlin.cluster.connected", "1 while heartbeats come to a leader of the meta group", this,
+        member -> member.connected() ? 1 : 0);
+    meters.gauge(
+        "dunlin.cluster.map.version", "The newest map of the cluster that this node has heard of", known,
+        newest -> newest.map().version());
+    meters.gauge("dunlin.cluster.calls", "Calls of other nodes under way", slots, free -> CALLS_MAX - free.availablePermits());
   }
 
   /**
@@ -124,8 +140,13 @@ public final class Cluster implements AutoCloseable {
    * @param kinds all kinds of ranges that this node may have replicas of
    */
   public static Cluster open(
-      MemberSettings settings, RangeStore store, Path dataDirectory, NodeCalls calls, Collection<RangeKind<?, ?>> kinds) {
-    return new Cluster(settings, store, dataDirectory, calls, kinds);
+      MemberSettings settings,
+      RangeStore store,
+      Path dataDirectory,
+      NodeCalls calls,
+      Collection<RangeKind<?, ?>> kinds,
+      MeterRegistry registry) {
+    return new Cluster(settings, store, dataDirectory, calls, kinds, registry);
   }
 
   /**
@@ -147,9 +168,9 @@ public final class Cluster implements AutoCloseable {
     var client = new MetaClient(belongs.cluster(), address, known, seeds, calls, this::handle);
     var driver =
         new PlacementDriver(
-            threadName("placement"), meta, new NodeAdmin(self, belongs.cluster(), actions, known, calls), settings);
+            threadName("placement"), meta, new NodeAdmin(self, belongs.cluster(), actions, known, calls), settings, meters);
     var reporter = new NodeReporter(self, store.incarnation(), replicas);
-    var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, allegiance, known, client, settings);
+    var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, allegiance, known, client, settings, meters);
     parts = new Parts(driver, heartbeat, client);
     driver.start();
     heartbeat.start();
@@ -200,14 +221,17 @@ public final class Cluster implements AutoCloseable {
     } catch (IllegalStateException | IllegalArgumentException e) {
       return new Refused("a call that cannot be read: " + e.getMessage());
     }
-    if (!slots.tryAcquire()) return new Refused("node " + self + " has too many calls");
+    if (!slots.tryAcquire()) {
+      meters.callRefused();
+      return new Refused("node " + self + " has too many calls");
+    }
     try {
       var own = identity;
       if (sent.call() instanceof Hello) return new HelloIs(self, own == null ? null : own.cluster());
       if (own == null || !own.cluster().equals(sent.cluster()))
         return new Refused(
-            "node " + self + (own == null ? " belongs to no cluster" : " belongs to cluster " + own.cluster()) + ", the call is of "
-                + (sent.cluster() == null ? "none" : sent.cluster()));
+            "node " + self + (own == null ? " belongs to no cluster" : " belongs to cluster " + own.cluster())
+                + ", the call is of " + (sent.cluster() == null ? "none" : sent.cluster()));
       return handle(sent.call());
     } finally {
       slots.release();
@@ -327,6 +351,16 @@ public final class Cluster implements AutoCloseable {
     if (running != null) running.driver.wake();
   }
 
+  private void changed() {
+    var running = parts;
+    if (running != null) running.heartbeat.wake();
+  }
+
+  /** The cluster for operators, to be registered as an MXBean. */
+  public ClusterMXBean bean() {
+    return new ClusterBean(this);
+  }
+
   private boolean closed() {
     return closed;
   }
@@ -336,6 +370,7 @@ public final class Cluster implements AutoCloseable {
   public void close() {
     closed = true;
     stop();
+    meters.close();
   }
 
   private void stop() {

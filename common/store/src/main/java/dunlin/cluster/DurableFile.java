@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
-/** A small file that is replaced as a whole: after a crash it is the old one or the new one. Its last four bytes are a checksum. */
+/** A small file that is replaced as a whole: after a crash it is the old one or the new one. It ends with a checksum. */
 final class DurableFile {
   private final Path path;
 

@@ -31,6 +31,7 @@ final class Heartbeat implements AutoCloseable {
   private final KnownMap known;
   private final MetaClient meta;
   private final MemberSettings settings;
+  private final ClusterMeters meters;
   private final Thread thread;
   private volatile boolean closed;
   private volatile boolean connected;
@@ -43,18 +44,25 @@ final class Heartbeat implements AutoCloseable {
       Allegiance allegiance,
       KnownMap known,
       MetaClient meta,
-      MemberSettings settings) {
+      MemberSettings settings,
+      ClusterMeters meters) {
     this.self = self;
     this.reporter = reporter;
     this.allegiance = allegiance;
     this.known = known;
     this.meta = meta;
     this.settings = settings;
+    this.meters = meters;
     thread = Thread.ofPlatform().daemon().name(threadName).unstarted(this::run);
   }
 
   void start() {
     thread.start();
+  }
+
+  /** Something has changed here that the meta group waits for: the next beat is now. */
+  void wake() {
+    LockSupport.unpark(thread);
   }
 
   /** Whether the last beat came to a leader of the meta group. */
@@ -72,7 +80,9 @@ final class Heartbeat implements AutoCloseable {
         told = false;
       } catch (IOException e) {
         connected = false;
-        if (!told && !closed) log.warn("Node {} reaches no leader of the meta group and goes on without: {}", self.id(), reasons(e));
+        meters.beatLost();
+        if (!told && !closed)
+          log.warn("Node {} reaches no leader of the meta group and goes on without: {}", self.id(), reasons(e));
         told = true;
         watch();
       } catch (RuntimeException e) { // an exception would end the beating for good

@@ -1,6 +1,6 @@
 package dunlin.cluster;
 
-import dunlin.cluster.ReplicaNotes.Note;
+import dunlin.cluster.CreationNotes.Note;
 import dunlin.placement.NodeReport;
 import dunlin.store.Member;
 import dunlin.store.RangeDescriptor;
@@ -29,11 +29,15 @@ final class LocalReplicas {
 
   private final RangeStore store;
   private final Map<String, RangeKind<?, ?>> kinds;
-  private final ReplicaNotes notes;
+  private final CreationNotes notes;
+  private final Runnable changed;
   private final Map<UUID, Hosted> hosted = new ConcurrentHashMap<>();
 
-  LocalReplicas(RangeStore store, Collection<RangeKind<?, ?>> kinds, ReplicaNotes notes) {
+  /** @param changed is told when a replica has come or gone, leads or does not lead any more; must be quick */
+  LocalReplicas(RangeStore store, Collection<RangeKind<?, ?>> kinds, CreationNotes notes, Runnable changed) {
     this.store = store;
+    this.changed = changed;
+    store.onSplit(_ -> changed.run());
     this.kinds = kinds.stream().collect(Collectors.toMap(RangeKind::name, Function.identity()));
     this.notes = notes;
   }
@@ -52,7 +56,7 @@ final class LocalReplicas {
       if (hosted.containsKey(range)) continue;
       var id =
           idOf(range)
-              .orElseThrow(() -> new StoreException("the data directory holds range " + range + " of a kind that is not known here"));
+              .orElseThrow(() -> new StoreException("the data directory holds range " + range + ", of a kind unknown here"));
       var note = notes.find(range).orElseThrow(() -> new StoreException("the note of range '" + id + "' is missing"));
       declare(kind(id.kind()), id, note);
     }
@@ -67,9 +71,19 @@ final class LocalReplicas {
   }
 
   private <C, R> void declare(RangeKind<C, R> kind, RangeId id, Note note) {
-    var replica = store.range(id, List.of(), kind.codec(), kind.logic().apply(id));
-    hosted.put(id.uuid(), new Hosted(replica, note));
+    // One that an operation had made gets what it is with its rows, from another replica.
+    boolean first = note.creation().equals(NodeReport.ORIGINAL) && note.range().origin().isEmpty();
+    var logic = kind.logic().apply(id);
+    var replica =
+        first ? store.range(note.range(), kind.codec(), logic) : store.range(id, List.of(), kind.codec(), logic);
+    host(kind, replica, note);
+  }
+
+  private <C, R> void host(RangeKind<C, R> kind, Replica<C, R> replica, Note note) {
+    hosted.put(replica.id().uuid(), new Hosted(replica, note));
     kind.opened().accept(replica);
+    replica.onLeadership(_ -> changed.run());
+    changed.run();
   }
 
   /** Makes an empty replica that listens. */
@@ -87,16 +101,37 @@ final class LocalReplicas {
       notes.remove(id.uuid());
       throw e;
     }
-    hosted.put(id.uuid(), new Hosted(replica, note));
-    kind.opened().accept(replica);
+    host(kind, replica, note);
+  }
+
+  /** What was split off here and waits for its group to begin. */
+  List<RangeDescriptor> unstarted() {
+    return store.unstarted();
+  }
+
+  /** Begins the group of a range that was split off here. */
+  void start(RangeDescriptor range, List<Member> members, Duration deadline) {
+    start(kind(range.kind()), new Note(range, NodeReport.ORIGINAL), members, deadline);
+  }
+
+  private <C, R> void start(RangeKind<C, R> kind, Note note, List<Member> members, Duration deadline) {
+    var id = new RangeId(kind.name(), note.range().id());
+    notes.put(note);
+    var replica = store.startSplit(id, members, kind.codec(), kind.logic().apply(id), deadline);
+    host(kind, replica, note);
   }
 
   void drop(UUID range, Duration deadline) {
     var dropped = hosted.get(range);
-    if (dropped == null) return;
+    if (dropped == null) {
+      idOf(range).ifPresent(store::dropUnstarted);
+      changed.run();
+      return;
+    }
     store.dropReplica(dropped.replica().id(), deadline);
     hosted.remove(range);
     notes.remove(range);
+    changed.run();
   }
 
   boolean knows(String kind) {

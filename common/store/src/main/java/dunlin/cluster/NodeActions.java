@@ -9,6 +9,8 @@ import dunlin.placement.Action.FlushReplica;
 import dunlin.placement.Action.ProposeSplit;
 import dunlin.placement.Action.StartReplica;
 import dunlin.placement.Action.TransferLeadership;
+import dunlin.placement.NodeReport;
+import dunlin.placement.Operation;
 import dunlin.placement.RangeAdmin.Outcome;
 import dunlin.placement.RangeAdmin.Outcome.Done;
 import dunlin.placement.RangeAdmin.Outcome.Outdated;
@@ -77,12 +79,12 @@ final class NodeActions {
   private Outcome carryOut(Action action, Duration deadline) {
     return switch (action) {
       case CreateReplica create -> create(create, deadline);
-      case StartReplica _ -> new Outdated("there is no replica that waits to be started");
+      case StartReplica(_, var range) -> start(range, deadline);
       case DropReplica(_, var range, var creation) -> drop(range, creation, deadline);
       case ChangePeers change -> changePeers(change, deadline);
       case TransferLeadership(_, var range, var to) -> transfer(range, to, deadline);
-      case FlushReplica(_, var range) -> new Outdated("range " + range + " is flushed by itself");
-      case ProposeSplit(_, var split) -> new Outdated("range " + split.of() + " cannot be split here");
+      case FlushReplica(_, var range) -> flush(range);
+      case ProposeSplit(_, var split) -> split(split, deadline);
     };
   }
 
@@ -101,10 +103,39 @@ final class NodeActions {
     return new Done();
   }
 
+  private Outcome start(UUID range, Duration deadline) {
+    if (replicas.find(range).isPresent()) return new Done();
+    var waits = replicas.unstarted().stream().filter(each -> each.id().equals(range)).findFirst();
+    if (waits.isEmpty()) return new Outdated("range " + range + " was not split off on node " + self);
+    if (!waits.get().voters().contains(self)) return new Outdated("node " + self + " has no part in range " + range);
+    var voters = new ArrayList<Member>();
+    for (UUID voter : waits.get().voters()) {
+      var member = addresses.apply(voter);
+      if (member.isEmpty()) return new Unknown("node " + self + " does not know yet where node " + voter + " is");
+      voters.add(member.get());
+    }
+    replicas.start(waits.get(), voters, deadline);
+    return new Done();
+  }
+
+  private Outcome flush(UUID range) {
+    var there = replicas.find(range);
+    if (there.isEmpty()) return new Outdated("node " + self + " has no replica of range " + range);
+    there.get().replica().flush();
+    return new Done();
+  }
+
+  private Outcome split(Operation.Split split, Duration deadline) {
+    var leading = leading(split.of());
+    if (leading.isEmpty()) return new Outdated("node " + self + " does not lead range " + split.of());
+    leading.get().replica().split(split.epoch(), split.cut(), split.child(), deadline);
+    return new Done();
+  }
+
   private Outcome drop(UUID range, UUID creation, Duration deadline) {
     var there = replicas.find(range);
-    if (there.isEmpty()) return new Done();
-    if (!there.get().note().creation().equals(creation))
+    if (there.isEmpty() && !creation.equals(NodeReport.ORIGINAL)) return new Done();
+    if (there.isPresent() && !there.get().note().creation().equals(creation))
       return new Outdated("the replica of range " + range + " is of operation " + there.get().note().creation());
     replicas.drop(range, deadline);
     return new Done();

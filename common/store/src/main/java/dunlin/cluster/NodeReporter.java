@@ -9,6 +9,7 @@ import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeStatus;
 import dunlin.store.ReplicaRole;
+import dunlin.store.StoreException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -41,6 +42,10 @@ final class NodeReporter {
   NodeReport report(long leadership) {
     var reported = new ArrayList<NodeReport.Replica>();
     for (var hosted : replicas.all()) report(hosted).ifPresent(reported::add);
+    for (var waits : replicas.unstarted())
+      reported.add(
+          new NodeReport.Replica(
+              waits, -1, NodeReport.ORIGINAL, Phase.STORED, false, 0, -1, false, List.of(), Load.NONE));
     settled.keySet().removeIf(range -> replicas.find(range).isEmpty());
     return new NodeReport(self, leadership, incarnation, ++number, reported);
   }
@@ -48,7 +53,7 @@ final class NodeReporter {
   private Optional<NodeReport.Replica> report(Hosted hosted) {
     var status = hosted.replica().status();
     if (status.role() == ReplicaRole.QUARANTINED) return Optional.empty(); // its rows are gone, and so is its vote
-    var range = hosted.note().range();
+    var range = hosted.replica().descriptor().orElse(hosted.note().range());
     var now = settled(range.id(), status);
     // While the peers are being changed, what counts is the configuration before; who has not seen that does not say it leads.
     boolean leads = now.isPresent() && status.leader().filter(self::equals).isPresent();
@@ -61,9 +66,17 @@ final class NodeReporter {
             leads,
             status.term(),
             status.applied(),
-            status.applied() >= 0,
+            hosted.replica().based() && hosted.replica().descriptor().isPresent(),
             leads ? followers(status) : List.of(),
-            Load.NONE));
+            load(hosted)));
+  }
+
+  private static Load load(Hosted hosted) {
+    try {
+      return new Load(0, hosted.replica().unflushedBytes(), 0, null, null);
+    } catch (StoreException e) { // it is just being closed
+      return Load.NONE;
+    }
   }
 
   private Optional<Settled> settled(UUID range, RangeStatus status) {

@@ -39,6 +39,13 @@ final class PlacementDriver implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PlacementDriver.class);
   private static final int ACTIONS_MAX = 64;
   private static final Duration ACTION_DEADLINE = Duration.ofSeconds(30);
+  /** Between two decisions, however many reports come. */
+  private static final long BREATH_NANOS = 20_000_000;
+
+  /** Until the same node is asked about the same range again: its next report is on the way, or something is in the way. */
+  private static final long DONE_NANOS = 50_000_000;
+
+  private static final long NOT_DONE_NANOS = 500_000_000;
   private static final Duration LOG_DEADLINE = Duration.ofSeconds(5);
 
   /** What is asked of a node: the same is not asked again while the answer is not there. */
@@ -48,16 +55,18 @@ final class PlacementDriver implements AutoCloseable {
   private final RangeAdmin admin;
   private final Operations operations;
   private final MemberSettings settings;
+  private final ClusterMeters meters;
   private final Set<Asked> underWay = ConcurrentHashMap.newKeySet();
   private final Thread thread;
   private volatile boolean closed;
   private volatile NavigableMap<UUID, String> waiting = Collections.emptyNavigableMap();
   private @Nullable Leases leases; // guarded by this
 
-  PlacementDriver(String threadName, MetaRange meta, RangeAdmin admin, MemberSettings settings) {
+  PlacementDriver(String threadName, MetaRange meta, RangeAdmin admin, MemberSettings settings, ClusterMeters meters) {
     this.meta = meta;
     this.admin = admin;
     this.settings = settings;
+    this.meters = meters;
     operations = new Operations(settings.operations());
     thread = Thread.ofPlatform().daemon().name(threadName).unstarted(this::run);
   }
@@ -79,6 +88,7 @@ final class PlacementDriver implements AutoCloseable {
     synchronized (this) {
       leading.get().heard(report, placement.get().map(), now());
     }
+    if (!placement.get().map().intents().isEmpty()) wake();
     return Optional.of(new Heard(leading.get().leadership(), placement.get().since(known)));
   }
 
@@ -99,7 +109,9 @@ final class PlacementDriver implements AutoCloseable {
       } catch (RuntimeException e) { // an exception would end the driving for good
         if (!closed) log.warn("The operations of the cluster do not go on for a moment: {}", e.getMessage(), e);
       }
+      long decided = System.nanoTime();
       LockSupport.parkNanos(this, settings.heartbeat().toNanos() / 2);
+      for (long left; !closed && (left = BREATH_NANOS - (System.nanoTime() - decided)) > 0; ) LockSupport.parkNanos(this, left);
     }
   }
 
@@ -155,14 +167,22 @@ final class PlacementDriver implements AutoCloseable {
 
   private void ask(Action action, long leadership) {
     var asked = new Asked(action.node(), action.range());
-    if (underWay.size() >= ACTIONS_MAX || !underWay.add(asked)) return;
+    if (underWay.contains(asked)) return;
+    if (underWay.size() >= ACTIONS_MAX) {
+      meters.actionPutOff();
+      return;
+    }
+    underWay.add(asked);
     Thread.ofVirtual()
         .name(thread.getName() + "-action")
         .start(
             () -> {
               try {
                 var outcome = admin.carryOut(action, leadership, ACTION_DEADLINE);
-                if (!(outcome instanceof RangeAdmin.Outcome.Done)) log.info("{}: {}", action, outcome);
+                boolean done = outcome instanceof RangeAdmin.Outcome.Done;
+                meters.action(done);
+                if (!done) log.info("{}: {}", action, outcome);
+                LockSupport.parkNanos(done ? DONE_NANOS : NOT_DONE_NANOS);
               } finally {
                 underWay.remove(asked);
               }

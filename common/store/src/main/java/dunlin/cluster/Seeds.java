@@ -35,7 +35,7 @@ final class Seeds {
     return new Seeds(fixed, names);
   }
 
-  /** The addresses as of now. Blocks while names are looked up; a name that is unknown throws, since who is behind it is unknown too. */
+  /** The addresses as of now. Blocks while names are looked up; an unknown one throws, since nobody knows who is behind it. */
   List<NodeAddress> resolve() throws UnknownHostException {
     var addresses = new ArrayList<>(fixed);
     for (var name : names)

@@ -10,9 +10,13 @@ import dunlin.placement.Operation.DrainNode;
 import dunlin.placement.Operation.LeaveNode;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.TransferLeadership;
+import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
@@ -50,6 +54,27 @@ class ClusterTest {
 
       assertThat(cluster.nodes.getFirst().cluster().cluster()).isPresent();
       assertThat(cluster.nodes.getFirst().cluster().cluster()).isEqualTo(cluster.nodes.getLast().cluster().cluster());
+    }
+  }
+
+  @Test
+  void aFounderThatHasCrashedGoesOnWithTheSameCluster() {
+    try (var cluster = TestCluster.of(directory, 1, TestCluster.operations(1, null))) {
+      var node = cluster.nodes.getFirst().open();
+      node.close();
+      var decided = new ClusterIdentity(UUID.randomUUID(), true);
+      decided.write(node.data.resolve("cluster"));
+
+      node.open().start();
+      cluster.awaitSettled(1);
+      assertThat(node.cluster().cluster()).contains(decided.cluster());
+      assertThat(ClusterIdentity.read(node.data.resolve("cluster"))).contains(new ClusterIdentity(decided.cluster(), false));
+      cluster.append(LEDGER, "a", "1");
+      node.close();
+
+      node.open().start();
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+      assertThat(cluster.map().cluster()).contains(decided.cluster());
     }
   }
 
@@ -138,7 +163,7 @@ class ClusterTest {
 
   @Test
   void whatADeadNodeHadIsMadeAnewElsewhereAfterTheTimeThatIsSet() {
-    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, Duration.ofSeconds(6)))) {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, Duration.ofSeconds(10)))) {
       cluster.awaitSettled(3);
       cluster.append(LEDGER, "a", "1");
       var fresh = cluster.join();
@@ -152,6 +177,39 @@ class ClusterTest {
       cluster.awaitSettled(3);
       assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
       awaitRows(fresh, "{a=1,2}");
+    }
+  }
+
+  @Test
+  void aReplicaWhoseFilesAreDamagedIsMadeAnewInItsPlace() throws IOException {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+      cluster.append(LEDGER, "a", "1");
+      var leader = cluster.leader(LEDGER);
+      var damaged = cluster.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
+      var id = damaged.id();
+      damaged.close();
+      Path log = damaged.data.resolve("raft").resolve(LEDGER.toString());
+      await().atMost(TestCluster.DEADLINE).until(damaged::released);
+      try (var files = Files.walk(log)) {
+        for (Path file : files.sorted(Comparator.reverseOrder()).toList()) Files.delete(file);
+      }
+      long before = cluster.range(LEDGER).orElseThrow().configuration();
+
+      damaged.open().start();
+
+      await()
+          .atMost(TestCluster.DEADLINE)
+          .untilAsserted(
+              () -> {
+                assertThat(cluster.map().intents()).as(cluster.waiting()).isEmpty();
+                assertThat(cluster.range(LEDGER).orElseThrow().configuration()).isGreaterThan(before);
+                assertThat(cluster.range(LEDGER).orElseThrow().range().voters()).contains(id).hasSize(3);
+                assertThat(damaged.store().status())
+                    .anyMatch(status -> status.range().uuid().equals(LEDGER) && status.role() == ReplicaRole.FOLLOWER);
+              });
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+      awaitRows(damaged, "{a=1,2}");
     }
   }
 

@@ -20,6 +20,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -102,9 +103,9 @@ final class TestCluster implements AutoCloseable {
               Ledger.KIND, Ledger.CODEC, _ -> new Ledger(), replica -> replicas.put(replica.id().uuid(), replica));
       var settings =
           MemberSettings.of(seeds, expect, "127.0.0.1", service, Set.of(Ledger.KIND))
-              .with(Duration.ofMillis(200), Duration.ofSeconds(2), Duration.ofSeconds(4))
+              .with(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(8))
               .with(operations);
-      var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind));
+      var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry());
       cluster = member;
       stores.put(member.self(), opened);
       reached.put(new NodeAddress("127.0.0.1", service), member);
@@ -140,6 +141,11 @@ final class TestCluster implements AutoCloseable {
       // Its directory is taken until everything in it has ended, which close() waits for only so long.
       cluster = null;
       this.store = null;
+    }
+
+    /** Whether nothing of its process holds its directory any more. */
+    boolean released() {
+      return !Files.exists(data.resolve("lock.owner"));
     }
 
     /** All rows of a range here, in order. */

@@ -15,7 +15,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
 /** For each replica of this node: which operation had it made, and what the range was then. One small file each. */
-final class ReplicaNotes {
+final class CreationNotes {
   /*
    * Owner: any thread; one at a time for each range.
    * Bounds: one file for each replica.
@@ -31,13 +31,13 @@ final class ReplicaNotes {
   private final Path directory;
   private final ConcurrentMap<UUID, Note> notes = new ConcurrentHashMap<>();
 
-  private ReplicaNotes(Path directory) {
+  private CreationNotes(Path directory) {
     this.directory = directory;
   }
 
   /** @param stored the ranges that have a replica here: the notes of others are dropped */
-  static ReplicaNotes open(Path directory, Collection<UUID> stored) {
-    var opened = new ReplicaNotes(directory);
+  static CreationNotes open(Path directory, Collection<UUID> stored) {
+    var opened = new CreationNotes(directory);
     for (UUID range : opened.onDisk()) {
       if (stored.contains(range)) opened.notes.put(range, opened.read(range));
       else opened.file(range).delete();
