@@ -437,14 +437,14 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (rows != null) rows.closeNow();
     var aside = data.quarantine(id);
     log.error(
-        "Range {}: its files here are damaged and put aside in {}; it has no replica on this node before the range's leader"
-            + " has taken the node out and in again", id, aside, why);
+        "Range {}: its files here are damaged or lost, and what there was is in {}; it has no replica on this node before the"
+            + " range's leader has taken the node out and in again", id, aside, why);
     stayInQuarantine();
   }
 
   void stayInQuarantine() {
     quarantined = true;
-    fence(new StoreException("range '" + id + "': its files on this node were damaged and are put aside"));
+    fence(new StoreException("range '" + id + "': its files on this node were damaged or lost"));
   }
 
   boolean quarantined() {

@@ -259,6 +259,41 @@ class ReplicationTest {
   }
 
   @Test
+  void aCreationThatFailsLeavesNothingOrThatItMayHaveVoted() {
+    RangeLogic<Command, String> broken =
+        new RangeLogic<>() {
+          @Override
+          public void open(RangeReader state) {
+            throw new IllegalStateException("cannot be opened");
+          }
+
+          @Override
+          public List<String> apply(List<Command> commands, RangeWriter out) {
+            throw new AssertionError("never opened");
+          }
+        };
+    try (var trio = Trio.start(directory)) {
+      trio.apply(new Put("a", "1"));
+      var fourth = trio.newNode().startEmpty();
+      var voters = new ArrayList<>(trio.members());
+
+      assertThatThrownBy(() -> fourth.store().createReplica(Trio.RANGE, voters, true, Command.CODEC, broken, Trio.DEADLINE))
+          .hasStackTraceContaining("cannot be opened");
+      assertThat(fourth.store().stored()).isEmpty();
+      assertThatThrownBy(() -> fourth.store().createReplica(Trio.RANGE, voters, false, Command.CODEC, broken, Trio.DEADLINE))
+          .hasStackTraceContaining("cannot be opened");
+      assertThat(fourth.store().stored()).containsExactly(Trio.RANGE.uuid());
+      assertThatThrownBy(
+              () -> fourth.store().createReplica(Trio.RANGE, voters, false, Command.CODEC, new Command.Logic(), Trio.DEADLINE))
+          .hasMessageContaining("had a replica here that may have voted");
+
+      fourth.join(trio.members());
+      trio.leader().range().addListener(fourth.store().member(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(fourth.rows()).containsExactly("a=1"));
+    }
+  }
+
+  @Test
   void aNodeThatLostItsDiskIsAnotherNode() throws Exception {
     try (var trio = Trio.start(directory)) {
       for (int i = 0; i < 30; i++) trio.apply(new Put("key" + i, ""));
