@@ -233,6 +233,9 @@ public final class Cluster implements AutoCloseable {
             "node " + self + (own == null ? " belongs to no cluster" : " belongs to cluster " + own.cluster())
                 + ", the call is of " + (sent.cluster() == null ? "none" : sent.cluster()));
       return handle(sent.call());
+    } catch (RuntimeException e) { // ours: the caller gets an answer, and the connection that others use stays
+      log.error("Node {}: a call has failed: {}", self, sent.call(), e);
+      return new Unknown("node " + self + ": " + e);
     } finally {
       slots.release();
     }

@@ -162,6 +162,27 @@ class ClusterTest {
   }
 
   @Test
+  void aDrainedNodeHasNoReplicasAndIsStillAMember() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+      var drained = cluster.leader(MetaRange.ID.uuid());
+      cluster.append(LEDGER, "a", "1");
+      var fresh = cluster.join();
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(fresh.id()));
+
+      drained.cluster().begin(new DrainNode(drained.id()));
+
+      await()
+          .atMost(TestCluster.DEADLINE)
+          .until(() -> cluster.map().rangesOn(drained.id()).isEmpty() && cluster.map().intents().isEmpty());
+      await().atMost(TestCluster.DEADLINE).until(() -> drained.store().stored().isEmpty());
+      assertThat(cluster.map().nodes().values()).noneMatch(node -> node.state() == State.LEFT);
+      await().atMost(TestCluster.DEADLINE).until(() -> drained.cluster().connected());
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+    }
+  }
+
+  @Test
   void whatADeadNodeHadIsMadeAnewElsewhereAfterTheTimeThatIsSet() {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, Duration.ofSeconds(10)))) {
       cluster.awaitSettled(3);
