@@ -30,7 +30,8 @@ class ArchitectureTest {
   void allModulesAreLookedAt() {
     assertThat(CLASSES.stream().map(JavaClass::getPackageName))
         .contains(
-            "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.transport", "dunlin.store", "dunlin.store.remote", "dunlin.dist", "dunlin.retain",
+            "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.transport", "dunlin.store", "dunlin.store.remote", "dunlin.placement",
+            "dunlin.cluster", "dunlin.dist", "dunlin.retain",
             "dunlin.inbox", "dunlin.broker", "dunlin.broker.codec");
   }
 
@@ -48,7 +49,7 @@ class ArchitectureTest {
   void whatIsSharedKnowsNobodyWhoSharesIt() {
     noClasses()
         .that()
-        .resideInAnyPackage("dunlin.model..", "dunlin.runtime..", "dunlin.transport..", "dunlin.store..")
+        .resideInAnyPackage("dunlin.model..", "dunlin.runtime..", "dunlin.transport..", "dunlin.store..", "dunlin.placement..", "dunlin.cluster..")
         .should()
         .dependOnClassesThat(resideInAnyPackage("dunlin.dist..", "dunlin.retain..", "dunlin.inbox..", "dunlin.broker.."))
         .check(CLASSES);
@@ -59,6 +60,18 @@ class ArchitectureTest {
         .dependOnClassesThat(
             resideInAPackage("dunlin..").and(not(resideInAPackage("dunlin.model.."))))
         .check(CLASSES);
+  }
+
+  @Test
+  void rangesKnowNothingOfTheirPlacementAndThatNothingOfWhoCarriesItOut() {
+    noClasses()
+        .that()
+        .resideInAPackage("dunlin.store..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAnyPackage("dunlin.placement..", "dunlin.cluster..")
+        .check(CLASSES);
+    noClasses().that().resideInAPackage("dunlin.placement..").should().dependOnClassesThat().resideInAPackage("dunlin.cluster..").check(CLASSES);
   }
 
   @Test

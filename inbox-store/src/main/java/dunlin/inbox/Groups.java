@@ -4,6 +4,8 @@ import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.GroupState.GroupMember;
 import dunlin.inbox.RangeState.Leftover;
 import dunlin.model.QoS;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;

@@ -1,5 +1,8 @@
 package dunlin.inbox;
 
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
+
 /**
  * The bounds that decide how commands apply. They come through the log, because a range reads no setting while it applies:
  * every replica changes them at the same entry.

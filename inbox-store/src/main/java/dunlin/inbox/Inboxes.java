@@ -1,5 +1,7 @@
 package dunlin.inbox;
 
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -2,6 +2,8 @@ package dunlin.inbox;
 
 import dunlin.model.FilterIndex;
 import dunlin.model.TopicFilter;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
 import dunlin.store.RangeWriter;
 import java.util.HashMap;
 import java.util.Map;

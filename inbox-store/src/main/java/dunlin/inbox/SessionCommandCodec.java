@@ -1,5 +1,16 @@
 package dunlin.inbox;
 
+import static dunlin.inbox.SessionFields.readConnection;
+import static dunlin.inbox.SessionFields.readFilter;
+import static dunlin.inbox.SessionFields.readOptions;
+import static dunlin.inbox.SessionFields.readPublication;
+import static dunlin.inbox.SessionFields.readSession;
+import static dunlin.inbox.SessionFields.writeConnection;
+import static dunlin.inbox.SessionFields.writeFilter;
+import static dunlin.inbox.SessionFields.writeOptions;
+import static dunlin.inbox.SessionFields.writePublication;
+import static dunlin.inbox.SessionFields.writeSession;
+
 import dunlin.inbox.SessionCommand.Acknowledge;
 import dunlin.inbox.SessionCommand.Append;
 import dunlin.inbox.SessionCommand.AppendTo;
@@ -17,6 +28,8 @@ import dunlin.inbox.SessionCommand.Unsubscribe;
 import dunlin.inbox.SessionCommand.WillPublished;
 import dunlin.model.Publication;
 import dunlin.store.CommandCodec;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
@@ -66,23 +79,23 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       }
       case Subscribe(var session, var subscriptions) -> {
         out.octet(SUBSCRIBE);
-        out.session(session);
+        writeSession(out, session);
         out.number(subscriptions.size());
         for (var subscription : subscriptions) {
-          out.filter(subscription.filter());
-          out.options(subscription.options());
+          writeFilter(out, subscription.filter());
+          writeOptions(out, subscription.options());
         }
       }
       case Unsubscribe(var session, var filters) -> {
         out.octet(UNSUBSCRIBE);
-        out.session(session);
+        writeSession(out, session);
         out.number(filters.size());
-        filters.forEach(out::filter);
+        filters.forEach(filter -> writeFilter(out, filter));
       }
       case Disconnect(var now, var session, var publishWill, var expirySeconds, var handed) -> {
         out.octet(DISCONNECT);
         out.number(now);
-        out.session(session);
+        writeSession(out, session);
         out.flag(publishWill);
         out.number(expirySeconds);
         out.number(handed);
@@ -90,43 +103,43 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case Append(var now, var message, var exchange, var groups) -> {
         out.octet(APPEND);
         out.number(now);
-        out.publication(message);
+        writePublication(out, message);
         out.flag(exchange != null);
         if (exchange != null) {
           out.number(exchange.epoch());
           out.number(exchange.packetId());
         }
         out.number(groups.size());
-        groups.forEach(out::filter);
+        groups.forEach(group -> writeFilter(out, group));
       }
       case AppendTo(var now, var session, var options, var retained) -> {
         out.octet(APPEND_TO);
         out.number(now);
-        out.session(session);
-        out.options(options);
+        writeSession(out, session);
+        writeOptions(out, options);
         out.number(retained.size());
-        retained.forEach(out::publication);
+        retained.forEach(message -> writePublication(out, message));
       }
       case AppendToGroup(var now, var group, var message) -> {
         out.octet(APPEND_TO_GROUP);
         out.number(now);
-        out.filter(group);
-        out.publication(message);
+        writeFilter(out, group);
+        writePublication(out, message);
       }
       case Acknowledge(var session, var sequences, var expired) -> {
         out.octet(ACKNOWLEDGE);
-        out.session(session);
+        writeSession(out, session);
         out.numbers(sequences);
         out.flag(expired);
       }
       case Received(var session, var sequence) -> {
         out.octet(RECEIVED);
-        out.session(session);
+        writeSession(out, session);
         out.number(sequence);
       }
       case Released(var session, var packetId) -> {
         out.octet(RELEASED);
-        out.session(session);
+        writeSession(out, session);
         out.number(packetId);
       }
       case WillPublished(var tenant, var clientId, var epoch) -> {
@@ -152,7 +165,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.octet(DRAIN_GROUP);
         out.number(now);
         out.text(group.tenant());
-        out.filter(group.filter());
+        writeFilter(out, group.filter());
         out.number(messagesMax);
       }
     }
@@ -161,14 +174,14 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static void writeRequest(InboxClient.Connect request, FieldWriter out) {
     out.text(request.tenant());
     out.text(request.clientId());
-    out.connection(request.connection());
+    writeConnection(out, request.connection());
     out.flag(request.cleanStart());
     out.flag(request.durable());
     out.number(request.sessionExpirySeconds());
     var will = request.will();
     out.flag(will != null);
     if (will != null) {
-      out.publication(will.message());
+      writePublication(out, will.message());
       out.number(will.delaySeconds());
     }
   }
@@ -179,20 +192,20 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case CONFIGURE -> new Configure(InboxLimits.readFrom(in));
       case CONNECT -> new Connect(in.number(), readRequest(in));
       case SUBSCRIBE ->
-          new Subscribe(in.session(), in.list(each -> new InboxClient.Subscription(each.filter(), each.options())));
-      case UNSUBSCRIBE -> new Unsubscribe(in.session(), in.list(FieldReader::filter));
-      case DISCONNECT -> new Disconnect(in.number(), in.session(), in.flag(), in.number(), in.number());
-      case APPEND -> new Append(in.number(), in.publication(), readExchange(in), in.list(FieldReader::filter));
+          new Subscribe(readSession(in), in.list(each -> new InboxClient.Subscription(readFilter(each), readOptions(each))));
+      case UNSUBSCRIBE -> new Unsubscribe(readSession(in), in.list(SessionFields::readFilter));
+      case DISCONNECT -> new Disconnect(in.number(), readSession(in), in.flag(), in.number(), in.number());
+      case APPEND -> new Append(in.number(), readPublication(in), readExchange(in), in.list(SessionFields::readFilter));
       case APPEND_TO ->
-          new AppendTo(in.number(), in.session(), in.options(), in.list(FieldReader::publication));
-      case APPEND_TO_GROUP -> new AppendToGroup(in.number(), in.filter(), in.publication());
-      case ACKNOWLEDGE -> new Acknowledge(in.session(), in.numbers(), in.flag());
-      case RECEIVED -> new Received(in.session(), in.number());
-      case RELEASED -> new Released(in.session(), readPacketId(in));
+          new AppendTo(in.number(), readSession(in), readOptions(in), in.list(SessionFields::readPublication));
+      case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in));
+      case ACKNOWLEDGE -> new Acknowledge(readSession(in), in.numbers(), in.flag());
+      case RECEIVED -> new Received(readSession(in), in.number());
+      case RELEASED -> new Released(readSession(in), readPacketId(in));
       case WILL_PUBLISHED -> new WillPublished(in.text(), in.text(), in.number());
       case TICK -> new Tick(in.number(), in.count(), in.count());
       case FRONTEND_GONE -> new FrontendGone(in.number(), in.text(), in.number(), in.count());
-      case DRAIN_GROUP -> new DrainGroup(in.number(), new GroupKey(in.text(), in.filter()), in.count());
+      case DRAIN_GROUP -> new DrainGroup(in.number(), new GroupKey(in.text(), readFilter(in)), in.count());
       default -> throw new IllegalStateException("session command of unknown kind " + kind);
     };
   }
@@ -211,10 +224,10 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     return new InboxClient.Connect(
         in.text(),
         in.text(),
-        in.connection(),
+        readConnection(in),
         in.flag(),
         in.flag(),
         in.number(),
-        in.flag() ? new InboxClient.Will(in.publication(), in.number()) : null);
+        in.flag() ? new InboxClient.Will(readPublication(in), in.number()) : null);
   }
 }

@@ -2,6 +2,8 @@ package dunlin.inbox;
 
 import dunlin.inbox.RangeState.Leftover;
 import dunlin.inbox.SessionResult.Outcome;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -201,7 +203,7 @@ final class SessionLife {
                   fields.number(session.sentBelow());
                   var owner = session.owner;
                   fields.flag(owner != null);
-                  if (owner != null) fields.connection(owner);
+                  if (owner != null) SessionFields.writeConnection(fields, owner);
                 }));
   }
 
@@ -216,7 +218,7 @@ final class SessionLife {
           state.stay(session, in.number());
           state.expireAt(session, in.number());
           session.sentBelow(in.number());
-          if (in.flag()) state.attach(session, in.connection());
+          if (in.flag()) state.attach(session, SessionFields.readConnection(in));
           state.sessions.put(session.key, session);
           return session;
         });

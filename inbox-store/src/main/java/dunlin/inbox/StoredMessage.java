@@ -3,6 +3,8 @@ package dunlin.inbox;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.TopicFilter;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
 import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
@@ -68,9 +70,9 @@ record StoredMessage(
     out.number(expiresAt);
     out.number(identifiers.length);
     for (int identifier : identifiers) out.number(identifier);
-    if (group != null) out.filter(group);
+    if (group != null) SessionFields.writeFilter(out, group);
     out.number(bodyId);
-    out.raw(inline, 0, inline.length);
+    out.raw(inline);
   }
 
   /**
@@ -81,15 +83,7 @@ record StoredMessage(
   record Row(StoredMessage stored, byte[] inline) {}
 
   static Row read(byte[] value) {
-    return FieldReader.read(
-        value,
-        in -> {
-          var stored = readHeader(in);
-          byte[] inline = new byte[value.length - in.position()];
-          System.arraycopy(value, in.position(), inline, 0, inline.length);
-          in.skipRest();
-          return new Row(stored, inline);
-        });
+    return FieldReader.read(value, in -> new Row(readHeader(in), in.rest()));
   }
 
   /** Reads a row without copying the message in it. */
@@ -111,7 +105,7 @@ record StoredMessage(
     long expiresAt = in.number();
     int[] identifiers = new int[in.countWithin()];
     for (int i = 0; i < identifiers.length; i++) identifiers[i] = in.count();
-    TopicFilter group = (flags & GROUP) != 0 ? in.filter() : null;
+    TopicFilter group = (flags & GROUP) != 0 ? SessionFields.readFilter(in) : null;
     return new StoredMessage(
         QoS.of(flags & 0x03),
         (flags & RETAIN) != 0,

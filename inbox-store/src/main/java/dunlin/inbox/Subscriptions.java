@@ -5,6 +5,8 @@ import dunlin.inbox.SessionResult.Outcome;
 import dunlin.model.FilterIndex;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -110,7 +112,7 @@ final class Subscriptions {
     return FieldWriter.bytesOf(
         fields -> {
           fields.octet(FORMAT);
-          fields.options(options);
+          SessionFields.writeOptions(fields, options);
         });
   }
 
@@ -121,7 +123,7 @@ final class Subscriptions {
             value,
             in -> {
               RangeState.expectFormat(in.octet());
-              return in.options();
+              return SessionFields.readOptions(in);
             });
     var subscriber = new Subscriber(session, filter, options);
     session.subscribe(filter.text(), subscriber);

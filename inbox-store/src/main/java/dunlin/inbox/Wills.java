@@ -1,6 +1,8 @@
 package dunlin.inbox;
 
 import dunlin.inbox.Effects.DueWill;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
 
 /** The wills of a range: kept from CONNECT until they are published or discarded; MQTT 5, section 3.1.2.5. */
 final class Wills {

@@ -56,6 +56,7 @@ final class DataDirectory implements AutoCloseable {
   private static final String CHECKPOINTS = "checkpoints";
   private static final String QUARANTINE = "quarantine";
   private static final String DROPPED = ".dropped";
+  private static final String SPLIT = ".split";
   private static final String LOCK = "lock";
   private static final String LOCK_OWNER = "lock.owner";
   /** What a crash during the very first opening, or a file system's root, may hold before there is a node. */
@@ -97,6 +98,7 @@ final class DataDirectory implements AutoCloseable {
         force(directory);
         var opened = new DataDirectory(directory, lock, identity);
         opened.finishDrops();
+        opened.dropUnfinishedSplits();
         GroupStorage.deleteTree(opened.checkpoints());
         return opened;
       } catch (IOException | RuntimeException e) {
@@ -191,6 +193,13 @@ final class DataDirectory implements AutoCloseable {
     return directory.resolve(RANGES).resolve(range + DROPPED);
   }
 
+  /** The log of the parent makes them again. */
+  private void dropUnfinishedSplits() throws IOException {
+    try (var found = Files.newDirectoryStream(directory.resolve(RANGES), "*" + RowsDirectory.SPLITTING)) {
+      for (Path unfinished : found) GroupStorage.deleteTree(unfinished);
+    }
+  }
+
   private void finishDrops() throws IOException {
     var notes = new ArrayList<Path>();
     try (var found = Files.newDirectoryStream(directory.resolve(RANGES), "*" + DROPPED)) {
@@ -234,14 +243,42 @@ final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** The ranges that have a log or rows here, or have lost them. */
+  /** Whether there is anything here of a range, be it in quarantine or lost. */
+  boolean holds(RangeId range) {
+    return Files.exists(raft(range)) || Files.exists(rows(range)) || quarantined(range) || notes.has(range);
+  }
+
+  /** The ranges that were split off here and have no log yet. */
+  List<RangeDescriptor> unstarted() {
+    var found = new ArrayList<RangeDescriptor>();
+    Path all = directory.resolve(RANGES);
+    try (var notes = Files.newDirectoryStream(all, "*" + SPLIT)) {
+      for (Path note : notes) {
+        String name = String.valueOf(note.getFileName());
+        UUID range = uuid(name.substring(0, name.length() - SPLIT.length()));
+        if (range != null && unstarted(range)) found.add(RangeDescriptor.parse(Files.readAllBytes(note)));
+      }
+    } catch (IOException e) {
+      throw new StoreException("data directory " + directory + " cannot be listed: " + reason(e), e);
+    }
+    return found;
+  }
+
+  private boolean unstarted(UUID range) {
+    Path rows = directory.resolve(RANGES).resolve(range.toString());
+    return Files.exists(rows.resolveSibling(range + SPLIT))
+        && Files.isDirectory(rows)
+        && !Files.exists(raft().resolve(range.toString()));
+  }
+
+  /** The ranges that have a log or rows here, or have lost them; not those that were split off and have no log yet. */
   List<UUID> ranges() {
     var found = new LinkedHashSet<UUID>(notes.all());
     for (String part : List.of(RAFT, RANGES)) {
       try (var entries = Files.newDirectoryStream(directory.resolve(part), Files::isDirectory)) {
         for (Path entry : entries) {
           UUID uuid = uuid(String.valueOf(entry.getFileName()));
-          if (uuid != null) found.add(uuid);
+          if (uuid != null && !unstarted(uuid)) found.add(uuid);
         }
       } catch (IOException e) {
         throw new StoreException("data directory " + directory + " cannot be listed: " + reason(e), e);

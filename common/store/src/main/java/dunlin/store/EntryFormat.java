@@ -6,19 +6,31 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Several commands as one entry of the log: format (1 byte), how many (4), then each with its length (4) in front.
+ * Several commands as one entry of the log: format (1 byte), the epoch of the range that their callers know (8, left out for
+ * the first), how many commands (4), then each with its length (4) in front.
  */
 final class EntryFormat {
-  static final int HEADER_BYTES = 1 + 4;
+  static final int HEADER_BYTES_MAX = 1 + 8 + 4;
+  static final long FIRST_EPOCH = 1;
   static final int COMMAND_HEADER_BYTES = 4;
 
   private static final byte FORMAT = 1;
+  private static final byte FORMAT_EPOCH = 2;
+
+  /** Commands that were read, and the epoch that they are for. */
+  record Commands<C>(long epoch, List<C> commands) {}
 
   private EntryFormat() {}
 
+  static int headerBytes(long epoch) {
+    return epoch == FIRST_EPOCH ? HEADER_BYTES_MAX - Long.BYTES : HEADER_BYTES_MAX;
+  }
+
   /** Writes the header; {@link #append} follows {@code count} times. */
-  static void begin(ByteBuffer out, int count) {
-    out.put(FORMAT).putInt(count);
+  static void begin(ByteBuffer out, long epoch, int count) {
+    if (epoch == FIRST_EPOCH) out.put(FORMAT);
+    else out.put(FORMAT_EPOCH).putLong(epoch);
+    out.putInt(count);
   }
 
   /** Writes one command of this encoded length. */
@@ -31,10 +43,12 @@ final class EntryFormat {
     out.position(out.position() + length);
   }
 
-  static <C> List<C> decode(ByteBuffer in, CommandCodec<C> codec) {
+  static <C> Commands<C> decode(ByteBuffer in, CommandCodec<C> codec) {
     try {
       byte format = in.get();
-      if (format != FORMAT) throw new IllegalStateException("log entry of format " + format + ", known is " + FORMAT);
+      if (format != FORMAT && format != FORMAT_EPOCH)
+        throw new IllegalStateException("log entry of format " + format + ", known are " + FORMAT + " and " + FORMAT_EPOCH);
+      long epoch = format == FORMAT ? FIRST_EPOCH : in.getLong();
       int count = in.getInt();
       // Every command takes at least its length, so a damaged count cannot ask for more room than the entry has.
       if (count < 0 || count > in.remaining() / COMMAND_HEADER_BYTES)
@@ -48,7 +62,7 @@ final class EntryFormat {
         in.position(in.position() + length);
       }
       if (in.hasRemaining()) throw new IllegalStateException("log entry has " + in.remaining() + " bytes too many");
-      return commands;
+      return new Commands<>(epoch, commands);
     } catch (BufferUnderflowException e) {
       throw new IllegalStateException("log entry ends too early", e);
     }

@@ -71,6 +71,26 @@ final class Membership {
         });
   }
 
+  void changePeers(
+      RaftServer server, long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
+    String what = "exchange the peers";
+    change(server, what, deadline, (now, step) -> {
+          long present = settled(server.getDivision(group));
+          if (present != configuration)
+            throw new OutdatedException("range '" + range + "' is at configuration " + present + ", not " + configuration);
+          var self = RatisPeers.node(server.getId());
+          if (voters.stream().noneMatch(voter -> voter.node().equals(self)))
+            throw refused(what, "its leader would not be among them: transfer that first");
+          step.set(
+              voters.stream().map(voter -> RatisPeers.voter(voter, priority(now, voter.node()))).toList(),
+              listeners.stream().map(RatisPeers::listener).toList());
+        });
+  }
+
+  private static int priority(Peers now, UUID node) {
+    return now.voters.stream().filter(peer -> is(peer, node)).mapToInt(RaftPeer::getPriority).findFirst().orElse(0);
+  }
+
   void promote(RaftServer server, UUID node, Duration deadline) {
     String what = "promote node " + node;
     change(server, what, deadline, (now, step) -> {
@@ -128,9 +148,21 @@ final class Membership {
   RangeStatus status(RaftServer.Division division, long applied, long flushed, long logBytes, int queued) {
     var self = RatisPeers.node(division.getId());
     var info = division.getInfo();
+    long configuration = settled(division);
+    var peers = peers(division);
+    if (settled(division) != configuration) configuration = -1; // these may be the peers of another one
     return new RangeStatus(
         range, role(division, self), leadership.leading() ? self : leadership.leader().orElse(null), info.getCurrentTerm(),
-        division.getRaftLog().getLastCommittedIndex(), applied, flushed, logBytes, queued, peers(division));
+        division.getRaftLog().getLastCommittedIndex(), applied, flushed, logBytes, queued, peers,
+        configuration);
+  }
+
+  /** The index of the configuration in force, or -1 while it is being changed. */
+  private static long settled(RaftServer.Division division) {
+    var configuration = division.getRaftConf();
+    boolean changing = !configuration.getPreviousPeers().isEmpty();
+    long index = configuration.getLogEntryIndex();
+    return changing || index > division.getRaftLog().getLastCommittedIndex() ? -1 : index;
   }
 
   private static ReplicaRole role(RaftServer.Division division, UUID self) {

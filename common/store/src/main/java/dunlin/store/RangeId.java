@@ -12,8 +12,7 @@ import java.util.UUID;
  */
 public record RangeId(String kind, UUID uuid) {
   public RangeId {
-    long expected = hash(kind).getLong();
-    if (kindBits(uuid) != (int) (expected >>> 32))
+    if (!isOf(kind, uuid))
       throw new IllegalArgumentException("range " + uuid + " is not of kind '" + kind + "'");
   }
 
@@ -25,6 +24,11 @@ public record RangeId(String kind, UUID uuid) {
     // Version 8 and the variant bits: a UUID of our own making, RFC 9562 section 5.8.
     return new RangeId(
         kind, new UUID((upper & 0xFFFF_FFFF_FFFF_0FFFL) | 0x8000, (lower & 0x3FFF_FFFF_FFFF_FFFFL) | (1L << 63)));
+  }
+
+  /** Whether a range with this identifier is of this kind. */
+  public static boolean isOf(String kind, UUID uuid) {
+    return kindBits(uuid) == (int) (hash(kind).getLong() >>> 32);
   }
 
   static int kindBits(UUID uuid) {

@@ -16,7 +16,7 @@ import java.util.List;
  * @param <R> the result of a command
  */
 public interface RangeLogic<C, R> {
-  /** Builds the in-memory indexes from the durable copy. Called once at start, and again after a snapshot was installed. */
+  /** Builds the in-memory indexes from the durable copy. Called once at start, and again after a snapshot was installed or the range was split. */
   void open(RangeReader state);
 
   /** Applies the commands of one log entry in order; as many results, in the same order. */

@@ -12,6 +12,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.Message;
 import org.apache.ratis.protocol.RaftClientAsynchronousProtocol;
@@ -45,7 +46,7 @@ final class RangeProposer<C, R> {
    */
   private static final Logger log = LoggerFactory.getLogger(RangeProposer.class);
 
-  private record Proposal<C, R>(C command, int bytes, long proposedNanos, Completion<R> completion) {}
+  private record Proposal<C, R>(long epoch, C command, int bytes, long proposedNanos, Completion<R> completion) {}
 
   /** One log entry under way. */
   final class Entry {
@@ -78,6 +79,11 @@ final class RangeProposer<C, R> {
       }
     }
 
+    /** Nothing of the entry was applied. */
+    void refused(StoreException why) {
+      failed(why);
+    }
+
     void outcomeUnknown(StoreException cause) {
       failed(
           new OutcomeUnknownException(
@@ -97,6 +103,7 @@ final class RangeProposer<C, R> {
   private final DiskSpace disk;
   private final RangeMeters meters;
   private final Consumer<StoreException> onFailure;
+  private final Supplier<@Nullable RangeDescriptor> descriptor;
   private final MpscAtomicArrayQueue<Proposal<C, R>> queue;
   private final AtomicLong queuedBytes = new AtomicLong();
   private final ClientId clientId = ClientId.randomId();
@@ -120,6 +127,7 @@ final class RangeProposer<C, R> {
       Leadership leadership,
       DiskSpace disk,
       RangeMeters meters,
+      Supplier<@Nullable RangeDescriptor> descriptor,
       Consumer<StoreException> onFailure) {
     this.range = range;
     this.settings = settings;
@@ -127,6 +135,7 @@ final class RangeProposer<C, R> {
     this.leadership = leadership;
     this.disk = disk;
     this.meters = meters;
+    this.descriptor = descriptor;
     this.onFailure = onFailure;
     queue = new MpscAtomicArrayQueue<>(settings.queuedCommandsMax());
     places = new Semaphore(settings.entriesInFlight());
@@ -134,14 +143,14 @@ final class RangeProposer<C, R> {
     meters.gauge("dunlin.store.queued.bytes", "Bytes of the commands that wait for the log", queuedBytes, AtomicLong::get);
   }
 
-  boolean propose(C command, Completion<R> completion) {
+  boolean propose(long epoch, C command, Completion<R> completion) {
     int bytes = codec.encodedLength(command);
-    var refused = refusal(bytes);
+    var refused = refusal(epoch, bytes);
     if (refused != null) {
       completion.failed(refused);
       return true;
     }
-    var proposal = new Proposal<>(command, bytes, System.nanoTime(), completion);
+    var proposal = new Proposal<>(epoch, command, bytes, System.nanoTime(), completion);
     if (queuedBytes.addAndGet(bytes) > settings.queuedBytesMax() || !queue.offer(proposal)) {
       queuedBytes.addAndGet(-bytes);
       meters.commandRejected();
@@ -208,12 +217,14 @@ final class RangeProposer<C, R> {
     return running.join(Duration.ofNanos(Math.max(1, untilNanos - System.nanoTime())));
   }
 
-  private @Nullable StoreException refusal(int bytes) {
+  private @Nullable StoreException refusal(long epoch, int bytes) {
     var failed = failure;
     if (failed != null) return failed;
     if (!leadership.leading()) return leadership.notLeader();
     if (disk.low()) return disk.refusal(range);
-    int most = settings.entryBytesMax() - EntryFormat.HEADER_BYTES - EntryFormat.COMMAND_HEADER_BYTES;
+    var now = descriptor.get();
+    if (now != null && now.epoch() != epoch) return new WrongEpochException(now, epoch);
+    int most = settings.entryBytesMax() - EntryFormat.headerBytes(epoch) - EntryFormat.COMMAND_HEADER_BYTES;
     if (bytes <= most) return null;
     return new StoreException("range '" + range + "': a command of " + bytes + " bytes exceeds the limit of " + most);
   }
@@ -286,10 +297,13 @@ final class RangeProposer<C, R> {
 
   /** Moves proposals from the queue into one entry, as many as fit, and returns its bytes. */
   private ByteString fill(List<Proposal<C, R>> proposals) {
-    int bytes = EntryFormat.HEADER_BYTES;
+    var first = queue.peek();
+    long epoch = first == null ? EntryFormat.FIRST_EPOCH : first.epoch();
+    int header = EntryFormat.headerBytes(epoch);
+    int bytes = header;
     while (proposals.size() < settings.commandsPerEntry()) {
       var next = queue.peek();
-      if (next == null) break;
+      if (next == null || next.epoch() != epoch) break;
       int more = EntryFormat.COMMAND_HEADER_BYTES + next.bytes();
       if (!proposals.isEmpty() && bytes + more > settings.bytesPerEntry()) break;
       queue.poll();
@@ -298,9 +312,9 @@ final class RangeProposer<C, R> {
       bytes += more;
     }
     var out = ByteBuffer.allocate(bytes);
-    out.position(EntryFormat.HEADER_BYTES);
+    out.position(header);
     proposals.removeIf(proposal -> !append(out, proposal));
-    EntryFormat.begin(out.duplicate().rewind(), proposals.size());
+    EntryFormat.begin(out.duplicate().rewind(), epoch, proposals.size());
     return UnsafeByteOperations.unsafeWrap(out.array(), 0, out.position());
   }
 

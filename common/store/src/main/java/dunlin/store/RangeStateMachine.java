@@ -61,6 +61,9 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     /** It is behind the leader's log: fetches a copy of the rows, and answers with where that has come. */
     CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin);
 
+    /** The range loses what is above the cut: makes the child's rows, where there is no child yet, and drops them here. */
+    void split(RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException;
+
     /** Puts the copy in the place of the rows and lets the logic see it. */
     void installCopy() throws IOException, InterruptedException;
   }
@@ -146,19 +149,52 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private void apply(LogEntryProto entry) throws IOException {
     var to = replica();
     var proposed = entry.getStateMachineLogEntry();
-    List<C> commands = EntryFormat.decode(proposed.getLogData().asReadOnlyByteBuffer(), codec);
-    List<R> results = logic.apply(commands, to.pending);
-    if (results.size() != commands.size())
-      throw new IllegalStateException(commands.size() + " commands gave " + results.size() + " results");
+    var data = proposed.getLogData().asReadOnlyByteBuffer();
+    if (ControlEntry.is(data)) {
+      apply(entry, ControlEntry.parse(data), to);
+      return;
+    }
+    var entered = EntryFormat.decode(data, codec);
+    var placed = to.rows.placed();
+    boolean admitted = placed == null || placed.range().epoch() == entered.epoch();
+    List<R> results = admitted ? apply(entered.commands(), to) : List.of();
     appliedUpTo(entry.getTerm(), entry.getIndex());
     appliedBytes.addAndGet(proposed.getLogData().size());
     pendingEntries++;
     var claimed = proposer.claim(proposed.getClientId(), proposed.getCallId());
-    if (claimed != null) unreported.add(new Applied<>(claimed, results));
+    if (claimed != null && admitted) unreported.add(new Applied<>(claimed, results));
+    else if (claimed != null) claimed.refused(new WrongEpochException(requireNonNull(placed).range(), entered.epoch()));
     // With more committed already, the next entry shares the write; else nothing may wait for it.
     if (pendingEntries >= WRITE_ENTRIES
         || to.pending.bytes() >= WRITE_BYTES
         || entry.getIndex() >= to.committedIndex()) writeOut();
+  }
+
+  private List<R> apply(List<C> commands, Replica to) {
+    List<R> results = logic.apply(commands, to.pending);
+    if (results.size() != commands.size())
+      throw new IllegalStateException(commands.size() + " commands gave " + results.size() + " results");
+    return results;
+  }
+
+  private void apply(LogEntryProto entry, ControlEntry control, Replica to) throws IOException {
+    writeOut(); // the rows are now those of the entry before
+    var placed = to.rows.placed();
+    if (placed == null) throw new IllegalStateException("a change of a range that nobody has placed");
+    var at = new LogPosition(entry.getTerm(), entry.getIndex());
+    switch (control) {
+      case ControlEntry.Split(var epoch, var cut, var child) -> {
+        var outcome = new RangeFence(placed.range()).split(epoch, cut, child, at.term(), at.index());
+        if (outcome instanceof RangeFence.SplitOutcome.Cut(var lower, var upper)) events.split(lower, upper, at);
+      }
+      case ControlEntry.Base(var origin) -> {
+        RangeFence.requireOrigin(placed.range(), origin);
+        to.rows.place(placed.confirmed());
+      }
+    }
+    appliedUpTo(at.term(), at.index());
+    writeOut();
+    barriers.written(at.index()); // a split has written by itself
   }
 
   /** Writes what is pending together with the position it leads to, then reports the results. */
@@ -185,6 +221,11 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   public void notifyConfigurationChanged(long term, long index, RaftConfigurationProto configuration) {
     if (!Thread.currentThread().getName().endsWith(APPLYING_THREAD)) return;
     try {
+      var rows = replica().rows;
+      var placed = rows.placed();
+      // A change in two steps counts with its second.
+      if (placed != null && configuration.getOldPeersCount() == 0 && configuration.getOldListenersCount() == 0)
+        rows.place(placed.with(RatisPeers.peers(configuration), index));
       appliedUpTo(term, index);
       writeOut();
     } catch (RuntimeException | Error e) {

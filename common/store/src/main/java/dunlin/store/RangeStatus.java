@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param logBytes the log's files, as of the last second
  * @param queued commands that wait for the log
  * @param peers everyone in the range's configuration, this node too
+ * @param configuration index of the entry that the peers are from; -1 while they are being changed or it is not committed
  */
 public record RangeStatus(
     RangeId range,
@@ -28,7 +29,8 @@ public record RangeStatus(
     long flushed,
     long logBytes,
     int queued,
-    List<Peer> peers) {
+    List<Peer> peers,
+    long configuration) {
 
   /**
    * One peer, as the leader sees it; on other replicas lag and silence are unknown.

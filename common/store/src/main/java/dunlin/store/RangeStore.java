@@ -68,6 +68,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private final CompletableFuture<@Nullable Void> closing = new CompletableFuture<>();
   private final CompletableFuture<@Nullable Void> released = new CompletableFuture<>();
 
+  private volatile Consumer<RangeDescriptor> splitListener = _ -> {};
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftNode node;
   private volatile @Nullable Upkeep upkeep;
@@ -137,18 +138,89 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     var self = data.identity().nodeId();
     if (!peers.isEmpty() && peers.stream().noneMatch(peer -> peer.node().equals(self)))
       throw new IllegalArgumentException("range '" + id + "': this node " + self + " is none of its peers " + peers);
-    return declare(id, RatisPeers.voters(peers), codec, logic);
+    return declare(id, RatisPeers.voters(peers), codec, logic, null);
+  }
+
+  /**
+   * Declares a range that has been placed, before the start: its commands are fenced by epoch, and it can be split.
+   *
+   * @param initial what it is when it has no rows yet; of no account when it has some. This node is its only peer then
+   */
+  public <C, R> Replica<C, R> range(RangeDescriptor initial, CommandCodec<C> codec, RangeLogic<C, R> logic) {
+    var id = new RangeId(initial.kind(), initial.id());
+    if (state.get() != State.OPEN) throw new IllegalStateException("range '" + id + "' comes after the start");
+    return declare(id, List.of(), codec, logic, initial);
+  }
+
+  /** Tells the listener what has been split off here, on the applying thread of the parent; before the start. */
+  public void onSplit(Consumer<RangeDescriptor> listener) {
+    splitListener = listener;
+  }
+
+  private void split(RangeDescriptor upper) {
+    splitListener.accept(upper);
+  }
+
+  /** The ranges that have been split off here and wait for {@link #startSplit}. */
+  public List<RangeDescriptor> unstarted() {
+    return data.unstarted();
+  }
+
+  /** Deletes what was split off here and will never be started: the range has gone elsewhere meanwhile. */
+  public void dropUnstarted(RangeId id) {
+    synchronized (creating) {
+      if (data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))) return;
+      data.beginDrop(id);
+      data.delete(id, true);
+    }
+  }
+
+  /**
+   * Begins the group of a range that was split off here, or goes on with that after a failure.
+   *
+   * @param peers who has a part of it, this node among them; all begin it with the same
+   */
+  public <C, R> Replica<C, R> startSplit(
+      RangeId id, List<Member> peers, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+    var serving = serving();
+    synchronized (creating) {
+      boolean begun = Files.exists(data.raft(id)) && Files.exists(data.rows(id));
+      if (find(id) != null || (!begun && data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))))
+        throw new OutdatedException("range '" + id + "' was not split off here, or has been started");
+      var initial = RatisPeers.voters(peers);
+      var range = declare(id, initial, codec, logic, null);
+      try {
+        if (!begun) GroupStorage.create(data.raft(id), initial);
+        data.notes().write(id, true);
+        Files.deleteIfExists(new RowsDirectory(data.rows(id)).splitNote());
+        range.open(memory, thread("open-" + id));
+        serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
+        range.startProposing(serving.server());
+        show(range);
+        return range;
+      } catch (IOException | RuntimeException e) {
+        var failure =
+            e instanceof StoreException known
+                ? known
+                : new StoreException("range '" + id + "': it cannot be started: " + e.getMessage(), e);
+        // Its files stay: they are all that there is of it here. Once Ratis has them only a restart can begin again.
+        if (serving.groups().contains(range.group())) range.failed(failure);
+        else release(range);
+        throw failure;
+      }
+    }
   }
 
   private <C, R> ReplicatedRange<C, R> declare(
-      RangeId id, List<RaftPeer> peers, CommandCodec<C> codec, RangeLogic<C, R> logic) {
+      RangeId id, List<RaftPeer> peers, CommandCodec<C> codec, RangeLogic<C, R> logic, @Nullable RangeDescriptor initial) {
     if (peers.size() > 1 && !settings.cluster().hasPeers())
       throw new IllegalArgumentException("range '" + id + "' has other peers, and this node no cluster port");
     for (var other : ranges)
       if (other.id().equals(id)) throw new IllegalArgumentException("range '" + id + "' is there already");
     var range =
         new ReplicatedRange<>(
-            id, peers, settings, data, disk, source, new RangeMeters(meters, id), codec, logic, this::failed);
+            id, peers, settings, data, disk, source, new RangeMeters(meters, id), codec, logic, initial, this::split,
+            this::failed);
     ranges.add(range);
     return range;
   }
@@ -235,12 +307,20 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       var former = find(id);
       if (former != null && former.quarantined()) release(former);
       var initial = asListener ? RatisPeers.withListener(peers, member()) : RatisPeers.voters(peers);
-      if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
-        throw new StoreException("range '" + id + "' has a replica here already");
-      var range = declare(id, initial, codec, logic);
+      var range = declare(id, initial, codec, logic, null);
       boolean mayVote = false;
       try {
-        GroupStorage.create(data.raft(id), initial);
+        synchronized (data) { // a split may just be making rows of the same range
+          if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
+            throw new OutdatedException("range '" + id + "' has a replica here already");
+          GroupStorage.create(data.raft(id), initial);
+        }
+      } catch (IOException | RuntimeException e) {
+        release(range);
+        if (e instanceof StoreException known) throw known;
+        throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
+      }
+      try {
         data.notes().write(id, true);
         range.open(memory, thread("open-" + id));
         mayVote = !asListener;

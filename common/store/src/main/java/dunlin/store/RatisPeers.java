@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.UUID;
+import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
 import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.protocol.RaftPeerId;
@@ -29,6 +30,16 @@ final class RatisPeers {
     var peers = new ArrayList<RaftPeer>();
     for (var member : members) if (!member.node().equals(listener.node())) peers.add(voter(member, 0));
     peers.add(listener(listener));
+    return peers;
+  }
+
+  /** The peers that an entry of the log has set. */
+  static List<RangeDescriptor.Peer> peers(RaftConfigurationProto configuration) {
+    var peers = new ArrayList<RangeDescriptor.Peer>();
+    for (var peer : configuration.getPeersList())
+      peers.add(new RangeDescriptor.Peer(node(RaftPeerId.valueOf(peer.getId())), RangeDescriptor.Role.VOTER));
+    for (var peer : configuration.getListenersList())
+      peers.add(new RangeDescriptor.Peer(node(RaftPeerId.valueOf(peer.getId())), RangeDescriptor.Role.LISTENER));
     return peers;
   }
 

@@ -1,6 +1,8 @@
 package dunlin.store;
 
 import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -22,6 +24,35 @@ public interface Replica<C, R> extends Range<C, R> {
 
   RangeStatus status();
 
+  /**
+   * What the range is, by the rows of this replica: its keys and epoch, and the peers of the last configuration applied
+   * here. Empty for a range that was not placed, which has all keys and no epoch.
+   */
+  Optional<RangeDescriptor> descriptor();
+
+  /** Whether the rows are known to be those of the range: not yet, on one that was split off and whose leader has not said so. */
+  boolean based();
+
+  /** Bytes of rows that are not on disk but for the log, about. */
+  long unflushedBytes();
+
+  /** Brings the rows to disk. Blocks. */
+  void flush();
+
+  /**
+   * Like {@link #propose}, by a caller who knows the range as of this epoch; plain propose is of the first. Refused with
+   * {@link WrongEpochException} when the range is of another one, be it that it has become so before the command is applied.
+   */
+  boolean propose(long epoch, C command, Completion<R> completion);
+
+  /**
+   * On the leader: splits the range, so that it ends at the cut and the child has the rest. Each replica makes the child's
+   * rows as it applies this; {@link RangeStore#startSplit} then begins its group.
+   *
+   * @throws OutdatedException when the range is of another epoch, or cannot be split there: nothing has changed
+   */
+  void split(long epoch, byte[] cut, UUID child, Duration deadline);
+
   /** Tells whether this replica leads, now and with each change; on a thread of the store that must not be held up. */
   void onLeadership(Consumer<Boolean> listener);
 
@@ -33,6 +64,15 @@ public interface Replica<C, R> extends Range<C, R> {
    * @throws StoreException when it is refused, or has not come about in time; what was begun may come about later
    */
   void addListener(Member member, Duration deadline);
+
+  /**
+   * On the leader: exchanges the peers, in one step. A new listener must have been created on its node; when this returns
+   * it has all but the newest entries. This node itself stays a voter.
+   *
+   * @param configuration the one that was decided on, by {@link RangeStatus#configuration()}
+   * @throws OutdatedException when another configuration is in force: nothing has changed
+   */
+  void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline);
 
   /** On the leader: gives a listener its vote, once it has nearly caught up. */
   void promote(UUID node, Duration deadline);

@@ -1,8 +1,12 @@
 package dunlin.store;
 
+import static java.util.Objects.requireNonNull;
+
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.CompletableFuture;
@@ -11,6 +15,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.apache.ratis.protocol.RaftGroupId;
@@ -35,6 +40,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   /** How often in a row the upkeep may find the group closed and nobody saying why. */
   private static final int CLOSED_PATIENCE = 10;
 
+  private static final Duration BASE_DEADLINE = Duration.ofSeconds(10);
+
   private final RangeId id;
   private final RaftGroupId group;
   private final List<RaftPeer> peers;
@@ -51,6 +58,10 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final CommandCodec<C> codec;
   private final LeaderCare care;
   private final LogCare logCare;
+  private final ControlProposals controls;
+  private final @Nullable RangeDescriptor initial;
+  private final Consumer<RangeDescriptor> onSplit;
+  private final AtomicBoolean basing = new AtomicBoolean();
   private final CompletableFuture<RocksRange> opening = new CompletableFuture<>();
   private final ThreadPoolExecutor readers;
   private final Consumer<StoreException> onFailure;
@@ -75,6 +86,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       RangeMeters meters,
       CommandCodec<C> codec,
       RangeLogic<C, R> logic,
+      @Nullable RangeDescriptor initial,
+      Consumer<RangeDescriptor> onSplit,
       Consumer<StoreException> onFailure) {
     this.id = id;
     this.group = RaftGroupId.valueOf(id.uuid());
@@ -85,16 +98,23 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     copy = new RowsCopy(id, files, settings.cluster(), disk, source, meters, () -> failure.get() != null);
     this.logic = logic;
     this.meters = meters;
+    this.initial = initial;
+    this.onSplit = onSplit;
     this.onFailure = onFailure;
+    controls = new ControlProposals(id, group);
     leadership = new Leadership(id, group);
     membership = new Membership(id, group, leadership);
     barriers = new Barriers(id, settings.queuedReadsMax());
-    proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::failed);
+    proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::descriptorOrNull, this::failed);
     this.codec = codec;
     stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, opening, this);
     logCare = new LogCare(settings, data.raft(id));
     care = new LeaderCare(this, data.identity().nodeId(), meters);
-    leadership.listen(leads -> proposer.wake());
+    leadership.listen(
+        leads -> {
+          proposer.wake();
+          if (leads) confirmBase();
+        });
     readers =
         new ThreadPoolExecutor(
             settings.readers(),
@@ -126,7 +146,99 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   @Override
   public boolean propose(C command, Completion<R> completion) {
-    return proposer.propose(command, completion);
+    return proposer.propose(EntryFormat.FIRST_EPOCH, command, completion);
+  }
+
+  @Override
+  public boolean propose(long epoch, C command, Completion<R> completion) {
+    return proposer.propose(epoch, command, completion);
+  }
+
+  @Override
+  public Optional<RangeDescriptor> descriptor() {
+    return Optional.ofNullable(descriptorOrNull());
+  }
+
+  private @Nullable RangeDescriptor descriptorOrNull() {
+    var rows = rows();
+    var placed = rows == null ? null : rows.placed();
+    return placed == null ? null : placed.range();
+  }
+
+  @Override
+  public boolean based() {
+    var rows = rows();
+    if (rows == null || rows.written().index() < 0) return false;
+    var placed = rows.placed();
+    return placed == null || placed.based();
+  }
+
+  @Override
+  public long unflushedBytes() {
+    return readable().unflushedBytes();
+  }
+
+  @Override
+  public void flush() {
+    readable().flush();
+  }
+
+  @Override
+  public void split(long epoch, byte[] cut, UUID child, Duration deadline) {
+    if (!leadership.leading()) throw leadership.notLeader();
+    var before = descriptorOrNull();
+    if (before == null) throw new OutdatedException("range '" + id + "' was not placed and cannot be split");
+    if (before.epoch() != epoch || !before.keys().splitsAt(cut) || !RangeId.isOf(id.kind(), child))
+      throw new OutdatedException("range '" + id + "' is " + before + ", which is not to be split at epoch " + epoch);
+    controls.propose(server(), new ControlEntry.Split(epoch, cut, child), deadline);
+    var after = descriptorOrNull();
+    if (after == null || after.epoch() != epoch + 1 || !Arrays.equals(after.keys().end(), cut))
+      throw new OutdatedException("range '" + id + "' has become " + after + " meanwhile");
+  }
+
+  /** On the applying thread. */
+  @Override
+  public void split(RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException {
+    long begun = System.nanoTime();
+    var rows = opening.join();
+    byte[] cut = upper.keys().start();
+    var child = new RangeId(upper.kind(), upper.id());
+    if (!data.holds(child)) {
+      var made = new RowsDirectory(data.rows(child));
+      GroupStorage.deleteTree(made.splitting());
+      rows.copyUpper(made.splitting(), cut, Placed.begin(upper));
+      synchronized (data) { // nobody begins a replica of the child in between
+        if (data.holds(child)) GroupStorage.deleteTree(made.splitting());
+        else made.completeSplit(upper);
+      }
+    }
+    rows.dropUpper(cut, requireNonNull(rows.placed()).with(lower), at);
+    logic.open(rows);
+    log.info(
+        "Range {}: split at entry {}; {} has the keys {} now; it took {} ms",
+        id, at.index(), child, upper.keys(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
+    onSplit.accept(upper);
+  }
+
+  /** Says into the log of a range that was split off where its rows are from, once, when this replica leads. */
+  private void confirmBase() {
+    var now = descriptorOrNull();
+    var origin = now == null ? null : now.split();
+    var server = serving;
+    if (origin == null || server == null || based() || !basing.compareAndSet(false, true)) return;
+    Thread.ofPlatform()
+        .daemon()
+        .name(threadName("base"))
+        .start(
+            () -> {
+              try {
+                controls.propose(server, new ControlEntry.Base(origin), BASE_DEADLINE);
+              } catch (StoreException e) {
+                log.info("Range {}: its rows are not confirmed yet: {}", id, e.getMessage());
+              } finally {
+                basing.set(false);
+              }
+            });
   }
 
   @Override
@@ -176,7 +288,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       }
     }
     var role = quarantined ? ReplicaRole.QUARANTINED : removed ? ReplicaRole.OUTSIDE : ReplicaRole.STOPPED;
-    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logCare.bytes(), proposer.queued(), List.of());
+    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logCare.bytes(), proposer.queued(), List.of(), -1);
   }
 
   @Override
@@ -187,6 +299,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   @Override
   public void addListener(Member member, Duration deadline) {
     membership.addListener(server(), member, deadline);
+  }
+
+  @Override
+  public void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
+    membership.changePeers(server(), configuration, voters, listeners, deadline);
   }
 
   @Override
@@ -260,6 +377,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     }
     var rows = RocksRange.open(id, data.rows(id), memory, this::rowsFailed);
     try {
+      if (initial != null && rows.placed() == null && rows.written().index() < 0) rows.place(Placed.begin(initial));
       copy.replace(rows); // one that was complete when the process ended: its log may be cut already
       logic.open(rows);
       return rows;
@@ -344,6 +462,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   void startProposing(RaftServer server) throws IOException {
     proposer.start(server, group, threadName("proposer"));
     serving = server;
+    if (leadership.leading()) confirmBase();
   }
 
   /** Completed when this replica has led, or else at once when there are others that may. */
@@ -385,6 +504,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     leadership.compare();
     noteOthers(!Membership.alone(division));
     care.look(disk.low(), copying, nowNanos);
+    if (leadership.leading()) confirmBase();
     var rows = opening.join();
     if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is

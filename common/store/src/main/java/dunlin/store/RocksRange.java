@@ -1,9 +1,11 @@
 package dunlin.store;
 
+import dunlin.store.Placed.Head;
 import java.io.IOException;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
@@ -27,7 +29,7 @@ import org.rocksdb.WriteOptions;
  */
 final class RocksRange implements RangeReader {
   /*
-   * Owner: one thread at a time writes; any thread reads; one flushes.
+   * Owner: one thread at a time writes; any thread reads and flushes.
    * Bounds: see RocksMemory.
    * Failure: any error of RocksDB is told to the listener and thrown; corruption is noted for the next start. Reads and
    * writes hold a read lock, close() and replace() the write lock: a call into a closed RocksDB would take the whole
@@ -35,7 +37,7 @@ final class RocksRange implements RangeReader {
    */
   private static final long READERS_LEAVE_SECONDS = 60;
   static final byte[] POSITION_KEY = new byte[0];
-  private static final byte POSITION_FORMAT = 1;
+  private static final byte[] LOWEST_KEY = {0}; // of a row that is not the position
 
   private final RangeId range;
   private final Path directory;
@@ -43,10 +45,12 @@ final class RocksRange implements RangeReader {
   private final WriteOptions writeOptions = new WriteOptions().setDisableWAL(true);
   private final WriteBatch batch = new WriteBatch();
   private final Consumer<StoreException> onFailure;
+  private final Object flushing = new Object();
   private final ReentrantReadWriteLock use = new ReentrantReadWriteLock();
 
   private volatile LogPosition written; // single writer: the applying thread
-  private volatile LogPosition flushed; // single writer: the flushing thread
+  private volatile LogPosition flushed; // written under flushing
+  private volatile @Nullable Placed placed; // single writer: the applying thread
   private Options options; // guarded by use
   private RocksDB db; // guarded by use
   private boolean closed; // guarded by use
@@ -61,7 +65,9 @@ final class RocksRange implements RangeReader {
     this.db = db;
     this.onFailure = onFailure;
     // What survived is what was flushed.
-    written = position(db.get(POSITION_KEY));
+    var head = Head.read(db.get(POSITION_KEY));
+    written = head.position();
+    placed = head.placed();
     flushed = written;
   }
 
@@ -90,7 +96,7 @@ final class RocksRange implements RangeReader {
   static LogPosition positionIn(Path directory) throws IOException {
     try (var options = new Options();
         var db = RocksDB.openReadOnly(options, directory.toString())) {
-      return position(db.get(POSITION_KEY));
+      return Head.read(db.get(POSITION_KEY)).position();
     } catch (RocksDBException e) {
       throw new IOException("the rows in " + directory + " cannot be opened: " + e.getMessage(), e);
     }
@@ -146,13 +152,35 @@ final class RocksRange implements RangeReader {
     }
   }
 
+  /** What the range is, by its own rows; null for one that nobody has placed. */
+  @Nullable Placed placed() {
+    return placed;
+  }
+
+  /** Changes what the range is; comes into the rows with the next write. Of the applying thread. */
+  void place(Placed changed) {
+    placed = changed;
+  }
+
+  /** Bytes of rows that only the log would bring back after a crash, about. */
+  long unflushedBytes() {
+    enter();
+    try {
+      return written.equals(flushed) ? 0 : db.getLongProperty("rocksdb.cur-size-all-mem-tables");
+    } catch (RocksDBException e) {
+      throw failed("be measured", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
   /** Writes changes and the position they lead to, all or nothing. */
   void write(PendingRows changes, LogPosition position) {
     enter();
     try {
       batch.clear();
       changes.copyTo(batch);
-      batch.put(POSITION_KEY, bytes(position));
+      batch.put(POSITION_KEY, new Head(position, placed).toBytes());
       db.write(writeOptions, batch);
       written = position;
     } catch (RocksDBException e) {
@@ -166,10 +194,12 @@ final class RocksRange implements RangeReader {
   void flush() {
     enter();
     try (var wait = new FlushOptions().setWaitForFlush(true).setAllowWriteStall(true)) {
-      var position = written;
-      if (position.equals(flushed)) return;
-      db.flush(wait);
-      flushed = position;
+      synchronized (flushing) { // the applying thread flushes, too, when it splits: the position never goes back
+        var position = written;
+        if (position.equals(flushed)) return;
+        db.flush(wait);
+        flushed = position;
+      }
     } catch (RocksDBException e) {
       throw failed("be flushed", e);
     } finally {
@@ -197,6 +227,52 @@ final class RocksRange implements RangeReader {
     }
   }
 
+  /** Makes a directory that has the rows from the cut up, as rows of another range to which nothing has been applied yet. */
+  void copyUpper(Path made, byte[] cut, Placed upper) throws IOException {
+    checkpoint(made);
+    try (var options = memory.options(false);
+        var copy = RocksDB.open(options, made.toString());
+        var changes = new WriteBatch();
+        var wait = new FlushOptions().setWaitForFlush(true).setAllowWriteStall(true)) {
+      copy.deleteFilesInRanges(copy.getDefaultColumnFamily(), List.of(LOWEST_KEY, cut), false);
+      changes.deleteRange(LOWEST_KEY, cut);
+      changes.put(POSITION_KEY, new Head(LogPosition.NONE, upper).toBytes());
+      copy.write(writeOptions, changes);
+      copy.flush(wait);
+    } catch (RocksDBException e) {
+      throw new IOException("the rows from the cut up cannot be copied to " + made + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Drops the rows from the cut up, and brings everything to disk. Of the applying thread. */
+  void dropUpper(byte[] cut, Placed lower, LogPosition position) {
+    enter();
+    try {
+      byte[] end = endOfRows();
+      batch.clear();
+      if (end != null && Arrays.compareUnsigned(cut, end) < 0) batch.deleteRange(cut, end);
+      batch.put(POSITION_KEY, new Head(position, lower).toBytes());
+      db.write(writeOptions, batch);
+      placed = lower;
+      written = position;
+    } catch (RocksDBException e) {
+      throw failed("be written", e);
+    } finally {
+      use.readLock().unlock();
+    }
+    flush();
+  }
+
+  /** A key behind the last row, or null when there is none. */
+  private byte @Nullable [] endOfRows() throws RocksDBException {
+    try (var read = new ReadOptions();
+        var rows = db.newIterator(read)) {
+      rows.seekToLast();
+      rows.status();
+      return rows.isValid() ? Arrays.copyOf(rows.key(), rows.key().length + 1) : null;
+    }
+  }
+
   /**
    * Puts the rows that are ready beside these in their place, when they are newer. Of the writing thread; readers wait
    * meanwhile.
@@ -218,7 +294,9 @@ final class RocksRange implements RangeReader {
       options = memory.options(false);
       db = RocksDB.open(options, directory.toString());
       closed = false;
-      written = position(db.get(POSITION_KEY));
+      var head = Head.read(db.get(POSITION_KEY));
+      written = head.position();
+      placed = head.placed();
       flushed = written;
     } catch (RocksDBException e) {
       throw failed("be opened after they were replaced", e);
@@ -283,17 +361,5 @@ final class RocksRange implements RangeReader {
 
   private static StoreException failure(RangeId range, Path directory, String what, Exception cause) {
     return new StoreException("range '" + range + "': its rows in " + directory + " cannot " + what, cause);
-  }
-
-  private static LogPosition position(byte @Nullable [] value) {
-    if (value == null) return LogPosition.NONE;
-    var in = ByteBuffer.wrap(value);
-    if (value.length != 17 || in.get() != POSITION_FORMAT)
-      throw new IllegalStateException("its position is of no known format");
-    return new LogPosition(in.getLong(), in.getLong());
-  }
-
-  private static byte[] bytes(LogPosition position) {
-    return ByteBuffer.allocate(17).put(POSITION_FORMAT).putLong(position.term()).putLong(position.index()).array();
   }
 }

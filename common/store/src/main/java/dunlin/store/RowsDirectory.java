@@ -1,9 +1,12 @@
 package dunlin.store;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 
 /**
  * The directory of one range's rows, and those beside it through which the copy of another replica takes its place.
@@ -14,9 +17,13 @@ import java.nio.file.StandardCopyOption;
  *   UUID.ready      a copy that is complete and on disk, named so before Ratis hears of it
  *   UUID.old        the rows that the copy has replaced
  *   UUID.damaged    an empty file: RocksDB has found the rows corrupt
+ *   UUID.splitting  rows that are being split off another range's
+ *   UUID.split      a file that says of what range the rows are, from when they are split off until their group has a log
  * </pre>
  */
 record RowsDirectory(Path rows) {
+  static final String SPLITTING = ".splitting";
+
   Path incoming() {
     return beside(".incoming");
   }
@@ -66,6 +73,28 @@ record RowsDirectory(Path rows) {
     deleteOld();
   }
 
+  Path splitting() {
+    return beside(SPLITTING);
+  }
+
+  Path splitNote() {
+    return beside(".split");
+  }
+
+  /** Names what was split off the rows; when this returns, no crash takes that back. */
+  void completeSplit(RangeDescriptor range) throws IOException {
+    Files.deleteIfExists(splitNote());
+    DataDirectory.createFile(splitNote());
+    try (var note = FileChannel.open(splitNote(), StandardOpenOption.WRITE)) {
+      var bytes = ByteBuffer.wrap(range.toBytes());
+      while (bytes.hasRemaining()) note.write(bytes);
+      note.force(true);
+    }
+    DataDirectory.force(splitting());
+    Files.move(splitting(), rows, StandardCopyOption.ATOMIC_MOVE);
+    forceParent();
+  }
+
   boolean foundDamaged() {
     return Files.exists(damaged());
   }
@@ -81,7 +110,7 @@ record RowsDirectory(Path rows) {
   }
 
   void deleteAll() throws IOException {
-    for (Path each : new Path[] {rows, incoming(), ready(), old(), damaged()}) GroupStorage.deleteTree(each);
+    for (Path each : new Path[] {rows, incoming(), ready(), old(), damaged(), splitting(), splitNote()}) GroupStorage.deleteTree(each);
   }
 
   private Path beside(String suffix) {

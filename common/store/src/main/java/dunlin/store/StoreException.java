@@ -6,7 +6,8 @@ package dunlin.store;
  * <p>A command that failed with it was surely not applied and never will be, unless it is an {@link OutcomeUnknownException}.
  */
 public sealed class StoreException extends RuntimeException
-    permits NotLeaderException, OutcomeUnknownException, LowDiskException, DamagedException {
+    permits NotLeaderException, OutcomeUnknownException, LowDiskException, DamagedException, OutdatedException,
+        WrongEpochException {
   public StoreException(String message) {
     super(message);
   }

@@ -29,7 +29,7 @@ class EntryFormatTest {
             .limit(random.nextInt(20))
             .toList();
 
-    assertThat(EntryFormat.decode(encode(commands), Command.CODEC)).as("seed %d", seed).isEqualTo(commands);
+    assertThat(EntryFormat.decode(encode(commands), Command.CODEC).commands()).as("seed %d", seed).isEqualTo(commands);
   }
 
   @ParameterizedTest
@@ -79,10 +79,10 @@ class EntryFormatTest {
   }
 
   private static ByteBuffer encode(List<Command> commands) {
-    int length = EntryFormat.HEADER_BYTES;
+    int length = EntryFormat.headerBytes(EntryFormat.FIRST_EPOCH);
     for (var command : commands) length += EntryFormat.COMMAND_HEADER_BYTES + Command.CODEC.encodedLength(command);
     var out = ByteBuffer.allocate(length);
-    EntryFormat.begin(out, commands.size());
+    EntryFormat.begin(out, EntryFormat.FIRST_EPOCH, commands.size());
     for (var command : commands) EntryFormat.append(out, command, Command.CODEC.encodedLength(command), Command.CODEC);
     return out.flip();
   }

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -43,7 +44,7 @@ class LeaderCareTest {
     public RangeStatus status() {
       return new RangeStatus(
           id(), role, SELF, 1, committed, committed, committed, 0, 0,
-          List.of(peer(SELF, 0, null), peer(NEAR, nearLag, Duration.ZERO), peer(FAR, farLag, farSilence)));
+          List.of(peer(SELF, 0, null), peer(NEAR, nearLag, Duration.ZERO), peer(FAR, farLag, farSilence)), 0);
     }
 
     private static RangeStatus.Peer peer(UUID node, long lag, @Nullable Duration silence) {
@@ -65,6 +66,39 @@ class LeaderCareTest {
 
     @Override
     public void addListener(Member member, Duration deadline) {}
+
+    @Override
+    public Optional<RangeDescriptor> descriptor() {
+      return Optional.empty();
+    }
+
+    @Override
+    public boolean based() {
+      return true;
+    }
+
+    @Override
+    public long unflushedBytes() {
+      return 0;
+    }
+
+    @Override
+    public void flush() {}
+
+    @Override
+    public boolean propose(long epoch, String command, Completion<String> completion) {
+      throw new AssertionError();
+    }
+
+    @Override
+    public void split(long epoch, byte[] cut, UUID child, Duration deadline) {
+      throw new AssertionError();
+    }
+
+    @Override
+    public void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
+      throw new AssertionError();
+    }
 
     @Override
     public void promote(UUID node, Duration deadline) {}

@@ -1,18 +1,15 @@
-package dunlin.inbox;
+package dunlin.store;
 
-import dunlin.model.Publication;
-import dunlin.model.QoS;
-import dunlin.model.SubscriptionOptions;
-import dunlin.model.TopicFilter;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.UUID;
 import java.util.function.Function;
 
 /** Reads what {@link FieldWriter} wrote; every length is checked before it is believed. */
-final class FieldReader {
+public final class FieldReader {
   private final ByteBuffer in;
 
   private FieldReader(ByteBuffer in) {
@@ -24,7 +21,7 @@ final class FieldReader {
    *
    * @throws IllegalStateException when they are not what was expected, or something follows them
    */
-  static <T> T read(ByteBuffer in, Function<FieldReader, T> fields) {
+  public static <T> T read(ByteBuffer in, Function<FieldReader, T> fields) {
     T value;
     try {
       value = fields.apply(new FieldReader(in));
@@ -35,21 +32,21 @@ final class FieldReader {
     return value;
   }
 
-  static <T> T read(byte[] bytes, Function<FieldReader, T> fields) {
+  public static <T> T read(byte[] bytes, Function<FieldReader, T> fields) {
     return read(ByteBuffer.wrap(bytes), fields);
   }
 
-  int octet() {
+  public int octet() {
     return Byte.toUnsignedInt(in.get());
   }
 
-  boolean flag() {
+  public boolean flag() {
     int value = octet();
     if (value > 1) throw new IllegalStateException("flag " + value);
     return value == 1;
   }
 
-  long number() {
+  public long number() {
     long value = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       int octet = octet();
@@ -60,55 +57,48 @@ final class FieldReader {
   }
 
   /** A number that is an int and not negative. */
-  int count() {
+  public int count() {
     long value = number();
     if (value < 0 || value > Integer.MAX_VALUE) throw new IllegalStateException("count " + value);
     return (int) value;
   }
 
-  String text() {
+  public UUID uuid() {
+    return new UUID(in.getLong(), in.getLong());
+  }
+
+  public String text() {
     return new String(bytes(), StandardCharsets.UTF_8);
   }
 
-  byte[] bytes() {
+  public byte[] bytes() {
     byte[] bytes = new byte[countWithin()];
     in.get(bytes);
     return bytes;
   }
 
+  public <T> List<T> list(Function<FieldReader, T> element) {
+    int count = countWithin();
+    var list = new ArrayList<T>(count);
+    for (int i = 0; i < count; i++) list.add(element.apply(this));
+    return list;
+  }
+
+  /** Checks the byte that a command or row begins with. */
+  public void format(int known, String what) {
+    int format = octet();
+    if (format != known) throw new IllegalStateException(what + " of format " + format + ", known is " + known);
+  }
+
   /** How many elements follow, each of at least one byte. */
-  int countWithin() {
+  public int countWithin() {
     int count = count();
     if (count > in.remaining()) throw new IllegalStateException(count + " in " + in.remaining() + " bytes");
     return count;
   }
 
-  Publication publication() {
-    return Publication.readFrom(in);
-  }
-
-  TopicFilter filter() {
-    String text = text();
-    return TopicFilter.parse(text).orElseThrow(() -> new IllegalStateException("not a topic filter: " + text));
-  }
-
-  SubscriptionOptions options() {
-    int octet = octet();
-    if (octet > 0x3F) throw new IllegalStateException("subscription options " + octet);
-    return new SubscriptionOptions(
-        QoS.of(octet & 0x03), (octet & 0x04) != 0, (octet & 0x08) != 0, octet >> 4, count())
-        .shared();
-  }
-
-  SessionRef session() {
-    return new SessionRef(text(), text(), number());
-  }
-
-  ConnectionId connection() {
-    return new ConnectionId(text(), number(), number());
-  }
-
-  long[] numbers() {
+  /** Numbers as {@link FieldWriter#numbers} packs them. */
+  public long[] numbers() {
     long[] values = new long[countWithin()];
     long previous = 0;
     for (int i = 0; i < values.length; i++) {
@@ -119,19 +109,19 @@ final class FieldReader {
     return values;
   }
 
-  <T> List<T> list(Function<FieldReader, T> element) {
-    int count = countWithin();
-    var list = new ArrayList<T>(count);
-    for (int i = 0; i < count; i++) list.add(element.apply(this));
-    return list;
+  /** A value that reads itself, up to its own end. */
+  public <T> T value(Function<ByteBuffer, T> readFrom) {
+    return readFrom.apply(in);
   }
 
-  /** How many bytes were read so far, counted from the buffer's start. */
-  int position() {
-    return in.position();
+  /** All that follows. */
+  public byte[] rest() {
+    byte[] rest = new byte[in.remaining()];
+    in.get(rest);
+    return rest;
   }
 
-  void skipRest() {
+  public void skipRest() {
     in.position(in.limit());
   }
 }

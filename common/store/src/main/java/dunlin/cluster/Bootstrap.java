@@ -1,0 +1,103 @@
+package dunlin.cluster;
+
+import dunlin.cluster.ClusterAnswer.HelloIs;
+import dunlin.placement.BootstrapRule;
+import dunlin.placement.BootstrapRule.Decision;
+import dunlin.store.StoreException;
+import java.io.IOException;
+import java.net.UnknownHostException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Asks the seeds who they are, until it is clear to which cluster this node belongs; {@link BootstrapRule} decides. */
+final class Bootstrap {
+  /*
+   * Owner: the thread that starts the cluster.
+   * Failure: what was decided is on disk before anybody is told. A founder that crashes founds the same cluster again.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Bootstrap.class);
+  private static final Duration HELLO_DEADLINE = Duration.ofSeconds(2);
+  private static final long AGAIN_NANOS = 300_000_000;
+
+  private final UUID self;
+  private final MemberSettings settings;
+  private final Seeds seeds;
+  private final NodeCalls calls;
+  private final Path directory;
+  private final BooleanSupplier closed;
+
+  Bootstrap(UUID self, MemberSettings settings, Seeds seeds, NodeCalls calls, Path directory, BooleanSupplier closed) {
+    this.self = self;
+    this.settings = settings;
+    this.seeds = seeds;
+    this.calls = calls;
+    this.directory = directory;
+    this.closed = closed;
+  }
+
+  /** @param own what the data directory says, or null */
+  ClusterIdentity decide(@Nullable ClusterIdentity own, long untilNanos) {
+    String told = "";
+    while (true) {
+      String why;
+      try {
+        switch (BootstrapRule.decide(self, own == null ? null : own.cluster(), settings.bootstrapExpect(), askAll())) {
+          case Decision.Join(var cluster, _) -> {
+            return own != null ? own : written(new ClusterIdentity(cluster, false));
+          }
+          case Decision.Found(var nodes) -> {
+            log.info("Node {} founds a cluster; all of its seeds are empty: {}", self, nodes);
+            return written(new ClusterIdentity(UUID.randomUUID(), true));
+          }
+          case Decision.Refuse(var sentence) -> throw new StoreException(sentence);
+          case Decision.Wait(var reason) -> why = reason;
+        }
+      } catch (UnknownHostException e) {
+        if (own != null) return own; // it knows others from before
+        why = "the name of a seed is unknown: " + e.getMessage();
+      }
+      if (!why.equals(told)) log.info("Node {} belongs to no cluster yet: {}", self, why);
+      told = why;
+      if (closed.getAsBoolean()) throw new StoreException("closed before the node belonged to a cluster");
+      if (System.nanoTime() - untilNanos > 0) throw new StoreException("no cluster in time: " + why);
+      LockSupport.parkNanos(this, AGAIN_NANOS);
+      if (Thread.interrupted()) {
+        Thread.currentThread().interrupt();
+        throw new StoreException("interrupted before the node belonged to a cluster");
+      }
+    }
+  }
+
+  private ClusterIdentity written(ClusterIdentity decided) {
+    decided.write(directory);
+    return decided;
+  }
+
+  private List<BootstrapRule.Hello> askAll() throws UnknownHostException {
+    var asked = new ArrayList<CompletableFuture<BootstrapRule.Hello>>();
+    for (var seed : seeds.resolve())
+      asked.add(CompletableFuture.supplyAsync(() -> ask(seed), task -> Thread.ofVirtual().name("dunlin-hello").start(task)));
+    return asked.stream().map(CompletableFuture::join).toList();
+  }
+
+  private BootstrapRule.Hello ask(NodeAddress seed) {
+    String name = seed.toString();
+    try {
+      var sent = new ClusterWire.Sent(null, new ClusterCall.Hello());
+      if (MetaClient.exchange(calls, seed, sent, HELLO_DEADLINE) instanceof HelloIs(var node, var cluster))
+        return cluster == null ? new BootstrapRule.Hello.Empty(name, node) : new BootstrapRule.Hello.Member(name, node, cluster);
+    } catch (IOException e) {
+      log.debug("Seed {} does not answer: {}", seed, e.getMessage());
+    }
+    return new BootstrapRule.Hello.Unreachable(name);
+  }
+}

@@ -1,0 +1,393 @@
+package dunlin.cluster;
+
+import dunlin.cluster.ClusterAnswer.CarriedOut;
+import dunlin.cluster.ClusterAnswer.Changed;
+import dunlin.cluster.ClusterAnswer.HelloIs;
+import dunlin.cluster.ClusterAnswer.NotLeading;
+import dunlin.cluster.ClusterAnswer.Proposed;
+import dunlin.cluster.ClusterAnswer.Refused;
+import dunlin.cluster.ClusterAnswer.Unknown;
+import dunlin.cluster.ClusterCall.CarryOut;
+import dunlin.cluster.ClusterCall.Hello;
+import dunlin.cluster.ClusterCall.Propose;
+import dunlin.cluster.ClusterCall.Report;
+import dunlin.cluster.ClusterCall.Watch;
+import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode;
+import dunlin.placement.Operation;
+import dunlin.placement.PlacementCommand;
+import dunlin.placement.PlacementCommand.Begin;
+import dunlin.placement.PlacementCommand.Cancel;
+import dunlin.placement.PlacementCommand.FoundCluster;
+import dunlin.placement.PlacementCommand.PlaceRange;
+import dunlin.placement.PlacementCommand.RegisterNode;
+import dunlin.placement.PlacementResult;
+import dunlin.store.KeyInterval;
+import dunlin.store.NotLeaderException;
+import dunlin.store.OutcomeUnknownException;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.RangeDescriptor.Role;
+import dunlin.store.RangeId;
+import dunlin.store.RangeStore;
+import dunlin.store.StoreException;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.concurrent.Semaphore;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * This node as a member of its cluster: it finds or founds it, keeps the replicas that the meta group gives it, and takes
+ * part in the meta group when that is its turn.
+ *
+ * <p>Use: open the {@link RangeStore}, {@link #open} this, let {@link #answer} be reached by others, {@link #start}, which
+ * starts the store; at the end {@link #close} this and then the store.
+ */
+public final class Cluster implements AutoCloseable {
+  /*
+   * Owner: whoever opened it calls start and close; the rest by any thread that may block.
+   * Bounds: CALLS_MAX calls of other nodes at a time; one more is refused.
+   * Failure: a node that reaches nobody goes on with the ranges that it has. What a crash interrupts is begun again: the
+   * founding by this node, an operation by whoever leads the meta group.
+   *
+   * On disk, in cluster/ of the data directory: identity (ClusterIdentity), replicas/UUID (CreationNotes), map (KnownMap).
+   */
+  private static final Logger log = LoggerFactory.getLogger(Cluster.class);
+  private static final int CALLS_MAX = 256;
+  private static final Duration ACTION_DEADLINE_MAX = Duration.ofMinutes(1);
+  private static final Duration LOG_DEADLINE = Duration.ofSeconds(5);
+  private static final Duration ASK_DEADLINE = Duration.ofSeconds(10);
+  private static final long LOOK_AGAIN_MILLIS = 50;
+
+  private final MemberSettings settings;
+  private final RangeStore store;
+  private final NodeCalls calls;
+  private final Path directory;
+  private final UUID self;
+  private final ClusterNode node;
+  private final KnownMap known;
+  private final LocalReplicas replicas;
+  private final Allegiance allegiance = new Allegiance();
+  private final NodeActions actions;
+  private final MetaRange meta;
+  private final ClusterMeters meters;
+  private final Semaphore slots = new Semaphore(CALLS_MAX);
+
+  private volatile @Nullable ClusterIdentity identity;
+  private volatile @Nullable Parts parts; // set once, when the node belongs to its cluster and the store runs
+  private volatile boolean closed;
+
+  /** What there is only as a member. */
+  private record Parts(PlacementDriver driver, Heartbeat heartbeat, MetaClient meta) {}
+
+  private Cluster(
+      MemberSettings settings,
+      RangeStore store,
+      Path dataDirectory,
+      NodeCalls calls,
+      Collection<RangeKind<?, ?>> kinds,
+      MeterRegistry registry) {
+    this.settings = settings;
+    this.store = store;
+    this.calls = calls;
+    directory = dataDirectory.resolve("cluster");
+    self = store.member().node();
+    identity = ClusterIdentity.read(directory).orElse(null);
+    known = new KnownMap(directory);
+    meta = new MetaRange(self, known::take, _ -> wake());
+    var all = new ArrayList<RangeKind<?, ?>>(kinds);
+    all.add(meta.kind());
+    var names = new TreeSet<String>();
+    for (var kind : all)
+      if (!names.add(kind.name())) throw new IllegalArgumentException("two kinds of ranges are called '" + kind.name() + "'");
+    for (String kind : settings.founds())
+      if (!names.contains(kind)) throw new IllegalArgumentException("the kind '" + kind + "' is to be founded and not known");
+    var raft = store.member();
+    node =
+        ClusterNode.joining(
+            self, settings.host(), KnownMap.ports(raft.port(), settings.servicePort()), names, settings.region(),
+            settings.zone());
+    replicas = new LocalReplicas(store, all, CreationNotes.open(directory.resolve("replicas"), store.stored()), this::changed);
+    actions = new NodeActions(self, replicas, allegiance, known::raft);
+    meters = new ClusterMeters(registry);
+    meters.gauge(
+        "dunlin.cluster.connected", "1 while heartbeats come to a leader of the meta group", this,
+        member -> member.connected() ? 1 : 0);
+    meters.gauge(
+        "dunlin.cluster.map.version", "The newest map of the cluster that this node has heard of", known,
+        newest -> newest.map().version());
+    meters.gauge("dunlin.cluster.calls", "Calls of other nodes under way", slots, free -> CALLS_MAX - free.availablePermits());
+  }
+
+  /**
+   * Reads what the data directory knows of the cluster; starts nothing.
+   *
+   * @param store opened on the same directory, with no range declared and not started
+   * @param calls carries calls to other nodes
+   * @param kinds all kinds of ranges that this node may have replicas of
+   */
+  public static Cluster open(
+      MemberSettings settings,
+      RangeStore store,
+      Path dataDirectory,
+      NodeCalls calls,
+      Collection<RangeKind<?, ?>> kinds,
+      MeterRegistry registry) {
+    return new Cluster(settings, store, dataDirectory, calls, kinds, registry);
+  }
+
+  /**
+   * Finds the cluster, or founds it, and starts the store. Returns when this node belongs to a cluster; which ranges it gets
+   * is then up to the meta group.
+   *
+   * @throws StoreException when that has not come about in time, or an operator has to act; the message says what is wrong
+   */
+  public void start(Duration deadline) {
+    long until = System.nanoTime() + deadline.toNanos();
+    var seeds = Seeds.parse(settings.seeds());
+    var belongs = new Bootstrap(self, settings, seeds, calls, directory, this::closed).decide(identity, until);
+    identity = belongs;
+    if (belongs.founding()) declareFirst();
+    replicas.declareStored();
+    store.start(left(until));
+    if (belongs.founding()) belongs = found(belongs, until);
+    var address = new NodeAddress(settings.host(), settings.servicePort());
+    var client = new MetaClient(belongs.cluster(), address, known, seeds, calls, this::handle);
+    var driver =
+        new PlacementDriver(
+            threadName("placement"), meta, new NodeAdmin(self, belongs.cluster(), actions, known, calls), settings, meters);
+    var reporter = new NodeReporter(self, store.incarnation(), replicas);
+    var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, allegiance, known, client, settings, meters);
+    parts = new Parts(driver, heartbeat, client);
+    driver.start();
+    heartbeat.start();
+    if (closed) stop();
+    log.info("Node {} belongs to cluster {}", self, belongs.cluster());
+  }
+
+  private void declareFirst() {
+    replicas.declareFirst(MetaRange.KIND, first(MetaRange.KIND));
+    for (String kind : settings.founds()) replicas.declareFirst(kind, first(kind));
+  }
+
+  private RangeDescriptor first(String kind) {
+    return new RangeDescriptor(
+        RangeId.firstOf(kind).uuid(), kind, KeyInterval.all(), 1, List.of(new Peer(self, Role.VOTER)), null);
+  }
+
+  /**
+   * Makes the meta group know its cluster, this node and the first ranges; may be done again after a crash. Until it has
+   * ended, nothing moves the meta range away: a node that is founding would begin it anew.
+   */
+  private ClusterIdentity found(ClusterIdentity belongs, long until) {
+    var commands = new ArrayList<PlacementCommand>();
+    commands.add(new FoundCluster(belongs.cluster()));
+    commands.add(new RegisterNode(node));
+    commands.add(new PlaceRange(first(MetaRange.KIND)));
+    for (String kind : settings.founds()) commands.add(new PlaceRange(first(kind)));
+    for (var command : commands) {
+      if (meta.propose(command, left(until)) instanceof PlacementResult.Refused(var reason, var sentence))
+        throw new StoreException("the cluster cannot be founded: " + reason + ", " + sentence);
+    }
+    var founded = new ClusterIdentity(belongs.cluster(), false);
+    founded.write(directory);
+    identity = founded;
+    log.info("Node {} has founded cluster {}", self, founded.cluster());
+    return founded;
+  }
+
+  /** Answers the call of another node. Blocks, on a thread that may; an answer comes for whatever was sent. */
+  public byte[] answer(byte[] request) {
+    return ClusterWire.bytes(answerTo(request));
+  }
+
+  private ClusterAnswer answerTo(byte[] request) {
+    ClusterWire.Sent sent;
+    try {
+      sent = ClusterWire.call(request);
+    } catch (IllegalStateException | IllegalArgumentException e) {
+      return new Refused("a call that cannot be read: " + e.getMessage());
+    }
+    if (!slots.tryAcquire()) {
+      meters.callRefused();
+      return new Refused("node " + self + " has too many calls");
+    }
+    try {
+      var own = identity;
+      if (sent.call() instanceof Hello) return new HelloIs(self, own == null ? null : own.cluster());
+      if (own == null || !own.cluster().equals(sent.cluster()))
+        return new Refused(
+            "node " + self + (own == null ? " belongs to no cluster" : " belongs to cluster " + own.cluster())
+                + ", the call is of " + (sent.cluster() == null ? "none" : sent.cluster()));
+      return handle(sent.call());
+    } catch (RuntimeException e) { // ours: the caller gets an answer, and the connection that others use stays
+      log.error("Node {}: a call has failed: {}", self, sent.call(), e);
+      return new Unknown("node " + self + ": " + e);
+    } finally {
+      slots.release();
+    }
+  }
+
+  private ClusterAnswer handle(ClusterCall call) {
+    var running = parts;
+    if (running == null || closed) return new Refused("node " + self + " is about to start or to stop");
+    return switch (call) {
+      case Hello _ -> new HelloIs(self, cluster().orElse(null));
+      case Propose(var command) -> propose(command);
+      case Report(var report, var version) ->
+          running.driver.heard(report, version).<ClusterAnswer>map(heard -> heard).orElseGet(this::notLeading);
+      case Watch(var version) -> new Changed(since(version));
+      case CarryOut(var action, var leadership, var deadline) -> {
+        var bounded = deadline.compareTo(ACTION_DEADLINE_MAX) > 0 ? ACTION_DEADLINE_MAX : deadline;
+        yield new CarriedOut(actions.carryOut(action, leadership, bounded));
+      }
+    };
+  }
+
+  private ClusterAnswer propose(PlacementCommand command) {
+    if (!meta.leads()) return notLeading();
+    try {
+      return new Proposed(meta.propose(command, LOG_DEADLINE));
+    } catch (NotLeaderException e) {
+      return notLeading();
+    } catch (OutcomeUnknownException e) {
+      return new Unknown(String.valueOf(e.getMessage()));
+    } catch (StoreException e) {
+      return new Refused(String.valueOf(e.getMessage()));
+    }
+  }
+
+  private ClusterAnswer notLeading() {
+    return new NotLeading(meta.leader().filter(leader -> !leader.equals(self)).flatMap(known::service).orElse(null));
+  }
+
+  /** What is newer than a version: by this node's replica of the meta range where it has one, which knows single changes. */
+  private ClusterMap.Update since(long version) {
+    var here = meta.placement().filter(placement -> placement.map().version() >= known.map().version());
+    if (here.isPresent()) return here.get().since(version);
+    var now = known.map();
+    return now.version() > version ? new ClusterMap.Update.Whole(now) : new ClusterMap.Update.Changes(version, List.of());
+  }
+
+  /** This node's identity. */
+  public UUID self() {
+    return self;
+  }
+
+  /** The cluster that this node belongs to; empty before it does. */
+  public Optional<UUID> cluster() {
+    return Optional.ofNullable(identity).map(ClusterIdentity::cluster);
+  }
+
+  /** The newest map that this node has heard of: old while the meta group is away, and never newer than it. */
+  public ClusterMap map() {
+    return known.map();
+  }
+
+  /** Calls this with the map and with each newer one, in order; it must be quick. */
+  public void watch(Consumer<ClusterMap> watcher) {
+    known.watch(watcher);
+  }
+
+  /** Whether the last heartbeat came to a leader of the meta group. */
+  public boolean connected() {
+    var running = parts;
+    return running != null && running.heartbeat.connected();
+  }
+
+  /** For each operation that does not move, why; empty on nodes that do not lead the meta group. */
+  public NavigableMap<UUID, String> waiting() {
+    var running = parts;
+    return running == null ? Collections.emptyNavigableMap() : running.driver.waiting();
+  }
+
+  /**
+   * Begins an operation; the meta group then works on it until it has ended.
+   *
+   * @return by which name it stands in the map
+   * @throws StoreException with the reason when it is refused, or when nobody leads the meta group
+   */
+  public UUID begin(Operation operation) {
+    var id = UUID.randomUUID();
+    propose("begin " + operation, new Begin(id, operation));
+    return id;
+  }
+
+  /** Has an operation undone as far as it has come. */
+  public void cancel(UUID operation) {
+    propose("cancel operation " + operation, new Cancel(operation));
+  }
+
+  /** Puts a command into the meta group's log, wherever that is led, and waits for its outcome. */
+  void propose(String what, PlacementCommand command) {
+    var running = parts;
+    if (running == null) throw new StoreException("cannot " + what + ": this node does not belong to a cluster yet");
+    try {
+      switch (running.meta.ask(new Propose(command), ASK_DEADLINE)) {
+        case Proposed(PlacementResult.Accepted _) -> {}
+        case Proposed(PlacementResult.Refused(var reason, var sentence)) ->
+            throw new StoreException("cannot " + what + ": " + reason + ", " + sentence);
+        case Unknown(var sentence) ->
+            throw new StoreException("it is unknown whether it came about to " + what + ": " + sentence);
+        case ClusterAnswer other -> throw new StoreException("cannot " + what + ": answered by " + other);
+      }
+    } catch (IOException e) {
+      throw new StoreException("cannot " + what + ": " + e.getMessage(), e);
+    }
+  }
+
+  private void wake() {
+    var running = parts;
+    if (running != null) running.driver.wake();
+  }
+
+  private void changed() {
+    var running = parts;
+    if (running != null) running.heartbeat.wake();
+  }
+
+  /** The cluster for operators, to be registered as an MXBean. */
+  public ClusterMXBean bean() {
+    return new ClusterBean(this);
+  }
+
+  private boolean closed() {
+    return closed;
+  }
+
+  /** Ends taking part: others see this node silent. Its ranges go on until the store is closed. Stopping is never leaving. */
+  @Override
+  public void close() {
+    closed = true;
+    stop();
+    meters.close();
+  }
+
+  private void stop() {
+    var running = parts;
+    if (running == null) return;
+    running.driver.close();
+    running.heartbeat.close();
+  }
+
+  private String threadName(String what) {
+    return "dunlin-" + self.toString().substring(0, 8) + "-" + what;
+  }
+
+  private static Duration left(long until) {
+    return Duration.ofNanos(Math.max(Duration.ofMillis(LOOK_AGAIN_MILLIS).toNanos(), until - System.nanoTime()));
+  }
+}

@@ -1,0 +1,63 @@
+package dunlin.cluster;
+
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.ToDoubleFunction;
+
+/** The meters of a node's part in its cluster. */
+final class ClusterMeters implements AutoCloseable {
+  private final MeterRegistry registry;
+  private final List<Meter> registered = new ArrayList<>();
+  private final Counter callsRefused;
+  private final Counter beatsLost;
+  private final Counter actionsDone;
+  private final Counter actionsFailed;
+  private final Counter actionsPutOff;
+
+  ClusterMeters(MeterRegistry registry) {
+    this.registry = registry;
+    callsRefused = counter("dunlin.cluster.calls.refused", "Calls of other nodes refused because too many were under way");
+    beatsLost = counter("dunlin.cluster.heartbeats.lost", "Heartbeats that came to no leader of the meta group");
+    actionsDone = counter("dunlin.cluster.actions.done", "Actions that nodes have carried out, on the meta group's leader");
+    actionsFailed = counter("dunlin.cluster.actions.failed", "Actions that did nothing or whose outcome is unknown, likewise");
+    actionsPutOff = counter("dunlin.cluster.actions.put-off", "Actions put off because too many were under way, likewise");
+  }
+
+  <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {
+    register(Gauge.builder(name, source, value).description(description).register(registry));
+  }
+
+  void callRefused() {
+    callsRefused.increment();
+  }
+
+  void beatLost() {
+    beatsLost.increment();
+  }
+
+  void action(boolean done) {
+    (done ? actionsDone : actionsFailed).increment();
+  }
+
+  void actionPutOff() {
+    actionsPutOff.increment();
+  }
+
+  @Override
+  public void close() {
+    registered.forEach(registry::remove);
+  }
+
+  private Counter counter(String name, String description) {
+    return register(Counter.builder(name).description(description).register(registry));
+  }
+
+  private <M extends Meter> M register(M meter) {
+    registered.add(meter);
+    return meter;
+  }
+}

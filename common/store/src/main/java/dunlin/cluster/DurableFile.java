@@ -1,0 +1,77 @@
+package dunlin.cluster;
+
+import dunlin.store.StoreException;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.zip.CRC32C;
+
+/** A small file that is replaced as a whole: after a crash it is the old one or the new one. It ends with a checksum. */
+final class DurableFile {
+  private final Path path;
+
+  DurableFile(Path path) {
+    this.path = path;
+  }
+
+  /** @throws StoreException when there is a file that cannot be read or is damaged */
+  Optional<byte[]> read() {
+    try {
+      if (!Files.exists(path)) return Optional.empty();
+      byte[] bytes = Files.readAllBytes(path);
+      int length = bytes.length - Integer.BYTES;
+      if (length < 0 || ByteBuffer.wrap(bytes).getInt(length) != checksum(bytes, length))
+        throw new StoreException("the file " + path + " is damaged");
+      return Optional.of(Arrays.copyOf(bytes, length));
+    } catch (IOException e) {
+      throw new StoreException("the file " + path + " cannot be read: " + e.getMessage(), e);
+    }
+  }
+
+  /** When this returns, the new content is on disk. */
+  void write(byte[] content) {
+    var out = ByteBuffer.allocate(content.length + Integer.BYTES).put(content);
+    out.putInt(checksum(content, content.length)).flip();
+    Path next = path.resolveSibling(path.getFileName() + ".new");
+    try {
+      Files.createDirectories(path.resolveSibling("."));
+      try (var file =
+          FileChannel.open(next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
+        while (out.hasRemaining()) file.write(out);
+        file.force(true);
+      }
+      Files.move(next, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+      forceDirectory();
+    } catch (IOException e) {
+      throw new StoreException("the file " + path + " cannot be written: " + e.getMessage(), e);
+    }
+  }
+
+  void delete() {
+    try {
+      if (Files.deleteIfExists(path)) forceDirectory();
+    } catch (IOException e) {
+      throw new StoreException("the file " + path + " cannot be deleted: " + e.getMessage(), e);
+    }
+  }
+
+  private void forceDirectory() throws IOException {
+    Path directory = path.resolveSibling(".");
+    if (!directory.getFileSystem().supportedFileAttributeViews().contains("posix")) return; // Windows opens no directory
+    try (var channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+      channel.force(true);
+    }
+  }
+
+  private static int checksum(byte[] bytes, int length) {
+    var crc = new CRC32C();
+    crc.update(bytes, 0, length);
+    return (int) crc.getValue();
+  }
+}

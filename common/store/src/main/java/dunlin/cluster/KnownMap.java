@@ -1,0 +1,113 @@
+package dunlin.cluster;
+
+import dunlin.placement.ClusterMap;
+import dunlin.placement.PlacementWire;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
+import dunlin.store.Member;
+import dunlin.store.StoreException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The newest map of the cluster that this node has heard of. It outlives the meta group's absence, and a restart: with it a
+ * node finds the others when no seed answers.
+ */
+final class KnownMap {
+  /*
+   * Owner: written under the lock, read by any thread.
+   * Bounds: one map, as large as the meta group lets it become.
+   * Failure: the file is a help and no truth: one that cannot be read or written is done without.
+   */
+  private static final Logger log = LoggerFactory.getLogger(KnownMap.class);
+  private static final String RAFT = "raft";
+  private static final String SERVICE = "service";
+
+  private final DurableFile file;
+  private final List<Consumer<ClusterMap>> watchers = new CopyOnWriteArrayList<>();
+  private volatile ClusterMap map;
+  private long saved; // of the heartbeat's thread
+
+  KnownMap(Path directory) {
+    file = new DurableFile(directory.resolve("map"));
+    map = read();
+    saved = map.version();
+  }
+
+  private ClusterMap read() {
+    try {
+      return file.read().map(bytes -> FieldReader.read(bytes, PlacementWire::readMap)).orElseGet(ClusterMap::empty);
+    } catch (StoreException | IllegalStateException e) {
+      log.warn("The map of the cluster from before the restart cannot be read: {}", e.getMessage());
+      return ClusterMap.empty();
+    }
+  }
+
+  ClusterMap map() {
+    return map;
+  }
+
+  /** Calls this with the map and with each newer one, in order; it must be quick. */
+  synchronized void watch(Consumer<ClusterMap> watcher) {
+    watchers.add(watcher);
+    watcher.accept(map);
+  }
+
+  /** What has come from a node that knows more, for the version that it was asked about. */
+  synchronized void update(long asked, ClusterMap.Update update) {
+    if (map.version() != asked) return; // it has become newer meanwhile; the next answer goes on from there
+    take(map.with(update));
+  }
+
+  /** The map of this node's own replica of the meta range. */
+  synchronized void take(ClusterMap newer) {
+    if (newer.version() <= map.version()) return;
+    map = newer;
+    for (var watcher : watchers) {
+      try {
+        watcher.accept(newer);
+      } catch (RuntimeException e) {
+        log.error("A watcher of the map of the cluster has thrown", e);
+      }
+    }
+  }
+
+  /** Keeps the map for a restart; of the heartbeat's thread. */
+  void save() {
+    var now = map;
+    if (now.version() == saved) return;
+    try {
+      file.write(FieldWriter.bytesOf(out -> PlacementWire.writeMap(now, out)));
+      saved = now.version();
+    } catch (StoreException e) {
+      log.warn("The map of the cluster is not kept for a restart: {}", e.getMessage());
+    }
+  }
+
+  /** Where a node's cluster service answers. */
+  Optional<NodeAddress> service(UUID node) {
+    return port(node, SERVICE);
+  }
+
+  /** Where a node's Raft answers. */
+  Optional<Member> raft(UUID node) {
+    return port(node, RAFT).map(address -> new Member(node, address.host(), address.port()));
+  }
+
+  private Optional<NodeAddress> port(UUID node, String name) {
+    var known = map.nodes().get(node);
+    Integer port = known == null ? null : known.ports().get(name);
+    return known == null || port == null ? Optional.empty() : Optional.of(new NodeAddress(known.host(), port));
+  }
+
+  static Map<String, Integer> ports(int raft, int service) {
+    return Map.of(RAFT, raft, SERVICE, service);
+  }
+}

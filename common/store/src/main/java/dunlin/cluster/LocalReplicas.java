@@ -1,0 +1,152 @@
+package dunlin.cluster;
+
+import dunlin.cluster.CreationNotes.Note;
+import dunlin.placement.NodeReport;
+import dunlin.store.Member;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeId;
+import dunlin.store.RangeStore;
+import dunlin.store.Replica;
+import dunlin.store.StoreException;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/** The replicas of this node, with what is known of each besides its rows. */
+final class LocalReplicas {
+  /*
+   * Owner: before the start whoever starts the cluster; then the actions, one at a time for each range. Read by any thread.
+   * Bounds: as many as the meta group gives this node.
+   */
+  /** A replica and the note that was written when it was made. */
+  record Hosted(Replica<?, ?> replica, Note note) {}
+
+  private final RangeStore store;
+  private final Map<String, RangeKind<?, ?>> kinds;
+  private final CreationNotes notes;
+  private final Runnable changed;
+  private final Map<UUID, Hosted> hosted = new ConcurrentHashMap<>();
+
+  /** @param changed is told when a replica has come or gone, leads or does not lead any more; must be quick */
+  LocalReplicas(RangeStore store, Collection<RangeKind<?, ?>> kinds, CreationNotes notes, Runnable changed) {
+    this.store = store;
+    this.changed = changed;
+    store.onSplit(_ -> changed.run());
+    this.kinds = kinds.stream().collect(Collectors.toMap(RangeKind::name, Function.identity()));
+    this.notes = notes;
+  }
+
+  Collection<Hosted> all() {
+    return hosted.values();
+  }
+
+  Optional<Hosted> find(UUID range) {
+    return Optional.ofNullable(hosted.get(range));
+  }
+
+  /** Declares what the data directory holds; before the store starts. */
+  void declareStored() {
+    for (UUID range : store.stored()) {
+      if (hosted.containsKey(range)) continue;
+      var id =
+          idOf(range)
+              .orElseThrow(() -> new StoreException("the data directory holds range " + range + ", of a kind unknown here"));
+      var note = notes.find(range).orElseThrow(() -> new StoreException("the note of range '" + id + "' is missing"));
+      declare(kind(id.kind()), id, note);
+    }
+  }
+
+  /** Declares the first range of a kind, with this node as its only peer; before the store starts. */
+  RangeDescriptor declareFirst(String kind, RangeDescriptor range) {
+    var note = new Note(range, NodeReport.ORIGINAL);
+    notes.put(note);
+    declare(kind(kind), new RangeId(kind, range.id()), note);
+    return range;
+  }
+
+  private <C, R> void declare(RangeKind<C, R> kind, RangeId id, Note note) {
+    // One that an operation had made gets what it is with its rows, from another replica.
+    boolean first = note.creation().equals(NodeReport.ORIGINAL) && note.range().origin().isEmpty();
+    var logic = kind.logic().apply(id);
+    var replica =
+        first ? store.range(note.range(), kind.codec(), logic) : store.range(id, List.of(), kind.codec(), logic);
+    host(kind, replica, note);
+  }
+
+  private <C, R> void host(RangeKind<C, R> kind, Replica<C, R> replica, Note note) {
+    hosted.put(replica.id().uuid(), new Hosted(replica, note));
+    kind.opened().accept(replica);
+    replica.onLeadership(_ -> changed.run());
+    changed.run();
+  }
+
+  /** Makes an empty replica that listens. */
+  void create(RangeDescriptor range, UUID creation, List<Member> members, Duration deadline) {
+    create(kind(range.kind()), new Note(range, creation), members, deadline);
+  }
+
+  private <C, R> void create(RangeKind<C, R> kind, Note note, List<Member> members, Duration deadline) {
+    var id = new RangeId(kind.name(), note.range().id());
+    notes.put(note); // first: a replica without its note could not be told from one of the beginning
+    Replica<C, R> replica;
+    try {
+      replica = store.createReplica(id, members, true, kind.codec(), kind.logic().apply(id), deadline);
+    } catch (StoreException e) {
+      notes.remove(id.uuid());
+      throw e;
+    }
+    host(kind, replica, note);
+  }
+
+  /** What was split off here and waits for its group to begin. */
+  List<RangeDescriptor> unstarted() {
+    return store.unstarted();
+  }
+
+  /** Begins the group of a range that was split off here. */
+  void start(RangeDescriptor range, List<Member> members, Duration deadline) {
+    start(kind(range.kind()), new Note(range, NodeReport.ORIGINAL), members, deadline);
+  }
+
+  private <C, R> void start(RangeKind<C, R> kind, Note note, List<Member> members, Duration deadline) {
+    var id = new RangeId(kind.name(), note.range().id());
+    notes.put(note);
+    var replica = store.startSplit(id, members, kind.codec(), kind.logic().apply(id), deadline);
+    host(kind, replica, note);
+  }
+
+  void drop(UUID range, Duration deadline) {
+    var dropped = hosted.get(range);
+    if (dropped == null) {
+      idOf(range).ifPresent(store::dropUnstarted);
+      changed.run();
+      return;
+    }
+    store.dropReplica(dropped.replica().id(), deadline);
+    hosted.remove(range);
+    notes.remove(range);
+    changed.run();
+  }
+
+  boolean knows(String kind) {
+    return kinds.containsKey(kind);
+  }
+
+  private RangeKind<?, ?> kind(String name) {
+    var kind = kinds.get(name);
+    if (kind == null) throw new StoreException("ranges of kind '" + name + "' are not known here");
+    return kind;
+  }
+
+  /** The kind is in the identifier itself. */
+  private Optional<RangeId> idOf(UUID range) {
+    for (String kind : kinds.keySet()) if (RangeId.isOf(kind, range)) return Optional.of(new RangeId(kind, range));
+    return Optional.empty();
+  }
+}

@@ -1,0 +1,62 @@
+package dunlin.cluster;
+
+import dunlin.placement.OperationSettings;
+import java.time.Duration;
+import java.util.Set;
+
+/**
+ * How this node takes part in its cluster.
+ *
+ * @param seeds where nodes of the cluster answer, the same on each node; see {@link Seeds}
+ * @param bootstrapExpect how many nodes a new cluster is founded with, the same on each node, 1 to 1,024
+ * @param host the name by which the others reach this node
+ * @param servicePort where {@link Cluster#answer} is reached
+ * @param region and zone: replicas of a range are put into different ones where that is possible
+ * @param founds the kinds of which a new cluster gets its first range
+ * @param heartbeat how often the node says how it is doing
+ * @param lease after how much silence a node is suspected, at least two heartbeats
+ * @param downAfter after how much silence it counts as dead, at least a lease
+ * @param operations what the meta group does of its own accord
+ */
+public record MemberSettings(
+    String seeds,
+    int bootstrapExpect,
+    String host,
+    int servicePort,
+    String region,
+    String zone,
+    Set<String> founds,
+    Duration heartbeat,
+    Duration lease,
+    Duration downAfter,
+    OperationSettings operations) {
+  public MemberSettings {
+    founds = Set.copyOf(founds);
+    if (bootstrapExpect < 1 || bootstrapExpect > 1024)
+      throw new IllegalArgumentException("bootstrapExpect is " + bootstrapExpect + ", must be from 1 to 1024");
+    if (servicePort < 1 || servicePort > 65_535) throw new IllegalArgumentException("servicePort is " + servicePort);
+    if (heartbeat.toMillis() < 10) throw new IllegalArgumentException("heartbeat is " + heartbeat + ", must be at least 10 ms");
+    if (lease.compareTo(heartbeat.multipliedBy(2)) < 0)
+      throw new IllegalArgumentException("lease is " + lease + ", must be at least two heartbeats of " + heartbeat);
+    if (downAfter.compareTo(lease) < 0)
+      throw new IllegalArgumentException("downAfter is " + downAfter + ", must be at least the lease of " + lease);
+    var _ = Seeds.parse(seeds);
+  }
+
+  public static MemberSettings of(String seeds, int bootstrapExpect, String host, int servicePort, Set<String> founds) {
+    return new MemberSettings(
+        seeds, bootstrapExpect, host, servicePort, "", "", founds, Duration.ofSeconds(1), Duration.ofSeconds(5),
+        Duration.ofSeconds(30), OperationSettings.defaults());
+  }
+
+  /** The same with other times, for a cluster that shall notice sooner or later. */
+  public MemberSettings with(Duration beat, Duration silence, Duration dead) {
+    return new MemberSettings(
+        seeds, bootstrapExpect, host, servicePort, region, zone, founds, beat, silence, dead, operations);
+  }
+
+  public MemberSettings with(OperationSettings changed) {
+    return new MemberSettings(
+        seeds, bootstrapExpect, host, servicePort, region, zone, founds, heartbeat, lease, downAfter, changed);
+  }
+}

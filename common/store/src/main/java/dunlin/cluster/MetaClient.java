@@ -1,0 +1,110 @@
+package dunlin.cluster;
+
+import dunlin.cluster.ClusterAnswer.NotLeading;
+import dunlin.cluster.ClusterAnswer.Refused;
+import java.io.IOException;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Finds whoever leads the meta group: by what the last answer said, the group's peers in the known map, and the seeds. */
+final class MetaClient {
+  /*
+   * Owner: any thread that may block.
+   * Bounds: each address once for each question, within the question's deadline.
+   */
+  private final UUID cluster;
+  private final NodeAddress self;
+  private final KnownMap known;
+  private final Seeds seeds;
+  private final NodeCalls calls;
+  private final Function<ClusterCall, ClusterAnswer> here;
+  private volatile @Nullable NodeAddress leader;
+
+  /** @param here answers calls on this node itself */
+  MetaClient(
+      UUID cluster, NodeAddress self, KnownMap known, Seeds seeds, NodeCalls calls, Function<ClusterCall, ClusterAnswer> here) {
+    this.cluster = cluster;
+    this.self = self;
+    this.known = known;
+    this.seeds = seeds;
+    this.calls = calls;
+    this.here = here;
+  }
+
+  /** Asks whoever leads; the answer is never {@link NotLeading}. */
+  ClusterAnswer ask(ClusterCall call, Duration deadline) throws IOException {
+    long until = System.nanoTime() + deadline.toNanos();
+    var asked = new HashSet<NodeAddress>();
+    var next = new ArrayDeque<NodeAddress>();
+    var last = leader;
+    if (last != null) next.add(last);
+    next.add(self);
+    peers(next);
+    var failure = new IOException("nobody leads the meta group, as far as this node can reach");
+    boolean seeded = false;
+    while (true) {
+      var address = next.poll();
+      if (address == null) {
+        if (seeded) throw failure;
+        seeded = true;
+        seeds(next, failure);
+        continue;
+      }
+      if (!asked.add(address)) continue;
+      long left = until - System.nanoTime();
+      if (left <= 0) throw failure;
+      try {
+        switch (call(address, call, Duration.ofNanos(left))) {
+          case NotLeading(var hint) -> {
+            if (address.equals(leader)) leader = null;
+            if (hint != null) next.addFirst(hint);
+          }
+          case Refused(var sentence) -> failure.addSuppressed(new IOException(address + ": " + sentence));
+          case ClusterAnswer answer -> {
+            leader = address;
+            return answer;
+          }
+        }
+      } catch (IOException e) {
+        if (address.equals(leader)) leader = null;
+        failure.addSuppressed(e);
+      }
+    }
+  }
+
+  /** Asks one node. */
+  ClusterAnswer call(NodeAddress address, ClusterCall call, Duration deadline) throws IOException {
+    if (address.equals(self)) return here.apply(call);
+    return exchange(calls, address, new ClusterWire.Sent(cluster, call), deadline);
+  }
+
+  static ClusterAnswer exchange(NodeCalls calls, NodeAddress address, ClusterWire.Sent sent, Duration deadline)
+      throws IOException {
+    byte[] answer = calls.call(address, ClusterWire.bytes(sent), deadline);
+    try {
+      return ClusterWire.answer(answer);
+    } catch (IllegalStateException e) {
+      throw new IOException(address + " answers what cannot be read: " + e.getMessage(), e);
+    }
+  }
+
+  private void peers(ArrayDeque<NodeAddress> to) {
+    var meta = known.map().ranges().get(MetaRange.ID.uuid());
+    if (meta == null) return;
+    meta.range().peers().stream().map(peer -> known.service(peer.node())).flatMap(Optional::stream).forEach(to::add);
+  }
+
+  private void seeds(ArrayDeque<NodeAddress> to, IOException failure) {
+    try {
+      to.addAll(seeds.resolve());
+    } catch (UnknownHostException e) {
+      failure.addSuppressed(e);
+    }
+  }
+}

@@ -1,0 +1,141 @@
+package dunlin.cluster;
+
+import dunlin.placement.ClusterMap;
+import dunlin.placement.Placement;
+import dunlin.placement.PlacementCodec;
+import dunlin.placement.PlacementCommand;
+import dunlin.placement.PlacementResult;
+import dunlin.store.Completion;
+import dunlin.store.OutcomeUnknownException;
+import dunlin.store.RangeId;
+import dunlin.store.Replica;
+import dunlin.store.StoreException;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** This node's replica of the meta group's range, while it has one. It is placed, moved and replaced like any other range. */
+final class MetaRange {
+  /*
+   * Owner: any thread. The replica comes and goes by LocalReplicas.
+   */
+  static final String KIND = "meta";
+  static final RangeId ID = RangeId.firstOf(KIND);
+
+  private final UUID self;
+  private final Consumer<ClusterMap> watcher;
+  private final Consumer<Boolean> leadership;
+  private volatile @Nullable Placement placement;
+  private volatile @Nullable Replica<PlacementCommand, PlacementResult> replica;
+
+  /**
+   * @param watcher is told each new map, on the applying thread
+   * @param leadership is told whether this replica leads, on a thread of the store
+   */
+  MetaRange(UUID self, Consumer<ClusterMap> watcher, Consumer<Boolean> leadership) {
+    this.self = self;
+    this.watcher = watcher;
+    this.leadership = leadership;
+  }
+
+  RangeKind<PlacementCommand, PlacementResult> kind() {
+    return new RangeKind<>(KIND, new PlacementCodec(), _ -> opening(), this::opened);
+  }
+
+  private Placement opening() {
+    var made = new Placement(watcher);
+    placement = made;
+    return made;
+  }
+
+  private void opened(Replica<PlacementCommand, PlacementResult> made) {
+    replica = made;
+    made.onLeadership(leadership);
+  }
+
+  boolean leads() {
+    return leader().filter(self::equals).isPresent();
+  }
+
+  /** Who leads the group, as far as the replica here knows. */
+  Optional<UUID> leader() {
+    var here = replica;
+    return here == null ? Optional.empty() : here.status().leader();
+  }
+
+  long term() {
+    var here = replica;
+    return here == null ? 0 : here.status().term();
+  }
+
+  /** The map as of the last entry applied here; nothing on a node without a replica. */
+  Optional<Placement> placement() {
+    return Optional.ofNullable(placement);
+  }
+
+  /**
+   * Whether this replica leads in the term that it is in, by the word of a majority. That takes a moment, in which a replica
+   * that has just learned of a higher term stops believing that it leads.
+   *
+   * @return the term, or nothing
+   */
+  Optional<Long> confirmedTerm(Duration deadline) {
+    var here = replica;
+    if (here == null) return Optional.empty();
+    long term = here.status().term();
+    try {
+      var _ = here.readBarrier().get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      return Optional.empty();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return Optional.empty();
+    }
+    var status = here.status();
+    boolean leads = status.leader().filter(self::equals).isPresent();
+    return leads && status.term() == term ? Optional.of(term) : Optional.empty();
+  }
+
+  /**
+   * Puts a command into the log and waits until it is applied.
+   *
+   * @throws StoreException when this replica does not lead, or it is unknown what became of the command
+   */
+  PlacementResult propose(PlacementCommand command, Duration deadline) {
+    var here = replica;
+    if (here == null) throw new StoreException("this node has no replica of the meta range");
+    var answer = new CompletableFuture<PlacementResult>();
+    boolean taken =
+        here.propose(
+            command,
+            new Completion<>() {
+              @Override
+              public void done(PlacementResult result) {
+                answer.complete(result);
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                answer.completeExceptionally(failure);
+              }
+            });
+    if (!taken) throw new StoreException("the meta range's queue is full");
+    try {
+      return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof StoreException failure) throw failure;
+      throw new StoreException("the meta range has failed: " + e.getCause(), e);
+    } catch (TimeoutException e) {
+      throw new OutcomeUnknownException("no answer of the meta range within " + deadline, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new OutcomeUnknownException("interrupted while it waited for the meta range", e);
+    }
+  }
+}

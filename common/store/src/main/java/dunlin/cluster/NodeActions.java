@@ -1,0 +1,173 @@
+package dunlin.cluster;
+
+import dunlin.cluster.LocalReplicas.Hosted;
+import dunlin.placement.Action;
+import dunlin.placement.Action.ChangePeers;
+import dunlin.placement.Action.CreateReplica;
+import dunlin.placement.Action.DropReplica;
+import dunlin.placement.Action.FlushReplica;
+import dunlin.placement.Action.ProposeSplit;
+import dunlin.placement.Action.StartReplica;
+import dunlin.placement.Action.TransferLeadership;
+import dunlin.placement.NodeReport;
+import dunlin.placement.Operation;
+import dunlin.placement.RangeAdmin.Outcome;
+import dunlin.placement.RangeAdmin.Outcome.Done;
+import dunlin.placement.RangeAdmin.Outcome.Outdated;
+import dunlin.placement.RangeAdmin.Outcome.Unknown;
+import dunlin.store.Member;
+import dunlin.store.OutdatedException;
+import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.ReplicaRole;
+import dunlin.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Does on this node what the meta group's leader asks for. Each action compares first and may come late, or twice. */
+final class NodeActions {
+  /*
+   * Owner: any thread that may block; one action at a time for each range.
+   * Bounds: Cluster bounds the calls.
+   * Failure: an action that fails may have had its effect or not; the next reports tell.
+   */
+  private static final Logger log = LoggerFactory.getLogger(NodeActions.class);
+
+  private final UUID self;
+  private final LocalReplicas replicas;
+  private final Allegiance allegiance;
+  private final Function<UUID, Optional<Member>> addresses;
+  private final Set<UUID> busy = ConcurrentHashMap.newKeySet();
+
+  /** @param addresses where the Raft of a node is */
+  NodeActions(UUID self, LocalReplicas replicas, Allegiance allegiance, Function<UUID, Optional<Member>> addresses) {
+    this.self = self;
+    this.replicas = replicas;
+    this.allegiance = allegiance;
+    this.addresses = addresses;
+  }
+
+  Outcome carryOut(Action action, long leadership, Duration deadline) {
+    if (!action.node().equals(self)) return new Outdated("this is node " + self + ", not " + action.node());
+    if (!allegiance.begin(leadership))
+      return new Outdated("node " + self + " follows another leadership of the meta group than " + leadership);
+    try {
+      if (!busy.add(action.range())) return new Unknown("node " + self + " is busy with range " + action.range());
+      try {
+        var outcome = carryOut(action, deadline);
+        log.info("Node {}: {} ended: {}", self, action, outcome);
+        return outcome;
+      } finally {
+        busy.remove(action.range());
+      }
+    } catch (OutdatedException e) {
+      return new Outdated(String.valueOf(e.getMessage()));
+    } catch (StoreException e) {
+      log.info("Node {}: {} did not end well: {}", self, action, e.getMessage());
+      return new Unknown(String.valueOf(e.getMessage()));
+    } catch (RuntimeException e) { // ours: whoever asked asks again, and is not to wait for an answer
+      log.error("Node {}: {} has failed", self, action, e);
+      return new Unknown("node " + self + ": " + e);
+    } finally {
+      allegiance.end();
+    }
+  }
+
+  private Outcome carryOut(Action action, Duration deadline) {
+    return switch (action) {
+      case CreateReplica create -> create(create, deadline);
+      case StartReplica(_, var range) -> start(range, deadline);
+      case DropReplica(_, var range, var creation) -> drop(range, creation, deadline);
+      case ChangePeers change -> changePeers(change, deadline);
+      case TransferLeadership(_, var range, var to) -> transfer(range, to, deadline);
+      case FlushReplica(_, var range) -> flush(range);
+      case ProposeSplit(_, var split) -> split(split, deadline);
+    };
+  }
+
+  private Outcome create(CreateReplica create, Duration deadline) {
+    var range = create.descriptor();
+    var there = replicas.find(range.id());
+    if (there.isPresent() && there.get().replica().status().role() != ReplicaRole.QUARANTINED) return new Done();
+    if (!replicas.knows(range.kind())) return new Outdated("ranges of kind '" + range.kind() + "' are not known here");
+    var members = new ArrayList<Member>();
+    for (var peer : range.peers()) {
+      var member = addresses.apply(peer.node());
+      if (member.isEmpty()) return new Unknown("node " + self + " does not know yet where node " + peer.node() + " is");
+      members.add(member.get());
+    }
+    replicas.create(range, create.creation(), members, deadline);
+    return new Done();
+  }
+
+  private Outcome start(UUID range, Duration deadline) {
+    if (replicas.find(range).isPresent()) return new Done();
+    var waits = replicas.unstarted().stream().filter(each -> each.id().equals(range)).findFirst();
+    if (waits.isEmpty()) return new Outdated("range " + range + " was not split off on node " + self);
+    if (!waits.get().voters().contains(self)) return new Outdated("node " + self + " has no part in range " + range);
+    var voters = new ArrayList<Member>();
+    for (UUID voter : waits.get().voters()) {
+      var member = addresses.apply(voter);
+      if (member.isEmpty()) return new Unknown("node " + self + " does not know yet where node " + voter + " is");
+      voters.add(member.get());
+    }
+    replicas.start(waits.get(), voters, deadline);
+    return new Done();
+  }
+
+  private Outcome flush(UUID range) {
+    var there = replicas.find(range);
+    if (there.isEmpty()) return new Outdated("node " + self + " has no replica of range " + range);
+    there.get().replica().flush();
+    return new Done();
+  }
+
+  private Outcome split(Operation.Split split, Duration deadline) {
+    var leading = leading(split.of());
+    if (leading.isEmpty()) return new Outdated("node " + self + " does not lead range " + split.of());
+    leading.get().replica().split(split.epoch(), split.cut(), split.child(), deadline);
+    return new Done();
+  }
+
+  private Outcome drop(UUID range, UUID creation, Duration deadline) {
+    var there = replicas.find(range);
+    if (there.isEmpty() && !creation.equals(NodeReport.ORIGINAL)) return new Done();
+    if (there.isPresent() && !there.get().note().creation().equals(creation))
+      return new Outdated("the replica of range " + range + " is of operation " + there.get().note().creation());
+    replicas.drop(range, deadline);
+    return new Done();
+  }
+
+  private Outcome changePeers(ChangePeers change, Duration deadline) {
+    var leading = leading(change.range());
+    if (leading.isEmpty()) return new Outdated("node " + self + " does not lead range " + change.range());
+    var voters = new ArrayList<Member>();
+    var listeners = new ArrayList<Member>();
+    for (Peer peer : change.wanted()) {
+      var member = addresses.apply(peer.node());
+      if (member.isEmpty()) return new Unknown("node " + self + " does not know yet where node " + peer.node() + " is");
+      (peer.votes() ? voters : listeners).add(member.get());
+    }
+    leading.get().replica().changePeers(change.configuration(), voters, listeners, deadline);
+    return new Done();
+  }
+
+  private Outcome transfer(UUID range, UUID to, Duration deadline) {
+    var leading = leading(range);
+    if (leading.isEmpty()) return new Outdated("node " + self + " does not lead range " + range);
+    if (leading.get().replica().status().peer(to).filter(peer -> peer.votes()).isEmpty())
+      return new Outdated("node " + to + " has no vote in range " + range);
+    leading.get().replica().transferLeadership(to, deadline);
+    return new Done();
+  }
+
+  private Optional<Hosted> leading(UUID range) {
+    return replicas.find(range).filter(hosted -> hosted.replica().status().leader().filter(self::equals).isPresent());
+  }
+}

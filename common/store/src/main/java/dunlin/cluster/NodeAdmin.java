@@ -1,0 +1,47 @@
+package dunlin.cluster;
+
+import dunlin.cluster.ClusterAnswer.CarriedOut;
+import dunlin.cluster.ClusterAnswer.Refused;
+import dunlin.cluster.ClusterCall.CarryOut;
+import dunlin.placement.Action;
+import dunlin.placement.RangeAdmin;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.UUID;
+
+/** Has actions carried out where they belong: here, or by a call to the node that they name. */
+final class NodeAdmin implements RangeAdmin {
+  /** What a call takes beside the action itself. */
+  private static final Duration ON_THE_WAY = Duration.ofSeconds(2);
+
+  private final UUID self;
+  private final UUID cluster;
+  private final NodeActions here;
+  private final KnownMap known;
+  private final NodeCalls calls;
+
+  NodeAdmin(UUID self, UUID cluster, NodeActions here, KnownMap known, NodeCalls calls) {
+    this.self = self;
+    this.cluster = cluster;
+    this.here = here;
+    this.known = known;
+    this.calls = calls;
+  }
+
+  @Override
+  public Outcome carryOut(Action action, long leadership, Duration deadline) {
+    if (action.node().equals(self)) return here.carryOut(action, leadership, deadline);
+    var address = known.service(action.node());
+    if (address.isEmpty()) return new Outcome.Unknown("nobody knows where node " + action.node() + " is");
+    try {
+      var sent = new ClusterWire.Sent(cluster, new CarryOut(action, leadership, deadline));
+      return switch (MetaClient.exchange(calls, address.get(), sent, deadline.plus(ON_THE_WAY))) {
+        case CarriedOut(var outcome) -> outcome;
+        case Refused(var sentence) -> new Outcome.Outdated(sentence);
+        case ClusterAnswer other -> new Outcome.Unknown("node " + action.node() + " answers " + other);
+      };
+    } catch (IOException e) {
+      return new Outcome.Unknown("node " + action.node() + ": " + e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,20 @@
+package dunlin.cluster;
+
+import java.io.IOException;
+import java.time.Duration;
+
+/**
+ * Carries calls to other nodes: what is sent here comes to {@link Cluster#answer} there, and its answer comes back. Whoever can
+ * call can change the cluster, so the carrier lets only its nodes through.
+ */
+public interface NodeCalls {
+  /** Most bytes that a call or an answer has: the whole map of a large cluster. */
+  int BYTES_MAX = 16 * 1024 * 1024;
+
+  /**
+   * Blocks, on a thread that may.
+   *
+   * @throws IOException for whatever does not work; the other node may have got the call all the same
+   */
+  byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException;
+}

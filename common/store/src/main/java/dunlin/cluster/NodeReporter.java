@@ -1,0 +1,99 @@
+package dunlin.cluster;
+
+import dunlin.cluster.LocalReplicas.Hosted;
+import dunlin.placement.NodeReport;
+import dunlin.placement.NodeReport.Follower;
+import dunlin.placement.NodeReport.Load;
+import dunlin.placement.NodeReport.Phase;
+import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.RangeDescriptor.Role;
+import dunlin.store.RangeStatus;
+import dunlin.store.ReplicaRole;
+import dunlin.store.StoreException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.UUID;
+
+/** Says how this node's replicas are doing, in the words of the meta group. */
+final class NodeReporter {
+  /*
+   * Owner: the heartbeat's thread.
+   * Bounds: NodeReport.REPLICAS_MAX; the store holds far fewer.
+   */
+  /** The peers of a configuration that is committed. */
+  private record Settled(long configuration, List<Peer> peers) {}
+
+  private final UUID self;
+  private final long incarnation;
+  private final LocalReplicas replicas;
+  private final Map<UUID, Settled> settled = new HashMap<>();
+  private long number;
+
+  NodeReporter(UUID self, long incarnation, LocalReplicas replicas) {
+    this.self = self;
+    this.incarnation = incarnation;
+    this.replicas = replicas;
+  }
+
+  /** @param leadership as it was before any replica was looked at */
+  NodeReport report(long leadership) {
+    var reported = new ArrayList<NodeReport.Replica>();
+    for (var hosted : replicas.all()) report(hosted).ifPresent(reported::add);
+    for (var waits : replicas.unstarted())
+      reported.add(
+          new NodeReport.Replica(
+              waits, -1, NodeReport.ORIGINAL, Phase.STORED, false, 0, -1, false, List.of(), Load.NONE));
+    settled.keySet().removeIf(range -> replicas.find(range).isEmpty());
+    return new NodeReport(self, leadership, incarnation, ++number, reported);
+  }
+
+  private Optional<NodeReport.Replica> report(Hosted hosted) {
+    var status = hosted.replica().status();
+    if (status.role() == ReplicaRole.QUARANTINED) return Optional.empty(); // its rows are gone, and so is its vote
+    var range = hosted.replica().descriptor().orElse(hosted.note().range());
+    var now = settled(range.id(), status);
+    // While the peers are being changed, what counts is the configuration before; who has not seen that does not say it leads.
+    boolean leads = now.isPresent() && status.leader().filter(self::equals).isPresent();
+    return Optional.of(
+        new NodeReport.Replica(
+            now.map(known -> range.withPeers(known.peers)).orElse(range),
+            now.map(Settled::configuration).orElse(-1L),
+            hosted.note().creation(),
+            Phase.RUNNING,
+            leads,
+            status.term(),
+            status.applied(),
+            hosted.replica().based() && hosted.replica().descriptor().isPresent(),
+            leads ? followers(status) : List.of(),
+            load(hosted)));
+  }
+
+  private static Load load(Hosted hosted) {
+    try {
+      return new Load(0, hosted.replica().unflushedBytes(), 0, null, null);
+    } catch (StoreException e) { // it is just being closed
+      return Load.NONE;
+    }
+  }
+
+  private Optional<Settled> settled(UUID range, RangeStatus status) {
+    if (status.configuration() >= 0) settled.put(range, new Settled(status.configuration(), peers(status)));
+    return Optional.ofNullable(settled.get(range));
+  }
+
+  private static List<Peer> peers(RangeStatus status) {
+    return status.peers().stream()
+        .map(peer -> new Peer(peer.member().node(), peer.votes() ? Role.VOTER : Role.LISTENER))
+        .toList();
+  }
+
+  private List<Follower> followers(RangeStatus status) {
+    return status.peers().stream()
+        .filter(peer -> !peer.member().node().equals(self))
+        .map(peer -> new Follower(peer.member().node(), peer.lag() < 0 ? Long.MAX_VALUE : peer.lag()))
+        .toList();
+  }
+}

@@ -1,0 +1,64 @@
+package dunlin.placement;
+
+import dunlin.store.RangeDescriptor;
+import java.util.List;
+import java.util.UUID;
+
+/**
+ * What one node is asked to do for an operation. May arrive late, twice, or after its operation has ended: each carries what
+ * it was decided on, and whoever carries it out compares that first and does nothing when it is no longer so.
+ */
+public sealed interface Action {
+  /** Who is asked. */
+  UUID node();
+
+  /** Which range it is about. */
+  UUID range();
+
+  /**
+   * Make an empty replica that listens. Nothing when the node has a replica of this range.
+   *
+   * @param descriptor with all peers and the node itself among them, as listener
+   * @param creation the operation; kept with the replica, and reported
+   */
+  record CreateReplica(UUID node, RangeDescriptor descriptor, UUID creation) implements Action {
+    @Override
+    public UUID range() {
+      return descriptor.id();
+    }
+  }
+
+  /** Start the group's member on rows that are there. Nothing when there are none, or it runs. */
+  record StartReplica(UUID node, UUID range) implements Action {}
+
+  /** Stop the replica and delete it, provided that it is the one of this creation and not a later one. */
+  record DropReplica(UUID node, UUID range, UUID creation) implements Action {}
+
+  /**
+   * As leader, exchange the group's peers, provided that the configuration in force is this one.
+   *
+   * @param expected the peers of that configuration, for the comparison that Raft's own library makes
+   */
+  record ChangePeers(
+      UUID node, UUID range, long configuration, List<RangeDescriptor.Peer> expected, List<RangeDescriptor.Peer> wanted)
+      implements Action {
+    public ChangePeers {
+      expected = List.copyOf(expected);
+      wanted = List.copyOf(wanted);
+    }
+  }
+
+  /** As leader, hand the leadership over. Nothing when the other has no vote or lags behind. */
+  record TransferLeadership(UUID node, UUID range, UUID to) implements Action {}
+
+  /** Write rows out that are only in memory, so that a split need not wait for that. */
+  record FlushReplica(UUID node, UUID range) implements Action {}
+
+  /** As leader, propose the split, which is decided by epoch where it is applied. */
+  record ProposeSplit(UUID node, Operation.Split split) implements Action {
+    @Override
+    public UUID range() {
+      return split.of();
+    }
+  }
+}

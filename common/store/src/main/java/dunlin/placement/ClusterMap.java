@@ -1,0 +1,153 @@
+package dunlin.placement;
+
+import dunlin.store.RangeDescriptor;
+import java.util.Collections;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Everything that the meta group knows, as of one version.
+ *
+ * @param founded the cluster's identity, or null before it has been founded
+ */
+public record ClusterMap(
+    long version,
+    @Nullable UUID founded,
+    NavigableMap<UUID, ClusterNode> nodes,
+    NavigableMap<UUID, PlacedRange> ranges,
+    NavigableMap<UUID, Intent> intents,
+    NavigableMap<String, String> settings) {
+
+  /** One row that has changed. */
+  public sealed interface Change {
+    record Founded(UUID cluster) implements Change {}
+
+    record NodeIs(ClusterNode node) implements Change {}
+
+    record NodeGone(UUID node) implements Change {}
+
+    record RangeIs(PlacedRange range) implements Change {}
+
+    record IntentIs(Intent intent) implements Change {}
+
+    record IntentGone(UUID intent) implements Change {}
+
+    record SettingIs(String name, String value) implements Change {}
+
+    record SettingGone(String name) implements Change {}
+  }
+
+  /** What a watcher gets that knows the map of an earlier version. */
+  public sealed interface Update {
+    /** In the order in which they came about; empty when the watcher knows the newest version. */
+    record Changes(long version, List<Change> changes) implements Update {}
+
+    /** The watcher is further behind than the history goes back. */
+    record Whole(ClusterMap map) implements Update {}
+  }
+
+  /** The map of a cluster of which nothing is known. */
+  public static ClusterMap empty() {
+    return new ClusterMap(0, null, new TreeMap<>(), new TreeMap<>(), new TreeMap<>(), new TreeMap<>()).copy();
+  }
+
+  public Optional<UUID> cluster() {
+    return Optional.ofNullable(founded);
+  }
+
+  /** What a watcher's map becomes by an update. */
+  public ClusterMap with(Update update) {
+    return switch (update) {
+      case Update.Whole(var map) -> map;
+      case Update.Changes(var to, var changes) -> {
+        var next = new ClusterMap(
+            to, founded, new TreeMap<>(nodes), new TreeMap<>(ranges), new TreeMap<>(intents), new TreeMap<>(settings));
+        UUID cluster = founded;
+        for (var change : changes) {
+          if (change instanceof Change.Founded(var id)) cluster = id;
+          else next.put(change);
+        }
+        yield new ClusterMap(to, cluster, next.nodes, next.ranges, next.intents, next.settings).copy();
+      }
+    };
+  }
+
+  /** Changes a map whose rows may be changed. */
+  void put(Change change) {
+    switch (change) {
+      case Change.Founded _ -> {}
+      case Change.NodeIs(var node) -> nodes.put(node.id(), node);
+      case Change.NodeGone(var node) -> nodes.remove(node);
+      case Change.RangeIs(var placed) -> ranges.put(placed.range().id(), placed);
+      case Change.IntentIs(var intent) -> intents.put(intent.id(), intent);
+      case Change.IntentGone(var intent) -> intents.remove(intent);
+      case Change.SettingIs(var name, var value) -> settings.put(name, value);
+      case Change.SettingGone(var name) -> settings.remove(name);
+    }
+  }
+
+  /** The same rows, which nobody can change any more. */
+  ClusterMap copy() {
+    return new ClusterMap(version, founded, fixed(nodes), fixed(ranges), fixed(intents), fixed(settings));
+  }
+
+  private static <K extends Comparable<K>, V> NavigableMap<K, V> fixed(NavigableMap<K, V> rows) {
+    return Collections.unmodifiableNavigableMap(new TreeMap<>(rows));
+  }
+
+  /** The operation that is about a range. */
+  public Optional<Intent> intentOn(UUID range) {
+    return intents.values().stream()
+        .filter(intent -> intent.operation().range().filter(range::equals).isPresent())
+        .findFirst();
+  }
+
+  /** The operation that empties a node. */
+  public Optional<Intent> emptying(UUID node) {
+    return intents.values().stream()
+        .filter(intent -> intent.operation().emptied().filter(node::equals).isPresent())
+        .findFirst();
+  }
+
+  /** Whether the cluster counts on a node being there. */
+  public boolean up(UUID node) {
+    var known = nodes.get(node);
+    return known != null && known.state().up();
+  }
+
+  /** Whether a node may be given a replica of a range of this kind. */
+  public boolean takes(UUID node, String kind) {
+    var known = nodes.get(node);
+    return known != null && known.state() == ClusterNode.State.JOINED && known.holds(kind) && emptying(node).isEmpty();
+  }
+
+  /** How many nodes a range of this kind could lie on, once all that stay are up. */
+  long places(String kind) {
+    return nodes.values().stream()
+        .filter(node -> node.holds(kind) && emptying(node.id()).isEmpty())
+        .filter(node -> node.state() != ClusterNode.State.LEFT && node.state() != ClusterNode.State.DRAINING)
+        .count();
+  }
+
+  /** Whether more than half of these voters are up. */
+  public boolean quorum(List<UUID> voters) {
+    return voters.stream().filter(this::up).count() > voters.size() / 2;
+  }
+
+  /** The ranges that have a replica on a node. */
+  public List<RangeDescriptor> rangesOn(UUID node) {
+    return ranges.values().stream().map(PlacedRange::range).filter(range -> range.peer(node).isPresent()).toList();
+  }
+
+  /** The newest descriptors that are known for this key, by kind. */
+  public Optional<RangeDescriptor> find(String kind, byte[] key) {
+    return ranges.values().stream()
+        .map(PlacedRange::range)
+        .filter(range -> range.kind().equals(kind) && range.keys().contains(key))
+        .findFirst();
+  }
+}

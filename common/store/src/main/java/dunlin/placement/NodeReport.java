@@ -1,0 +1,84 @@
+package dunlin.placement;
+
+import dunlin.store.RangeDescriptor;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a node says of itself in a heartbeat.
+ *
+ * @param leadership the term of the meta group's leader from which the node has heard last; 0 for none since it started. The
+ *     leader answers every report with its term, and reads only those that name it: what a node sent before may still be
+ *     on its way, and tells of a time when the node had other replicas
+ * @param incarnation rises with each start of the node
+ * @param number rises with each report of one incarnation, so that an older report cannot take the place of a newer one
+ */
+public record NodeReport(UUID node, long leadership, long incarnation, long number, List<Replica> replicas) {
+  public static final int REPLICAS_MAX = 1024;
+  public static final UUID ORIGINAL = new UUID(0, 0);
+
+  public NodeReport {
+    replicas = List.copyOf(replicas);
+    if (replicas.size() > REPLICAS_MAX)
+      throw new IllegalArgumentException("node " + node + " reports " + replicas.size() + " replicas, at most " + REPLICAS_MAX);
+  }
+
+  /** How far a replica is. */
+  public enum Phase {
+    /** The rows are there; its member of the Raft group has not been started. */
+    STORED,
+    /** Takes part in its group. */
+    RUNNING
+  }
+
+  /** How far behind the leader a follower or listener is, in entries. */
+  public record Follower(UUID node, long lag) {}
+
+  /**
+   * How much a leader has to do.
+   *
+   * @param middle a key with about half of the bytes below it
+   * @param busiest a key with about half of the operations below it
+   */
+  public record Load(
+      long bytes, long unflushed, long operationsPerSecond, byte @Nullable [] middle, byte @Nullable [] busiest) {
+    public static final Load NONE = new Load(0, 0, 0, null, null);
+  }
+
+  /**
+   * A replica on this node.
+   *
+   * @param range as its own rows say; on a leader, with the peers of its group by the last configuration that is committed
+   * @param configuration index of the entry that the peers are from; -1 before the first
+   * @param creation the operation that had this replica created; {@link #ORIGINAL} for one that was there at the founding
+   *     or came by a split. No replica of an operation that has ended is given a vote, so it can be dropped by this name.
+   * @param applied index of the last entry applied
+   * @param based whether the rows that a split gave it have been confirmed by an entry of its own log
+   * @param followers on a leader, all peers but itself
+   */
+  public record Replica(
+      RangeDescriptor range,
+      long configuration,
+      UUID creation,
+      Phase phase,
+      boolean leads,
+      long term,
+      long applied,
+      boolean based,
+      List<Follower> followers,
+      Load load) {
+    public Replica {
+      followers = List.copyOf(followers);
+    }
+
+    Optional<Long> lagOf(UUID node) {
+      return followers.stream().filter(follower -> follower.node().equals(node)).map(Follower::lag).findFirst();
+    }
+  }
+
+  Optional<Replica> replica(UUID range) {
+    return replicas.stream().filter(replica -> replica.range().id().equals(range)).findFirst();
+  }
+}

@@ -1,0 +1,8 @@
+package dunlin.store;
+
+/** What was asked was decided on a state that is not the present one; nothing was done. */
+public final class OutdatedException extends StoreException {
+  OutdatedException(String message) {
+    super(message);
+  }
+}

@@ -1,0 +1,79 @@
+package dunlin.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import java.lang.management.ManagementFactory;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.UUID;
+import javax.management.JMException;
+import javax.management.JMX;
+import javax.management.ObjectName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The cluster by JMX, as an operator has it. */
+class ClusterBeanTest {
+  @TempDir Path directory;
+
+  @Test
+  void anOperatorSeesTheClusterAndMovesAReplica() throws JMException {
+    try (var cluster = TestCluster.start(directory, 2, TestCluster.operations(1, null))) {
+      cluster.awaitSettled(1);
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().nodes().values().stream().allMatch(node -> node.state().up()));
+      var name = new ObjectName("dunlin.test:type=Cluster,id=" + UUID.randomUUID());
+      var server = ManagementFactory.getPlatformMBeanServer();
+      var from = cluster.leader(TestCluster.LEDGER);
+      var to = cluster.nodes.stream().filter(node -> node != from).findFirst().orElseThrow();
+      server.registerMBean(from.cluster().bean(), name);
+      try {
+        var bean = JMX.newMXBeanProxy(server, name, ClusterMXBean.class);
+        await().atMost(TestCluster.DEADLINE).until(() -> bean.getNodes().size() == 2 && bean.isConnected());
+        assertThat(bean.getNode()).isEqualTo(from.id().toString());
+        assertThat(bean.getCluster()).isEqualTo(cluster.map().cluster().orElseThrow().toString());
+        assertThat(bean.getRanges()).extracting(ClusterMXBean.RangeRow::kind).containsExactlyInAnyOrder("meta", Ledger.KIND);
+
+        String range = TestCluster.LEDGER.toString();
+        String operation = bean.moveReplica(range, from.id().toString(), to.id().toString());
+
+        assertThat(UUID.fromString(operation)).isNotNull();
+        await()
+            .atMost(TestCluster.DEADLINE)
+            .until(
+                () ->
+                    bean.getOperations().isEmpty()
+                        && bean.getRanges().stream()
+                            .anyMatch(row -> row.id().equals(range) && row.voters().equals(List.of(to.id().toString()))));
+      } finally {
+        server.unregisterMBean(name);
+      }
+    }
+  }
+
+  @Test
+  void whatIsWrongIsRefusedWithAReason() {
+    try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null))) {
+      cluster.awaitSettled(1);
+      var bean = cluster.nodes.getFirst().cluster().bean();
+      String range = TestCluster.LEDGER.toString();
+      String node = cluster.nodes.getFirst().id().toString();
+
+      assertThatThrownBy(() -> bean.addReplica("zz", node)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("'zz' names no range");
+      assertThatThrownBy(() -> bean.addReplica(range, "abc")).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("names no node");
+      assertThatThrownBy(() -> bean.addReplica(range, UUID.randomUUID().toString()))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("there is no node");
+      assertThatThrownBy(() -> bean.split(range, "")).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("at least one byte");
+      assertThatThrownBy(() -> bean.split(range, "6z")).isInstanceOf(IllegalArgumentException.class).hasMessageContaining("hexadecimal");
+      assertThatThrownBy(() -> bean.cancel(UUID.randomUUID().toString()))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("there is no operation");
+      assertThatThrownBy(() -> bean.addReplica(range, node)).isInstanceOf(IllegalStateException.class).hasMessageContaining("UNSUITABLE_NODE");
+      assertThatThrownBy(() -> bean.leaveNode(node)).isInstanceOf(IllegalStateException.class).hasMessageContaining("LOSES_QUORUM");
+      assertThatThrownBy(() -> bean.forgetNode(node)).isInstanceOf(IllegalStateException.class).hasMessageContaining("has not left");
+      assertThat(bean.getOperations()).isEmpty();
+    }
+  }
+}

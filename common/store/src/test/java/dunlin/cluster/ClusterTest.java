@@ -1,0 +1,274 @@
+package dunlin.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.cluster.TestCluster.Node;
+import dunlin.placement.ClusterNode.State;
+import dunlin.placement.Operation.DrainNode;
+import dunlin.placement.Operation.LeaveNode;
+import dunlin.placement.Operation.MoveReplica;
+import dunlin.placement.Operation.TransferLeadership;
+import dunlin.store.ReplicaRole;
+import dunlin.store.StoreException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Real nodes that find each other, keep their ranges on three of them, and go on whoever is away. */
+class ClusterTest {
+  private static final UUID LEDGER = TestCluster.LEDGER;
+
+  @TempDir Path directory;
+
+  @Test
+  void threeNodesFoundOneClusterAndKeepEachRangeOnAllOfThem() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+
+      assertThat(cluster.nodes).allMatch(node -> node.cluster().cluster().equals(cluster.map().cluster()));
+      assertThat(cluster.append(LEDGER, "a", "1")).isEqualTo("1");
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+      for (var node : cluster.nodes) awaitRows(node, "{a=1,2}");
+    }
+  }
+
+  @Test
+  void nobodyFoundsAClusterBeforeAllWhoAreExpectedAreThere() {
+    try (var cluster = TestCluster.of(directory, 2, TestCluster.operations(1, null))) {
+      var first = cluster.nodes.getFirst().open();
+      assertThatThrownBy(() -> first.cluster().start(Duration.ofSeconds(1)))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("does not answer");
+      first.close();
+
+      cluster.nodes.forEach(Node::open);
+      cluster.startAll(cluster.nodes);
+
+      assertThat(cluster.nodes.getFirst().cluster().cluster()).isPresent();
+      assertThat(cluster.nodes.getFirst().cluster().cluster()).isEqualTo(cluster.nodes.getLast().cluster().cluster());
+    }
+  }
+
+  @Test
+  void aFounderThatHasCrashedGoesOnWithTheSameCluster() {
+    try (var cluster = TestCluster.of(directory, 1, TestCluster.operations(1, null))) {
+      var node = cluster.nodes.getFirst().open();
+      node.close();
+      var decided = new ClusterIdentity(UUID.randomUUID(), true);
+      decided.write(node.data.resolve("cluster"));
+
+      node.open().start();
+      cluster.awaitSettled(1);
+      assertThat(node.cluster().cluster()).contains(decided.cluster());
+      assertThat(ClusterIdentity.read(node.data.resolve("cluster"))).contains(new ClusterIdentity(decided.cluster(), false));
+      cluster.append(LEDGER, "a", "1");
+      node.close();
+
+      node.open().start();
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+      assertThat(cluster.map().cluster()).contains(decided.cluster());
+    }
+  }
+
+  @Test
+  void theDataPathGoesOnWhileTheMetaGroupIsAway() {
+    try (var cluster = TestCluster.start(directory, 2, TestCluster.operations(1, null))) {
+      cluster.awaitSettled(1);
+      var meta = cluster.leader(MetaRange.ID.uuid());
+      var other = cluster.nodes.stream().filter(node -> node != meta).findFirst().orElseThrow();
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(other.id()));
+      meta.cluster().begin(new MoveReplica(LEDGER, meta.id(), other.id()));
+      await().atMost(TestCluster.DEADLINE).until(() -> onlyOn(cluster, other));
+      cluster.append(LEDGER, "a", "1");
+
+      meta.close();
+      await().atMost(TestCluster.DEADLINE).until(() -> !other.cluster().connected());
+
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+      assertThat(other.cluster().map().ranges()).containsKey(LEDGER);
+      assertThatThrownBy(() -> other.cluster().begin(new DrainNode(other.id()))).isInstanceOf(StoreException.class);
+
+      other.close();
+      other.open().start(); // by what it knows itself, while nobody leads the meta group
+      assertThat(cluster.append(LEDGER, "a", "3")).isEqualTo("1,2,3");
+
+      meta.open().start();
+      await().atMost(TestCluster.DEADLINE).until(() -> other.cluster().connected());
+    }
+  }
+
+  @Test
+  void aMoveGoesOnWhoeverCrashesInTheMiddleOfIt() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+      for (int i = 0; i < 200; i++) cluster.append(LEDGER, "k" + i, "1");
+      var from = cluster.leader(LEDGER);
+      var fresh = cluster.join();
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(fresh.id()));
+
+      var left = from.id();
+      from.cluster().begin(new MoveReplica(LEDGER, left, fresh.id()));
+      var leading = cluster.leader(MetaRange.ID.uuid());
+      leading.close();
+      leading.open().start();
+
+      await()
+          .atMost(TestCluster.DEADLINE)
+          .untilAsserted(
+              () -> {
+                assertThat(cluster.map().intents()).as(cluster.waiting()).isEmpty();
+                var range = cluster.range(LEDGER).orElseThrow().range();
+                assertThat(range.voters()).contains(fresh.id()).doesNotContain(left).hasSize(3);
+              });
+      assertThat(cluster.append(LEDGER, "k7", "2")).isEqualTo("1,2");
+      await().atMost(TestCluster.DEADLINE).until(() -> fresh.rows(LEDGER).size() == 200 && "1,2".equals(fresh.rows(LEDGER).get("k7")));
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.node(left).store().stored().stream().noneMatch(LEDGER::equals));
+    }
+  }
+
+  @Test
+  void aLeaveThatWouldLoseReplicasIsRefusedAndOneThatWouldNotDrainsTheNode() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+      var leaving = cluster.leader(LEDGER);
+      assertThatThrownBy(() -> leaving.cluster().begin(new LeaveNode(leaving.id())))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("LOSES_QUORUM");
+      cluster.append(LEDGER, "a", "1");
+      var fresh = cluster.join();
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(fresh.id()));
+
+      var id = leaving.id();
+      fresh.cluster().begin(new LeaveNode(id));
+
+      await()
+          .atMost(TestCluster.DEADLINE)
+          .untilAsserted(
+              () ->
+                  assertThat(cluster.map().nodes().values())
+                      .as(cluster.waiting())
+                      .anyMatch(node -> node.id().equals(id) && node.state() == State.LEFT));
+      assertThat(cluster.map().rangesOn(id)).isEmpty();
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+    }
+  }
+
+  @Test
+  void aDrainedNodeHasNoReplicasAndIsStillAMember() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+      var drained = cluster.leader(MetaRange.ID.uuid());
+      cluster.append(LEDGER, "a", "1");
+      var fresh = cluster.join();
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(fresh.id()));
+
+      drained.cluster().begin(new DrainNode(drained.id()));
+
+      await()
+          .atMost(TestCluster.DEADLINE)
+          .until(() -> cluster.map().rangesOn(drained.id()).isEmpty() && cluster.map().intents().isEmpty());
+      await().atMost(TestCluster.DEADLINE).until(() -> drained.store().stored().isEmpty());
+      assertThat(cluster.map().nodes().values()).noneMatch(node -> node.state() == State.LEFT);
+      await().atMost(TestCluster.DEADLINE).until(() -> drained.cluster().connected());
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+    }
+  }
+
+  @Test
+  void whatADeadNodeHadIsMadeAnewElsewhereAfterTheTimeThatIsSet() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, Duration.ofSeconds(10)))) {
+      cluster.awaitSettled(3);
+      cluster.append(LEDGER, "a", "1");
+      var fresh = cluster.join();
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().up(fresh.id()));
+
+      var dead = cluster.leader(LEDGER);
+      var id = dead.id();
+      dead.close();
+
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().rangesOn(id).isEmpty());
+      cluster.awaitSettled(3);
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+      awaitRows(fresh, "{a=1,2}");
+    }
+  }
+
+  @Test
+  void aReplicaWhoseFilesAreDamagedIsMadeAnewInItsPlace() throws IOException {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+      cluster.append(LEDGER, "a", "1");
+      var leader = cluster.leader(LEDGER);
+      var damaged = cluster.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
+      var id = damaged.id();
+      damaged.close();
+      Path log = damaged.data.resolve("raft").resolve(LEDGER.toString());
+      await().atMost(TestCluster.DEADLINE).until(damaged::released);
+      try (var files = Files.walk(log)) {
+        for (Path file : files.sorted(Comparator.reverseOrder()).toList()) Files.delete(file);
+      }
+      long before = cluster.range(LEDGER).orElseThrow().configuration();
+
+      damaged.open().start();
+
+      await()
+          .atMost(TestCluster.DEADLINE)
+          .untilAsserted(
+              () -> {
+                assertThat(cluster.map().intents()).as(cluster.waiting()).isEmpty();
+                assertThat(cluster.range(LEDGER).orElseThrow().configuration()).isGreaterThan(before);
+                assertThat(cluster.range(LEDGER).orElseThrow().range().voters()).contains(id).hasSize(3);
+                assertThat(damaged.store().status())
+                    .anyMatch(status -> status.range().uuid().equals(LEDGER) && status.role() == ReplicaRole.FOLLOWER);
+              });
+      assertThat(cluster.append(LEDGER, "a", "2")).isEqualTo("1,2");
+      awaitRows(damaged, "{a=1,2}");
+    }
+  }
+
+  @Test
+  void aLeadershipGoesWhereItIsWanted() {
+    try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
+      cluster.awaitSettled(3);
+      var leader = cluster.leader(LEDGER);
+      var other = cluster.nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
+
+      leader.cluster().begin(new TransferLeadership(LEDGER, other.id()));
+
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.leader(LEDGER) == other);
+      await().atMost(TestCluster.DEADLINE).until(() -> cluster.map().intents().isEmpty());
+    }
+  }
+
+  @Test
+  void whatCannotBeReadOrComesFromAnotherClusterIsRefusedAndHarmsNobody() {
+    try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null))) {
+      cluster.awaitSettled(1);
+      var node = cluster.nodes.getFirst().cluster();
+      var stranger = new ClusterWire.Sent(UUID.randomUUID(), new ClusterCall.Watch(0));
+      var nobody = new ClusterWire.Sent(null, new ClusterCall.Watch(0));
+
+      for (byte[] bad : new byte[][] {{}, {9, 9, 9}, ClusterWire.bytes(stranger), ClusterWire.bytes(nobody)})
+        assertThat(ClusterWire.answer(node.answer(bad))).isInstanceOf(ClusterAnswer.Refused.class);
+
+      assertThat(cluster.append(LEDGER, "a", "1")).isEqualTo("1");
+    }
+  }
+
+  private static boolean onlyOn(TestCluster cluster, Node node) {
+    var range = cluster.range(LEDGER).orElseThrow().range();
+    return range.voters().equals(List.of(node.id())) && cluster.map().intents().isEmpty();
+  }
+
+  private static void awaitRows(Node node, String rows) {
+    await().atMost(TestCluster.DEADLINE).until(() -> node.rows(LEDGER).toString(), rows::equals);
+  }
+}

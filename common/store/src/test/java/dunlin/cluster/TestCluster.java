@@ -1,0 +1,356 @@
+package dunlin.cluster;
+
+import static org.awaitility.Awaitility.await;
+
+import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode;
+import dunlin.placement.OperationSettings;
+import dunlin.placement.PlacedRange;
+import dunlin.store.CheckpointSource;
+import dunlin.store.ClusterSettings;
+import dunlin.store.Completion;
+import dunlin.store.NotLeaderException;
+import dunlin.store.RangeId;
+import dunlin.store.RangeStatus;
+import dunlin.store.RangeStore;
+import dunlin.store.Replica;
+import dunlin.store.StoreException;
+import dunlin.store.StoreSettings;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Real nodes in this process: real Raft over loopback ports, and calls to each other by hand, which can be cut. */
+final class TestCluster implements AutoCloseable {
+  static final Duration DEADLINE = Duration.ofSeconds(90);
+  static final UUID LEDGER = RangeId.firstOf(Ledger.KIND).uuid();
+
+  private final Path directory;
+  private final int expect;
+  private final OperationSettings operations;
+  private final String seeds;
+  final List<Node> nodes = new ArrayList<>();
+  private final Map<NodeAddress, Cluster> reached = new ConcurrentHashMap<>();
+  private final Map<UUID, RangeStore> stores = new ConcurrentHashMap<>();
+
+  /** A node: its directory and ports stay, its process comes and goes. */
+  final class Node {
+    final Path data;
+    final int raft = freePort();
+    final int service;
+    final Map<UUID, Replica<Ledger.Entry, String>> replicas = new ConcurrentHashMap<>();
+    volatile @Nullable RangeStore store;
+    volatile @Nullable Cluster cluster;
+
+    Node(Path data, int service) {
+      this.data = data;
+      this.service = service;
+    }
+
+    RangeStore store() {
+      var now = store;
+      if (now == null) throw new IllegalStateException("node in " + data + " is closed");
+      return now;
+    }
+
+    Cluster cluster() {
+      var now = cluster;
+      if (now == null) throw new IllegalStateException("node in " + data + " is closed");
+      return now;
+    }
+
+    UUID id() {
+      return cluster().self();
+    }
+
+    boolean runs() {
+      return cluster != null;
+    }
+
+    /** Opens everything, so that others get answers, and starts nothing. */
+    Node open() {
+      var usual = ClusterSettings.loopback(raft);
+      var quick =
+          new ClusterSettings(
+              raft, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(1), 50,
+              usual.installBytesPerSecond(), usual.installDeadline());
+      var opened = openStore(StoreSettings.defaults().with(quick));
+      opened.fetchCheckpointsBy(new Direct());
+      store = opened;
+      replicas.clear();
+      var kind =
+          new RangeKind<Ledger.Entry, String>(
+              Ledger.KIND, Ledger.CODEC, _ -> new Ledger(), replica -> replicas.put(replica.id().uuid(), replica));
+      var settings =
+          MemberSettings.of(seeds, expect, "127.0.0.1", service, Set.of(Ledger.KIND))
+              .with(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(8))
+              .with(operations);
+      var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry());
+      cluster = member;
+      stores.put(member.self(), opened);
+      reached.put(new NodeAddress("127.0.0.1", service), member);
+      return this;
+    }
+
+    /** A store that is still stopping keeps its directory for a moment longer than its close() waits. */
+    private RangeStore openStore(StoreSettings settings) {
+      long until = System.nanoTime() + DEADLINE.toNanos();
+      while (true) {
+        try {
+          return RangeStore.open(settings, data, new SimpleMeterRegistry());
+        } catch (StoreException e) {
+          if (System.nanoTime() > until || !String.valueOf(e.getMessage()).contains("in use")) throw e;
+          LockSupport.parkNanos(50_000_000);
+        }
+      }
+    }
+
+    Node start() {
+      cluster().start(DEADLINE);
+      return this;
+    }
+
+    void close() {
+      var closing = cluster;
+      var store = this.store;
+      if (closing == null || store == null) return;
+      reached.remove(new NodeAddress("127.0.0.1", service));
+      stores.remove(closing.self());
+      closing.close();
+      store.close();
+      // Its directory is taken until everything in it has ended, which close() waits for only so long.
+      cluster = null;
+      this.store = null;
+    }
+
+    /** Whether nothing of its process holds its directory any more. */
+    boolean released() {
+      return !Files.exists(data.resolve("lock.owner"));
+    }
+
+    /** All rows of a range here, in order. */
+    Map<String, String> rows(UUID range) {
+      var rows = new TreeMap<String, String>();
+      var replica = replicas.get(range);
+      if (replica == null) throw new AssertionError("no replica of " + range);
+      try {
+        CompletableFuture.runAsync(
+                () ->
+                    replica.reader().scan(
+                        new byte[0],
+                        null,
+                        (key, value) -> {
+                          rows.put(Ledger.text(key), Ledger.text(value));
+                          return true;
+                        }),
+                replica.readers())
+            .get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+      } catch (InterruptedException | ExecutionException | TimeoutException e) {
+        throw new AssertionError("not read", e);
+      }
+      return rows;
+    }
+  }
+
+  /** Carries checkpoints between the stores of this process. */
+  private final class Direct implements CheckpointSource {
+    @Override
+    public Checkpoint open(UUID node, RangeId range) throws IOException {
+      return at(node).openCheckpoint(range);
+    }
+
+    @Override
+    public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
+      return at(node).readCheckpoint(checkpoint, file, offset, bytes);
+    }
+
+    private RangeStore at(UUID node) throws IOException {
+      var there = stores.get(node);
+      if (there == null) throw new IOException("node " + node + " is not there");
+      return there;
+    }
+  }
+
+  private TestCluster(Path directory, int expect, OperationSettings operations) {
+    this.directory = directory;
+    this.expect = expect;
+    this.operations = operations;
+    var ports = new ArrayList<Integer>();
+    for (int i = 0; i < expect; i++) ports.add(freePort());
+    seeds = ports.stream().map(port -> "127.0.0.1:" + port).collect(Collectors.joining(","));
+    for (int port : ports) nodes.add(new Node(directory.resolve("node-" + nodes.size()), port));
+  }
+
+  /** Nodes that have not been opened yet. */
+  static TestCluster of(Path directory, int expect, OperationSettings operations) {
+    return new TestCluster(directory, expect, operations);
+  }
+
+  /** A cluster that has been founded by all of its nodes. */
+  static TestCluster start(Path directory, int expect, OperationSettings operations) {
+    var cluster = of(directory, expect, operations);
+    try {
+      cluster.nodes.forEach(Node::open);
+      cluster.startAll(cluster.nodes);
+      return cluster;
+    } catch (RuntimeException e) {
+      cluster.close();
+      throw e;
+    }
+  }
+
+  static OperationSettings operations(int replicas, @Nullable Duration replaceAfter) {
+    var usual = OperationSettings.defaults();
+    return new OperationSettings(
+        usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), replicas, 0, 0, replaceAfter, false);
+  }
+
+  void startAll(Collection<Node> which) {
+    var starts = which.stream().map(node -> CompletableFuture.runAsync(node::start, task -> Thread.ofPlatform().start(task)));
+    CompletableFuture.allOf(starts.toArray(CompletableFuture<?>[]::new)).join();
+  }
+
+  /** One node more, that joins by the seeds of the others. */
+  Node join() {
+    var node = new Node(directory.resolve("node-" + nodes.size()), freePort());
+    nodes.add(node);
+    return node.open().start();
+  }
+
+  List<Node> running() {
+    return nodes.stream().filter(Node::runs).toList();
+  }
+
+  Node node(UUID id) {
+    return running().stream().filter(node -> node.id().equals(id)).findFirst().orElseThrow();
+  }
+
+  private byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException {
+    var there = reached.get(to);
+    if (there == null) throw new IOException("nobody answers at " + to);
+    return there.answer(request);
+  }
+
+  /** The newest map that any node has. */
+  ClusterMap map() {
+    return running().stream().map(node -> node.cluster().map()).max((a, b) -> Long.compare(a.version(), b.version())).orElseThrow();
+  }
+
+  Optional<PlacedRange> range(UUID range) {
+    return Optional.ofNullable(map().ranges().get(range));
+  }
+
+  /** Waits until each range has this many voters on nodes that are up, and nothing is under way. */
+  void awaitSettled(int voters) {
+    await()
+        .atMost(DEADLINE)
+        .untilAsserted(
+            () -> {
+              var map = map();
+              if (map.ranges().isEmpty()) throw new AssertionError("no ranges yet");
+              for (var placed : map.ranges().values()) {
+                long up = placed.range().voters().stream().filter(map::up).count();
+                if (up != voters || placed.range().peers().size() != voters)
+                  throw new AssertionError(placed + " of " + states(map) + ", waiting: " + waiting());
+              }
+              if (!map.intents().isEmpty()) throw new AssertionError(map.intents() + ", waiting: " + waiting());
+            });
+  }
+
+  private static Map<UUID, ClusterNode.State> states(ClusterMap map) {
+    var states = new TreeMap<UUID, ClusterNode.State>();
+    map.nodes().values().forEach(node -> states.put(node.id(), node.state()));
+    return states;
+  }
+
+  String waiting() {
+    return running().stream().map(node -> node.cluster().waiting().toString()).collect(Collectors.joining(" "));
+  }
+
+  /** The node that leads the range and is ready to. */
+  Node leader(UUID range) {
+    return await()
+        .atMost(DEADLINE)
+        .until(
+            () ->
+                running().stream()
+                    .filter(node -> leads(node, range))
+                    .findFirst(),
+            Optional::isPresent)
+        .orElseThrow();
+  }
+
+  private static boolean leads(Node node, UUID range) {
+    var status = node.store == null ? List.<RangeStatus>of() : node.store.status();
+    return status.stream()
+        .anyMatch(one -> one.range().uuid().equals(range) && one.leader().filter(node.id()::equals).isPresent());
+  }
+
+  /** Appends by whoever leads; again as long as it was surely not done. */
+  String append(UUID range, String key, String text) {
+    long until = System.nanoTime() + DEADLINE.toNanos();
+    while (true) {
+      var result = new CompletableFuture<String>();
+      var leader = leader(range);
+      var replica = leader.replicas.get(range);
+      if (replica == null) throw new AssertionError("no replica of " + range);
+      boolean taken =
+          replica.propose(
+              new Ledger.Entry(key, text),
+              new Completion<>() {
+                @Override
+                public void done(String row) {
+                  result.complete(row);
+                }
+
+                @Override
+                public void failed(StoreException failure) {
+                  result.completeExceptionally(failure);
+                }
+              });
+      if (!taken) throw new AssertionError("the queue is full");
+      try {
+        return result.get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+      } catch (ExecutionException e) {
+        if (e.getCause() instanceof NotLeaderException && System.nanoTime() < until) continue;
+        throw new AssertionError("not appended: " + key, e);
+      } catch (InterruptedException | TimeoutException e) {
+        throw new AssertionError("not appended: " + key, e);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, task -> Thread.ofPlatform().start(task)));
+    CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+  }
+
+  static int freePort() {
+    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return free.getLocalPort();
+    } catch (IOException e) {
+      throw new AssertionError(e);
+    }
+  }
+}

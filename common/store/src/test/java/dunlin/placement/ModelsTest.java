@@ -1,0 +1,76 @@
+package dunlin.placement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The TLA+ models in src/test/tla: TLC finds nothing wrong with them, and finds each mutant. */
+class ModelsTest {
+  private static final Path MODELS = Path.of("src", "test", "tla").toAbsolutePath();
+
+  @TempDir Path directory;
+
+  @ParameterizedTest
+  @CsvSource({"Split", "Fencing"})
+  void theModelHoldsInEveryState(String model) throws Exception {
+    assertThat(check(model, config(model)))
+        .contains("Model checking completed. No error has been found.")
+        .contains(" 0 states left on queue.");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "Split, ChecksEpoch, OwnEpochOnly",
+    "Split, KeepsChild, ReplicasAgree",
+    "Fencing, ChecksEpoch, NothingWrong",
+    "Fencing, ChecksIncarnation, NothingWrong"
+  })
+  void aRuleThatIsLeftOutIsFound(String model, String rule, String invariant) throws Exception {
+    String config = config(model);
+    String mutant = config.replace(rule + " = TRUE", rule + " = FALSE");
+    assertThat(mutant).as("the switch is there").isNotEqualTo(config);
+
+    assertThat(check(model, mutant)).contains("Invariant " + invariant + " is violated.");
+  }
+
+  @Test
+  void whatIsNoModelIsNoSuccess() throws Exception {
+    assertThat(check("Split", "SPECIFICATION Nonsense")).doesNotContain("No error has been found");
+  }
+
+  private static String config(String model) throws IOException {
+    return Files.readString(MODELS.resolve(model + ".cfg"));
+  }
+
+  /** Runs TLC in a process of its own, since it keeps what it knows in static fields; answers what it says. */
+  private String check(String model, String config) throws IOException, InterruptedException, URISyntaxException {
+    Files.copy(MODELS.resolve(model + ".tla"), directory.resolve(model + ".tla"));
+    Files.writeString(directory.resolve(model + ".cfg"), config);
+    var tools = Path.of(tlc2.TLC.class.getProtectionDomain().getCodeSource().getLocation().toURI());
+    var said = directory.resolve("said.txt");
+    var process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-XX:+UseParallelGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Djava.io.tmpdir=" + directory,
+                "-cp", tools.toString(), "tlc2.TLC", "-workers", "1", "-metadir", directory.resolve("states").toString(), model)
+            .directory(directory.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(said.toFile())
+            .start();
+    try {
+      assertThat(process.waitFor(120, TimeUnit.SECONDS)).as("TLC has ended").isTrue();
+    } finally {
+      process.destroyForcibly();
+    }
+    return Files.readString(said, StandardCharsets.UTF_8);
+  }
+}

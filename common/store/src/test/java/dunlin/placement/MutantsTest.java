@@ -1,0 +1,187 @@
+package dunlin.placement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.placement.Action.ChangePeers;
+import dunlin.placement.Operation.MoveReplica;
+import dunlin.placement.Operation.Split;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeDescriptor.Origin;
+import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.RangeDescriptor.Role;
+import dunlin.store.RangeFence.SplitOutcome;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import java.util.function.UnaryOperator;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The simulation finds what is wrong: each rule, broken in the way in which it could be broken, shows within these seeds. */
+class MutantsTest {
+  private static final int SEEDS = 400;
+
+  @Test
+  void aFenceThatDoesNotLookAtTheEpochIsFound() {
+    found(
+        "a write of epoch \\d+ is applied in epoch",
+        new Rules() {
+          @Override
+          boolean admits(RangeDescriptor range, long epoch, byte[] key) {
+            return super.admits(range, range.epoch(), key);
+          }
+        });
+  }
+
+  @Test
+  void aSplitThatLeavesTheEpochIsFound() {
+    found(
+        "a write of epoch 1 is applied in epoch 2",
+        new Rules() {
+          @Override
+          SplitOutcome split(RangeDescriptor range, Split split, long term, long index) {
+            var outcome = super.split(range, split, term, index);
+            if (!(outcome instanceof SplitOutcome.Cut(var lower, var upper))) return outcome;
+            var old = new RangeDescriptor(lower.id(), lower.kind(), lower.keys(), range.epoch(), lower.peers(), lower.split());
+            return new SplitOutcome.Cut(old, upper);
+          }
+        });
+  }
+
+  @Test
+  void aSplitThatFencesNothingIsFound() {
+    found(
+        "is applied outside of|is served by|the map has .* the range is",
+        new Rules() {
+          @Override
+          SplitOutcome split(RangeDescriptor range, Split split, long term, long index) {
+            var outcome = super.split(range, split, term, index);
+            if (!(outcome instanceof SplitOutcome.Cut(var lower, var upper))) return outcome;
+            var all = new RangeDescriptor(lower.id(), lower.kind(), range.keys(), lower.epoch(), lower.peers(), lower.split());
+            return new SplitOutcome.Cut(all, upper);
+          }
+        });
+  }
+
+  @Test
+  void aChildThatIsMadeAgainIsFound() {
+    found(
+        "is lost|have different rows|was applied twice|is applied in epoch",
+        new Rules() {
+          @Override
+          boolean makesChild(@Nullable RangeDescriptor present, RangeDescriptor upper) {
+            return true;
+          }
+        });
+  }
+
+  @Test
+  void anOriginThatIsNotTheEntrysIsFound() {
+    found(
+        "rows of origin",
+        new Rules() {
+          private long calls;
+
+          @Override
+          SplitOutcome split(RangeDescriptor range, Split split, long term, long index) {
+            var outcome = super.split(range, split, term, index);
+            if (!(outcome instanceof SplitOutcome.Cut(var lower, var upper))) return outcome;
+            var origin = new Origin(range.id(), term, index + calls++ % 2); // each replica its own
+            return new SplitOutcome.Cut(lower, range.upper(split.cut(), upper.id(), origin));
+          }
+        });
+  }
+
+  @Test
+  void aMoveThatRemovesBeforeItPromotesIsFound() {
+    found("goes from 3 voters with rows to 2", asking((change, map) -> removesFirst(change, map)));
+  }
+
+  private static ChangePeers removesFirst(ChangePeers change, ClusterMap map) {
+    var intent = map.intentOn(change.range());
+    if (intent.isEmpty() || !(intent.get().operation() instanceof MoveReplica(_, var from, var to))) return change;
+    var vote = new Peer(to, Role.VOTER);
+    boolean promotes = change.wanted().contains(vote) && !change.expected().contains(vote);
+    if (!promotes || change.expected().stream().noneMatch(peer -> peer.node().equals(from))) return change;
+    var wanted = change.expected().stream().filter(peer -> !peer.node().equals(from)).toList();
+    return new ChangePeers(change.node(), change.range(), change.configuration(), change.expected(), wanted);
+  }
+
+  @Test
+  void aReplicaThatVotesAtOnceIsFound() {
+    found(
+        "gets a vote in .* and has no rows",
+        asking(
+            (change, _) -> {
+              var wanted = change.wanted().stream().map(peer -> new Peer(peer.node(), Role.VOTER)).toList();
+              return new ChangePeers(change.node(), change.range(), change.configuration(), change.expected(), wanted);
+            }));
+  }
+
+  @Test
+  void peersThatAreExchangedWithoutComparingAreFound() {
+    found(
+        "gets a vote in .* and has no rows|goes from \\d voters with rows|in which it votes|lacks",
+        new Rules() {
+          @Override
+          boolean exchanges(long configuration, List<Peer> peers, ChangePeers action) {
+            return true;
+          }
+        });
+  }
+
+  @Test
+  void aReplicaThatIsDroppedWithoutComparingIsFound() {
+    found(
+        "drops its replica of .* in which it votes",
+        new Rules() {
+          @Override
+          boolean drops(UUID present, UUID creation) {
+            return true;
+          }
+        });
+  }
+
+  @Test
+  void leasesThatDoNotWaitAreFound() {
+    found(
+        "a leader of .* declares node",
+        new Rules() {
+          @Override
+          Leases leases(long term, Duration now) {
+            return super.leases(term, now.minusHours(1));
+          }
+        });
+  }
+
+  private interface Asking {
+    ChangePeers change(ChangePeers real, ClusterMap map);
+  }
+
+  /** Rules that ask for other peers than they should. */
+  private static Rules asking(Asking mutation) {
+    return new Rules() {
+      @Override
+      Operations.Decision decide(ClusterMap map, Sight sight, OperationSettings settings) {
+        var decision = super.decide(map, sight, settings);
+        UnaryOperator<Action> mutated = action -> action instanceof ChangePeers change ? mutation.change(change, map) : action;
+        var actions = decision.actions().stream().map(mutated).toList();
+        return new Operations.Decision(decision.commands(), actions, decision.waiting());
+      }
+    };
+  }
+
+  private static void found(String expected, Rules mutant) {
+    var pattern = Pattern.compile(expected);
+    for (long seed = 0; seed < SEEDS; seed++) {
+      try {
+        Simulation.run(seed, mutant, false);
+      } catch (AssertionError e) {
+        assertThat(e.getMessage()).as("how it was found").containsPattern(pattern);
+        return;
+      }
+    }
+    throw new AssertionError("not found in " + SEEDS + " seeds");
+  }
+}

@@ -1,0 +1,47 @@
+package dunlin.placement;
+
+import dunlin.placement.Action.ChangePeers;
+import dunlin.placement.Operation.Split;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.RangeFence;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** What the simulation runs: the real rules. A mutant overrides one of them by a wrong one, which must be found. */
+class Rules {
+  static final Duration LEASE = Duration.ofMillis(1500);
+  static final Duration DOWN_AFTER = Duration.ofSeconds(3);
+
+  boolean admits(RangeDescriptor range, long epoch, byte[] key) {
+    return new RangeFence(range).admits(epoch, key);
+  }
+
+  RangeFence.SplitOutcome split(RangeDescriptor range, Split split, long term, long index) {
+    return new RangeFence(range).split(split.epoch(), split.cut(), split.child(), term, index);
+  }
+
+  boolean makesChild(@Nullable RangeDescriptor present, RangeDescriptor upper) {
+    return RangeFence.makesChild(present, upper);
+  }
+
+  /** Whoever carries out a change of peers compares first. */
+  boolean exchanges(long configuration, List<Peer> peers, ChangePeers action) {
+    return configuration == action.configuration() && peers.equals(action.expected());
+  }
+
+  /** Whoever drops a replica compares first. */
+  boolean drops(UUID present, UUID creation) {
+    return present.equals(creation);
+  }
+
+  Leases leases(long term, Duration now) {
+    return new Leases(term, LEASE, DOWN_AFTER, now);
+  }
+
+  Operations.Decision decide(ClusterMap map, Sight sight, OperationSettings settings) {
+    return new Operations(settings).decide(map, sight);
+  }
+}

@@ -1,0 +1,146 @@
+package dunlin.placement;
+
+import dunlin.placement.Operation.Split;
+import dunlin.store.RangeDescriptor.Origin;
+import dunlin.store.RangeDescriptor.Peer;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Raft group of a toy kind: one list of committed entries, of which each member has a prefix. An entry is committed by a
+ * majority that stores it; a leader is elected by a majority that stores no more than it does, both by the configuration that
+ * the member knows of. So a protocol that breaks majorities elects leaders without committed entries, and that is checked.
+ */
+final class SimGroup {
+  sealed interface Entry {
+    record Write(long epoch, int key, long id) implements Entry {}
+
+    record Cut(Split split) implements Entry {}
+
+    record Configuration(List<Peer> peers) implements Entry {}
+
+    record Base(Origin origin) implements Entry {}
+  }
+
+  record Logged(long term, Entry entry) {}
+
+  final UUID id;
+  final List<Peer> firstPeers;
+  final List<Logged> log = new ArrayList<>();
+  private final TreeSet<Long> configurations = new TreeSet<>(); // where in the log
+  private final SimWorld world;
+
+  long term;
+  @Nullable SimReplica leader; // the one of the highest term, if its node is up
+
+  SimGroup(SimWorld world, UUID id, List<Peer> firstPeers) {
+    this.world = world;
+    this.id = id;
+    this.firstPeers = firstPeers;
+  }
+
+  long last() {
+    return log.size() - 1L;
+  }
+
+  /** The index of the newest configuration among the first entries, or -1. */
+  long configurationAt(long index) {
+    var before = configurations.floor(index);
+    return before == null ? -1 : before;
+  }
+
+  List<Peer> peersAt(long index) {
+    long at = configurationAt(index);
+    return at < 0 ? firstPeers : ((Entry.Configuration) log.get((int) at).entry).peers;
+  }
+
+  static List<UUID> voters(List<Peer> peers) {
+    return peers.stream().filter(Peer::votes).map(Peer::node).toList();
+  }
+
+  private static boolean majority(List<UUID> voters, Set<UUID> of) {
+    return voters.stream().filter(of::contains).count() > voters.size() / 2;
+  }
+
+  /** A member that takes part: up, running, with rows. */
+  @Nullable SimReplica member(UUID node) {
+    var at = world.node(node);
+    var replica = at.replicas.get(id);
+    return at.up && replica != null && replica.running && replica.installed ? replica : null;
+  }
+
+  /** Looks whether there is a leader; if not, or by a fault, some member tries. */
+  void elections() {
+    if (leader != null) base(leader);
+    if (leader != null && !world.fault(60)) return;
+    var candidates = world.nodes.stream().map(node -> member(node.id)).filter(replica -> replica != null).toList();
+    if (!candidates.isEmpty()) elect(candidates.get(world.random.nextInt(candidates.size())));
+  }
+
+  /** Elects a member if those that it knows to vote give it a majority. */
+  boolean elect(SimReplica candidate) {
+    var voters = voters(peersAt(candidate.stored));
+    var votes = new HashSet<UUID>();
+    for (var voter : voters) {
+      var member = member(voter);
+      if (member != null && member.stored <= candidate.stored && (member == candidate || !world.fault(8))) votes.add(voter);
+    }
+    if (!voters.contains(candidate.node.id) || !majority(voters, votes)) return false;
+    world.checks.elected(this, candidate);
+    var old = leader;
+    if (old != null && old != candidate) old.deposed();
+    term++;
+    leader = candidate;
+    candidate.leads = true;
+    candidate.term = term;
+    world.trace("group " + name() + " elects " + candidate.node + " in term " + term);
+    base(candidate);
+    return true;
+  }
+
+  /** A child's leader says first where the rows came from. */
+  private void base(SimReplica by) {
+    var origin = by.state.descriptor.origin();
+    if (origin.isPresent() && log.isEmpty()) propose(by, new Entry.Base(origin.get()));
+  }
+
+  /** Commits an entry if the member leads and majorities store it; answers its index or -1, which says nothing for sure. */
+  long propose(SimReplica by, Entry entry) {
+    if (leader != by || !by.running || !by.node.up) return -1;
+    var before = peersAt(last());
+    var after = entry instanceof Entry.Configuration(var peers) ? peers : before;
+    var able = new ArrayList<SimReplica>();
+    for (var node : world.nodes) {
+      boolean peer = Stream.concat(before.stream(), after.stream()).anyMatch(p -> p.node().equals(node.id));
+      var member = member(node.id);
+      if (peer && member != null && (member == by || !world.fault(10))) able.add(member);
+    }
+    var storing = new HashSet<UUID>();
+    able.forEach(member -> storing.add(member.node.id));
+    if (!majority(voters(before), storing) || !majority(voters(after), storing)) return -1;
+    for (var member : able) {
+      if (member == by || world.random.nextBoolean()) continue; // gets it later, when two majorities do without
+      storing.remove(member.node.id);
+      if (!majority(voters(before), storing) || !majority(voters(after), storing)) storing.add(member.node.id);
+    }
+    log.add(new Logged(term, entry));
+    if (entry instanceof Entry.Configuration) configurations.add(last());
+    if (world.tracing) world.trace("group " + name() + " commits " + last() + " " + entry + " on " + storing.size());
+    for (var member : able) if (storing.contains(member.node.id)) member.stored = last();
+    if (after.stream().noneMatch(peer -> peer.votes() && peer.node().equals(by.node.id))) {
+      by.deposed();
+      leader = null;
+    }
+    return last();
+  }
+
+  String name() {
+    return id.toString().substring(19);
+  }
+}

@@ -1,0 +1,211 @@
+package dunlin.placement;
+
+import dunlin.placement.NodeReport.Follower;
+import dunlin.placement.NodeReport.Load;
+import dunlin.placement.NodeReport.Phase;
+import dunlin.placement.SimGroup.Entry;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeFence;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** One node's copy of a range: a log that is on disk at once, and rows that are on disk from time to time. */
+final class SimReplica {
+  /** The rows with what is written together with them. */
+  static final class State {
+    RangeDescriptor descriptor;
+    long configuration = -1;
+    long applied = -1;
+    boolean based;
+    TreeMap<Integer, List<Long>> rows = new TreeMap<>();
+
+    State(RangeDescriptor descriptor, boolean based) {
+      this.descriptor = descriptor;
+      this.based = based;
+    }
+
+    State copy() {
+      var copy = new State(descriptor, based);
+      copy.configuration = configuration;
+      copy.applied = applied;
+      rows.forEach((key, ids) -> copy.rows.put(key, new ArrayList<>(ids)));
+      return copy;
+    }
+  }
+
+  final SimNode node;
+  final SimGroup group;
+  final UUID creation;
+
+  // On disk.
+  boolean installed;
+  long stored = -1;
+  State durable;
+
+  // Lost with the process.
+  State state;
+  boolean running;
+  boolean leads;
+  long term;
+  private long idleUntil;
+  final Map<Long, Consumer<@Nullable Boolean>> waiting = new HashMap<>();
+
+  SimReplica(SimNode node, SimGroup group, UUID creation, State state, boolean installed) {
+    this.node = node;
+    this.group = group;
+    this.creation = creation;
+    this.durable = state;
+    this.state = state.copy();
+    this.installed = installed;
+  }
+
+  void crash() {
+    running = false;
+    leads = false;
+    waiting.clear();
+    state = durable.copy();
+    if (group.leader == this) group.leader = null;
+  }
+
+  /** After a restart some replicas are busy for a while before they apply anything, as with a long log. */
+  void restarts(boolean runs) {
+    running = runs;
+    if (node.world.random.nextInt(3) == 0) idleUntil = node.world.millis() + node.world.random.nextInt(3000);
+  }
+
+  /** Another leads; this one notices at once or a while later. */
+  void deposed() {
+    var world = node.world;
+    if (world.random.nextBoolean()) leads = false;
+    else world.after(world.random.nextInt(3000), () -> leads = leads && group.leader == this);
+  }
+
+  /** What a member does all the time: take entries or a snapshot from the leader, apply, write rows out. */
+  void work() {
+    if (!running) return;
+    var world = node.world;
+    var leader = group.leader;
+    if (leader != null && leader != this && !world.fault(6)) {
+      boolean peer = group.peersAt(group.last()).stream().anyMatch(p -> p.node().equals(node.id));
+      if (peer && !installed && leader.state.based) install(leader);
+      else if (peer && installed && stored < group.last()) stored += 1 + world.random.nextLong(group.last() - stored);
+    }
+    if (!installed || world.millis() < idleUntil) return;
+    for (int budget = world.random.nextInt(8); budget > 0 && state.applied < stored; budget--) apply(state.applied + 1);
+    if (world.random.nextInt(6) == 0) durable = state.copy();
+  }
+
+  private void install(SimReplica leader) {
+    node.mayCrash();
+    durable = leader.state.copy();
+    state = durable.copy();
+    stored = state.applied;
+    installed = true;
+    node.world.trace(node + " installs " + group.name() + " as of " + stored);
+  }
+
+  private void apply(long index) {
+    var logged = group.log.get((int) index);
+    boolean applied = false;
+    switch (logged.entry()) {
+      case Entry.Write(var epoch, var key, var id) -> {
+        if (node.world.rules.admits(state.descriptor, epoch, SimNode.key(key))) {
+          node.world.checks.admitted(group, index, epoch, key);
+          state.rows.computeIfAbsent(key, _ -> new ArrayList<>()).add(id);
+          applied = true;
+        }
+      }
+      case Entry.Cut(var split) -> {
+        var outcome = node.world.rules.split(state.descriptor, split, logged.term(), index);
+        if (outcome instanceof RangeFence.SplitOutcome.Cut(var lower, var upper)) {
+          split(index, lower, upper);
+          return;
+        }
+      }
+      case Entry.Configuration(var peers) -> {
+        state.descriptor = state.descriptor.withPeers(peers);
+        state.configuration = index;
+      }
+      case Entry.Base(var origin) -> {
+        RangeFence.requireOrigin(state.descriptor, origin);
+        state.based = true;
+      }
+    }
+    state.applied = index;
+    var waits = waiting.remove(index);
+    if (waits != null) waits.accept(applied);
+  }
+
+  /** In the order in which it reaches the disk: first the child, then this range's own rows. */
+  private void split(long index, RangeDescriptor lower, RangeDescriptor upper) {
+    node.mayCrash();
+    var present = node.replicas.get(upper.id());
+    boolean beingInstalled = present != null && !present.installed;
+    if (!beingInstalled && node.world.rules.makesChild(present == null ? null : present.state.descriptor, upper)) {
+      var child = new State(upper, false);
+      state.rows.forEach((key, ids) -> {
+        if (upper.keys().contains(SimNode.key(key))) child.rows.put(key, new ArrayList<>(ids));
+      });
+      var replica = new SimReplica(node, node.world.checks.child(group, index, upper), NodeReport.ORIGINAL, child, true);
+      if (present != null) replica.takesTheLogOf(present);
+      node.replicas.put(upper.id(), replica);
+      node.world.trace(node + " makes child " + upper.id() + " at " + index);
+    }
+    node.mayCrash();
+    state.rows.keySet().removeIf(key -> upper.keys().contains(SimNode.key(key)));
+    state.descriptor = lower;
+    state.applied = index;
+    durable = state.copy();
+  }
+
+  /** Only a mutant makes rows where there are some. The entries that led to those have been cut off the log meanwhile. */
+  private void takesTheLogOf(SimReplica present) {
+    stored = present.stored;
+    state.applied = present.durable.applied;
+    state.based = present.durable.based;
+    durable = state.copy();
+    running = present.running;
+    present.crash();
+  }
+
+  NodeReport.Replica report() {
+    var range = leads ? state.descriptor.withPeers(group.peersAt(stored)) : state.descriptor;
+    var followers = new ArrayList<Follower>();
+    if (leads) {
+      for (var peer : range.peers()) {
+        var member = peer.node().equals(node.id) ? null : group.member(peer.node());
+        if (!peer.node().equals(node.id))
+          followers.add(new Follower(peer.node(), member == null ? Long.MAX_VALUE : group.last() - member.stored));
+      }
+    }
+    long unflushed = state.applied - durable.applied;
+    return new NodeReport.Replica(
+        range,
+        leads ? group.configurationAt(stored) : state.configuration,
+        creation,
+        running ? Phase.RUNNING : Phase.STORED,
+        leads,
+        term,
+        state.applied,
+        installed && state.based,
+        followers,
+        new Load(0, unflushed, 0, null, null));
+  }
+
+  /** Proposes a client's write; the answer comes when this replica has applied it. */
+  void write(long epoch, int key, long id, Consumer<@Nullable Boolean> answer) {
+    if (!leads || !running) {
+      answer.accept(null);
+      return;
+    }
+    long index = group.propose(this, new Entry.Write(epoch, key, id));
+    if (index < 0) answer.accept(null);
+    else waiting.put(index, answer);
+  }
+}

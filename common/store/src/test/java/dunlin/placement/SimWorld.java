@@ -1,0 +1,128 @@
+package dunlin.placement;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Random;
+import java.util.UUID;
+
+/** Virtual time, a network that loses, doubles, delays and reorders, and nodes that crash: all of it from one seed. */
+final class SimWorld {
+  /*
+   * Owner: one thread. Everything that happens is an event of the queue, so a seed gives the same run each time.
+   */
+  static final int NODES = 5;
+  static final int META = 3;
+  static final long FAULTS_UNTIL = 15_000;
+  static final long STUCK_AFTER = 90_000;
+
+  private record Event(long at, long number, Runnable what) {}
+
+  /** A node died in the middle of what it was doing. */
+  static final class Crashed extends RuntimeException {}
+
+  final Random random;
+  final Rules rules;
+  final OperationSettings settings;
+  final List<SimNode> nodes = new ArrayList<>();
+  final Map<UUID, SimGroup> groups = new LinkedHashMap<>();
+  final SimMeta meta;
+  final SimChecks checks;
+  final List<String> trace = new ArrayList<>();
+  final boolean tracing;
+
+  private final PriorityQueue<Event> events =
+      new PriorityQueue<>(Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
+  private final int lateOnceIn; // messages
+
+  private long eventNumber;
+  private long now;
+
+  SimWorld(long seed, Rules rules, boolean tracing) {
+    this.random = new Random(seed * 0x9E3779B97F4A7C15L);
+    this.rules = rules;
+    this.tracing = tracing;
+    this.settings =
+        new OperationSettings(
+            3, 8, 4, 3, 0, 0, random.nextInt(3) == 0 ? Duration.ofSeconds(4) : null, random.nextBoolean());
+    this.lateOnceIn = random.nextInt(4) == 0 ? 4 : 20;
+    this.checks = new SimChecks(this);
+    for (int i = 0; i < NODES; i++) nodes.add(new SimNode(this, i));
+    this.meta = new SimMeta(this);
+  }
+
+  long millis() {
+    return now;
+  }
+
+  Duration now() {
+    return Duration.ofMillis(now);
+  }
+
+  boolean faulty() {
+    return now < FAULTS_UNTIL;
+  }
+
+  /** Something that happens once in so many times, and never once the faults have stopped. */
+  boolean fault(int onceIn) {
+    return random.nextInt(onceIn) == 0 && faulty();
+  }
+
+  void after(long delay, Runnable what) {
+    events.add(new Event(now + delay, eventNumber++, what));
+  }
+
+  /** Repeats for ever, not quite regularly. */
+  void every(long period, Runnable what) {
+    after(
+        1 + random.nextLong(2 * period),
+        () -> {
+          what.run();
+          every(period, what);
+        });
+  }
+
+  /** A message to a node, which may come late, twice or never; what came to a node that is down is lost. */
+  void send(SimNode to, Runnable what) {
+    int copies = fault(12) ? 0 : fault(12) ? 2 : 1;
+    for (int i = 0; i < copies; i++) after(delay(), () -> to.whileUp(what));
+  }
+
+  /** A message to somebody who never crashes. */
+  void reply(Runnable what) {
+    if (!fault(12)) after(delay(), what);
+  }
+
+  private long delay() {
+    return fault(lateOnceIn) ? 500 + random.nextInt(6000) : 1 + random.nextInt(20);
+  }
+
+  SimNode node(UUID id) {
+    return nodes.stream().filter(node -> node.id.equals(id)).findFirst().orElseThrow();
+  }
+
+  SimGroup group(UUID id) {
+    var group = groups.get(id);
+    if (group == null) throw new AssertionError("no group " + id);
+    return group;
+  }
+
+  void trace(String what) {
+    if (tracing) trace.add(now + " " + what);
+  }
+
+  /** Runs events up to a time. */
+  void run(long until) {
+    while (!events.isEmpty() && events.peek().at <= until) {
+      var event = events.poll();
+      now = event.at;
+      event.what.run();
+      checks.afterEachStep();
+    }
+    now = until;
+  }
+}

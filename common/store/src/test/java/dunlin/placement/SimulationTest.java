@@ -1,0 +1,35 @@
+package dunlin.placement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.placement.Simulation.Outcome;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** The meta group, its operations, the leases and the fence of the ranges under faults; {@link SimWorld} says which. */
+class SimulationTest {
+  /** One seed, by -Ddunlin.test.seed, tells what happened when it fails. */
+  private static final Long ONLY = Long.getLong("dunlin.test.seed");
+
+  private static final int SEEDS = Integer.getInteger("dunlin.test.seeds", 2000);
+
+  @Test
+  void nothingIsLostDoubledOrStuckWhateverFails() {
+    if (ONLY != null) {
+      Simulation.run(ONLY, new Rules(), true);
+      return;
+    }
+    var outcomes = LongStream.range(0, SEEDS).parallel().mapToObj(seed -> Simulation.run(seed, new Rules(), false)).toList();
+
+    int writes = outcomes.stream().mapToInt(Outcome::acknowledged).sum();
+    assertThat(writes).as("writes that were acknowledged").isGreaterThan(SEEDS * 20);
+    long split = outcomes.stream().filter(outcome -> outcome.ranges() > 2).count();
+    assertThat(split).as("runs with splits").isGreaterThan(SEEDS / 2);
+  }
+
+  @Test
+  void aSeedGivesTheSameRunEachTime() {
+    for (long seed = 0; seed < 5; seed++)
+      assertThat(Simulation.run(seed, new Rules(), true)).isEqualTo(Simulation.run(seed, new Rules(), false));
+  }
+}
