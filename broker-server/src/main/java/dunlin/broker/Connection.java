@@ -34,7 +34,7 @@ import org.slf4j.LoggerFactory;
  * One network connection of a client: reads packets, brings them to its session, and closes with the right reason; MQTT 5,
  * sections 3.1 and 4.13. The one handler of its channel's pipeline. Long, since all states of a connection are told in one place.
  */
-final class Connection extends KeepAliveWheel.Watched implements ChannelInboundHandler, PacketHandler {
+final class Connection extends KeepAliveWheel.Watched implements ChannelInboundHandler, PacketHandler, ReadSizes.Reader {
   /*
    * Owner: the channel's event loop.
    *
@@ -62,7 +62,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     /** The stores work on as many of its other packets as it may have under way. */
     OPERATIONS(8),
     /** It does not read what it is sent: answers to its packets pile up. */
-    SOCKET(16);
+    SOCKET(16),
+    /** A shared subscription that it publishes to with QoS 0 takes nothing now. */
+    GROUP(32),
+    /** It has taken its session over from a connection whose publishes are still under way. */
+    TAKEOVER(64);
 
     private final int bit;
 
@@ -92,13 +96,12 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** While it is authenticated; of a client with an authentication method for as long as it is connected. */
   private @Nullable Admission admission;
 
-  private @Nullable Opening opening;
   private @Nullable LiveSession session;
   private boolean publishWill = true;
   private long sessionExpirySeconds;
-  private long keepAliveMillis;
 
   private @Nullable ByteBuf held;
+  private byte readSize = ReadSizes.FIRST;
   private int holds;
   private boolean decoding;
   private boolean inputEnded;
@@ -118,6 +121,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     return listener.peerOf(channel());
   }
 
+  /** The session of its client, once that is open. */
+  @Nullable LiveSession session() {
+    return session;
+  }
+
   /** The largest packet that the client may send. */
   int packetMax() {
     return listener.decoderLimits().packetMax();
@@ -130,6 +138,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   ConnectionId id() {
     return new ConnectionId(loop.frontend().nodeId(), loop.frontend().incarnation(), number);
+  }
+
+  /** By which other tiers name it. */
+  long number() {
+    return number;
   }
 
   RoundWriter writer() {
@@ -149,7 +162,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     context = ctx;
     // What stands in front of the end is served, DISCONNECT above all, also when reading has stopped just then.
     ctx.channel().config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
-    number = loop.connections().add(this, loop.index(), loop.frontend().loopCount());
+    ctx.channel().config().setRecvByteBufAllocator(this);
+    number = loop.connections().nextNumber(loop.index(), loop.frontend().loopCount());
+    loop.connections().add(this);
     loop.frontend().connectionOpened();
     loop.keepAlive().watch(this, loop.frontend().settings().connectTimeout().toMillis());
   }
@@ -171,6 +186,21 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       in.release();
     }
     decode();
+  }
+
+  @Override
+  public ReadSizes readSizes() {
+    return loop.readSizes();
+  }
+
+  @Override
+  public byte readSize() {
+    return readSize;
+  }
+
+  @Override
+  public void readSize(byte size) {
+    readSize = size;
   }
 
   /** Decodes what is held, as far as it goes and nothing holds it up. */
@@ -221,7 +251,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** Counts and tells a violation that does not end the connection: its packet is answered with an error. */
   void note(ReasonCode reason, @Nullable Limit limit, String explanation) {
-    String clientId = session == null ? "" : session.ref().clientId();
+    String clientId = session == null ? "" : session.clientId();
     loop.frontend().violations().violated(reason, limit, clientId, peer().address(), explanation);
   }
 
@@ -331,23 +361,22 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     hold(Hold.OPENING);
     decoder.onlyAuthentication(false);
     if (packet.authenticationMethod() == null) admission = null;
-    opening = new Opening(this, packet, identity, authenticationData);
-    opening.start();
+    new Opening(this, packet, identity, authenticationData).start();
   }
 
   /** The session tier has made this connection the session's owner. */
   void opened(Opening opened, LiveSession live) {
-    opening = null;
     session = live;
     sessionExpirySeconds = opened.sessionExpirySeconds();
+    ConnectionId displaced = opened.displaced();
+    if (displaced != null) live.inbound().follow(displaced);
     if (state != State.OPENING) {
       leaveSession();
       return;
     }
     state = State.LIVE;
     writer.useAliases(opened.aliases());
-    keepAliveMillis = opened.keepAliveSeconds() * 1_500L;
-    loop.keepAlive().watch(this, keepAliveMillis);
+    loop.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);
     writer.writePacket(opened.connack());
     if (state != State.LIVE) return;
     resume(Hold.OPENING);
@@ -365,7 +394,6 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private void refuse(ReasonCode reason, @Nullable String explanation, String serverReference) {
-    opening = null;
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection refused with {}: {}", reason, explanation);
     // MQTT 3 has no return code for most faults: then closing says it all [3.1.1: MQTT-3.2.2-6].
@@ -517,7 +545,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       case AWAITING_CONNECT -> close();
       case LIVE -> {
         // What is not read from cannot be heard.
-        if (holds != 0) loop.keepAlive().watch(this, keepAliveMillis);
+        if (holds != 0) loop.keepAlive().watchAgain(this);
         else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
       }
       case AUTHENTICATING -> {
@@ -568,7 +596,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private String clientId() {
-    return session == null ? "a client" : LogText.escaped(session.ref().clientId());
+    return session == null ? "a client" : LogText.escaped(session.clientId());
   }
 
   /** The client has closed its side, or all: the connection ends as soon as what it has said before is served. */

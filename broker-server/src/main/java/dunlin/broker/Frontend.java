@@ -451,7 +451,25 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   /** Tells the session tier that a connection has ended; tries again while the tier is overloaded. */
   void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds) {
     leaving.incrementAndGet();
-    leave(session, publishWill, sessionExpirySeconds, 1);
+    Runnable leave = () -> leave(session, publishWill, sessionExpirySeconds, 1);
+    // Whoever resumes the session before then displaces this connection, and is told to wait for it.
+    if (session.durable()) session.loop().afterPublishes(session, leave);
+    else leave.run();
+  }
+
+  /** Runs something, on any loop, once all that came over a connection has come to its end. */
+  void whenSettled(ConnectionId connection, Runnable then) {
+    Loop loop = loopOf(connection);
+    if (loop == null) {
+      then.run();
+      return;
+    }
+    loop.post(
+        () -> {
+          LiveSession session = loop.sessionOf(connection.number());
+          if (session == null || session.settled()) then.run();
+          else session.inbound().whenSettled(then);
+        });
   }
 
   private void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds, int tries) {

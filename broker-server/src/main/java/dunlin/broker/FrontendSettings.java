@@ -25,7 +25,7 @@ import java.util.List;
  * @param queueBytesMax their bytes
  * @param laneMessagesMax messages of one lane that may be on their way before its publishers are not read any more
  * @param laneBytesMax their bytes
- * @param sharedWait how long a message of QoS 1 or 2 waits for a member of a group to take it
+ * @param groupWaits how long messages wait for a member of a shared subscription
  * @param serverReference where clients are sent when this server stops or is drained; empty when that is not known
  * @param inlineFanoutThreshold subscribers of one message on one event loop that are served in one go
  */
@@ -48,7 +48,7 @@ public record FrontendSettings(
     int queueBytesMax,
     int laneMessagesMax,
     int laneBytesMax,
-    Duration sharedWait,
+    GroupWaits groupWaits,
     String serverReference,
     int inlineFanoutThreshold) {
 
@@ -71,6 +71,15 @@ public record FrontendSettings(
   private static void checkWindow(String name, int messages) {
     if (messages < 1 || messages > 65_535) throw new IllegalArgumentException(name + ' ' + messages);
   }
+
+  /**
+   * How long a message waits for a member of a shared subscription's group to take it.
+   *
+   * @param acknowledged with QoS 1 or 2, and the publisher's acknowledgement with it
+   * @param unacknowledged with QoS 0, in which its publisher is not read from
+   * @param unacknowledgedBytesMax bytes of QoS 0 that may wait so on one event loop
+   */
+  public record GroupWaits(Duration acknowledged, Duration unacknowledged, int unacknowledgedBytesMax) {}
 
   /**
    * What one packet of a client may hold.

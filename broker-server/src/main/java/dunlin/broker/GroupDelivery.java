@@ -5,6 +5,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -14,16 +15,20 @@ import org.jspecify.annotations.Nullable;
  * Finds the member of a shared subscription's group that takes a message; one for each event loop. MQTT 5, section 4.8.2.
  *
  * <p>A member is picked on the loop that the message comes from and asked on its own loop. When it refuses, for it has left,
- * cannot be written to or has a full queue, the next one is asked there. When none takes it, a message of QoS 0 is dropped and
- * counted; with QoS 1 or 2 it goes to the durable members, and if there are none it waits, and with it the publisher's
- * acknowledgement, until a member takes it or the time is up.
+ * cannot be written to or has a full queue, the next one is asked there. When none takes it, a message of QoS 1 or 2 goes to the
+ * durable members, and if there are none it waits, and with it the publisher's acknowledgement, until a member takes it or the
+ * time is up. A message of QoS 0 waits for a short time, in which its publisher is not read from: a group that is fed faster than
+ * it takes slows down those who feed it, and nobody else.
  */
 final class GroupDelivery {
   /*
    * Owner: the event loop.
-   * Bounds: a message is passed on between loops at most so often as there are tries; what waits or is at the session tier is
-   *   within its lane's window, but for messages of members that have left, which are within their sessions' bounds.
-   * Failure: what the session tier does not take is tried again until its time is up.
+   * Bounds: a message is passed on between loops at most so often as there are tries; of QoS 1 and 2, what waits or is at the
+   *   session tier is within its lane's window, but for messages of members that have left, which are within their sessions'
+   *   bounds. Of QoS 0, one message a publisher waits, and those that met a member that was full only just now; both are bounded in
+   *   bytes, beyond which they are dropped and counted.
+   * Failure: what the session tier does not take is tried again until its time is up. A group that has let a message of QoS 0 wait
+   *   in vain is stalled: further ones are dropped at once, until a member takes something again.
    */
   private static final int RETRY_MILLIS = 5;
 
@@ -32,10 +37,25 @@ final class GroupDelivery {
   private boolean retryDue;
   private int atSessionTier;
 
+  /** Bytes of QoS 0 among what waits. */
+  private long unacknowledgedBytes;
+
+  /** Whose message of QoS 0 is being handed out; null when nobody can be held up for it. */
+  private @Nullable InboundPublishes publisher;
+
+  /** @param heldUp who is not read from as long as this waits; only of QoS 0 */
   private record Waiting(
-      Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement, long deadlineMillis) {
+      Publication message,
+      FilterHandle filter,
+      @Nullable Acknowledgement acknowledgement,
+      long deadlineMillis,
+      @Nullable InboundPublishes heldUp) {
     void answer(ReasonCode reason) {
       if (acknowledgement != null) acknowledgement.answer(reason);
+    }
+
+    boolean acknowledged() {
+      return message.qos() != QoS.AT_MOST_ONCE;
     }
   }
 
@@ -47,6 +67,11 @@ final class GroupDelivery {
     return waiting.size() + atSessionTier;
   }
 
+  /** Says whose messages of QoS 0 come next, to be held up when a group cannot take them; null for nobody's. */
+  void publishing(@Nullable InboundPublishes by) {
+    publisher = by;
+  }
+
   /**
    * Delivers a message to one member.
    *
@@ -56,27 +81,49 @@ final class GroupDelivery {
     ShareGroup group = groupOf(filter);
     Subscriber member = filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick();
     if (member == null) {
-      nobodyTakes(new Waiting(message, filter, acknowledgement, deadline()));
+      nobodyTakes(refused(message, filter, acknowledgement, null));
     } else if (member.session.loop() == loop) {
-      offer(message, member, acknowledgement);
+      offer(message, member, acknowledgement, publisher);
+    } else if (message.qos() == QoS.AT_MOST_ONCE && member.session.load() == LiveSession.REFUSES) {
+      nobodyTakes(refused(message, filter, null, publisher));
     } else {
       passOn(message, member, acknowledgement);
     }
   }
 
-  /** Offers a message to a member of this loop, and to others when it refuses. */
+  /** Offers a message that another loop has passed on to a member of this loop, and to others when it refuses. */
   void offer(Publication message, Subscriber member, @Nullable Acknowledgement acknowledgement) {
-    if (member.session.offerShared(message, member)) {
+    offer(message, member, acknowledgement, null);
+  }
+
+  private void offer(
+      Publication message,
+      Subscriber member,
+      @Nullable Acknowledgement acknowledgement,
+      @Nullable InboundPublishes from) {
+    if (offerTo(member, message)) {
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
       return;
     }
-    Waiting refused = new Waiting(message, member.filter, acknowledgement, deadline());
+    Waiting refused = refused(message, member.filter, acknowledgement, from);
     if (!staysWithMember(member.filter) && offerToOthers(refused)) return;
     nobodyTakes(refused);
   }
 
-  private long deadline() {
-    return loop.nowMillis() + loop.frontend().settings().sharedWait().toMillis();
+  private static boolean offerTo(Subscriber member, Publication message) {
+    if (!member.session.offerShared(message, member)) return false;
+    groupOf(member.filter).takes();
+    return true;
+  }
+
+  private Waiting refused(
+      Publication message,
+      FilterHandle filter,
+      @Nullable Acknowledgement acknowledgement,
+      @Nullable InboundPublishes from) {
+    FrontendSettings.GroupWaits waits = loop.frontend().settings().groupWaits();
+    Duration wait = message.qos() == QoS.AT_MOST_ONCE ? waits.unacknowledged() : waits.acknowledged();
+    return new Waiting(message, filter, acknowledgement, loop.nowMillis() + wait.toMillis(), from);
   }
 
   /** In an ordered group a publisher's messages wait for its member, as long as there is one. */
@@ -95,7 +142,7 @@ final class GroupDelivery {
       if (member == null) continue;
       if (member.session.loop() != loop) {
         if (member.session.load() < LiveSession.REFUSES) elsewhere = member;
-      } else if (member.session.offerShared(next.message(), member)) {
+      } else if (offerTo(member, next.message())) {
         next.answer(ReasonCode.SUCCESS);
         return true;
       }
@@ -112,8 +159,8 @@ final class GroupDelivery {
 
   /** No connected member without an inbox takes it now. */
   private void nobodyTakes(Waiting message) {
-    if (message.message().qos() == QoS.AT_MOST_ONCE) {
-      drop();
+    if (!message.acknowledged()) {
+      waitForRoom(message);
     } else if (staysWithMember(message.filter())) {
       keep(message);
     } else {
@@ -148,8 +195,23 @@ final class GroupDelivery {
     loop.counts().copies().dropped(DropReason.NO_MEMBER);
   }
 
+  /** Keeps a message of QoS 0 for a short time, when that may help, and holds its publisher up. */
+  private void waitForRoom(Waiting message) {
+    ShareGroup group = groupOf(message.filter());
+    int size = message.message().body().length;
+    FrontendSettings.GroupWaits waits = loop.frontend().settings().groupWaits();
+    boolean full = unacknowledgedBytes + size > waits.unacknowledgedBytesMax();
+    if (group.size() == 0 || group.stalled() || full || waits.unacknowledged().isZero()) {
+      drop();
+      return;
+    }
+    if (message.heldUp() != null) message.heldUp().groupIsFull();
+    keep(message);
+  }
+
   private void keep(Waiting message) {
     waiting.add(message);
+    if (!message.acknowledged()) unacknowledgedBytes += message.message().body().length;
     if (retryDue) return;
     retryDue = true;
     loop.executor().schedule(this::retryWaiting, RETRY_MILLIS, TimeUnit.MILLISECONDS);
@@ -161,28 +223,44 @@ final class GroupDelivery {
     long now = loop.readClock();
     for (int left = waiting.size(); left > 0; left--) {
       Waiting next = waiting.remove();
-      if (now >= next.deadlineMillis()) {
-        drop();
-        next.answer(ReasonCode.QUOTA_EXCEEDED);
-      } else if (next.filter().filter().ordered()) {
-        retryOrdered(next);
-      } else if (!offerToOthers(next)) {
-        nobodyTakes(next);
+      if (!next.acknowledged()) unacknowledgedBytes -= next.message().body().length;
+      if (retry(next, now)) {
+        if (next.heldUp() != null) next.heldUp().groupHasRoom();
+      } else {
+        keep(next);
       }
     }
   }
 
-  private void retryOrdered(Waiting next) {
-    Subscriber member = groupOf(next.filter()).pickFor(next.message().publisher());
+  /** Whether the message need not be kept any longer. */
+  private boolean retry(Waiting next, long now) {
+    ShareGroup group = groupOf(next.filter());
+    if (now >= next.deadlineMillis()) {
+      if (!next.acknowledged()) group.stalls();
+      drop();
+      next.answer(ReasonCode.QUOTA_EXCEEDED);
+      return true;
+    }
+    if (next.filter().filter().ordered()) return retryOrdered(next, group);
+    if (offerToOthers(next)) return true;
+    if (!next.acknowledged()) return false;
+    nobodyTakes(next);
+    return true;
+  }
+
+  private boolean retryOrdered(Waiting next, ShareGroup group) {
+    Subscriber member = group.pickFor(next.message().publisher());
     if (member == null) {
       nobodyTakes(next);
     } else if (member.session.loop() != loop) {
+      if (!next.acknowledged() && member.session.load() == LiveSession.REFUSES) return false;
       passOn(next.message(), member, next.acknowledgement());
-    } else if (member.session.offerShared(next.message(), member)) {
+    } else if (offerTo(member, next.message())) {
       next.answer(ReasonCode.SUCCESS);
     } else {
-      keep(next);
+      return false;
     }
+    return true;
   }
 
   private static ShareGroup groupOf(FilterHandle filter) {

@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
+import dunlin.inbox.ConnectionId;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -10,6 +11,7 @@ import dunlin.runtime.DropReason;
 import java.util.ArrayDeque;
 import java.util.BitSet;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What one client publishes: hands it to the lane and the retained messages, and acknowledges it in the order in which it
@@ -32,8 +34,12 @@ final class InboundPublishes {
   /** Packet identifiers of QoS 2 that have come and were not released. */
   private final BitSet received = new BitSet();
 
+  /** What a durable session adds; null until something of it is needed. */
+  private @Nullable RecordedPublishes recorded;
+
   private int receivedCount;
   private int pendingQos1;
+  private int waitingForGroups;
 
   InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
     this.session = session;
@@ -62,12 +68,12 @@ final class InboundPublishes {
       refuse(packet, ReasonCode.PAYLOAD_FORMAT_INVALID, "the payload claims to be UTF-8 text and is not");
       return;
     }
-    boolean recorded = session.durable() && qos == QoS.EXACTLY_ONCE;
+    boolean inExchange = session.durable() && qos == QoS.EXACTLY_ONCE;
     Publication message =
         packet.toPublication(
             session.publisher(),
             loop.nowMillis(),
-            recorded ? new Publication.Exchange(session.ref().epoch(), packet.packetId()) : null);
+            inExchange ? new Publication.Exchange(session.epoch(), packet.packetId()) : null);
     if (ServersTopics.has(message)) {
       refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
       return;
@@ -75,7 +81,9 @@ final class InboundPublishes {
     loop.counts().publishes().received();
     if (qos == QoS.AT_MOST_ONCE) {
       if (message.retain()) retainUnacknowledged(message);
+      loop.groups().publishing(this);
       loop.lane().append(message, null);
+      loop.groups().publishing(null);
       loop.counts().publishes().delivered();
     } else {
       PendingPublish publish = new PendingPublish(session, packet.packetId(), qos, message.body().length);
@@ -87,12 +95,16 @@ final class InboundPublishes {
       pending.add(publish);
       loop.counts().publishes().waiting(1);
       loop.window().take(publish.size());
-      if (message.retain()) {
-        publish.expect();
-        session.frontend().retain().set(message, publish::answer);
+      if (inExchange) {
+        recorded().publish(message, publish);
+      } else {
+        if (message.retain()) {
+          publish.expect();
+          session.frontend().retain().set(message, publish::answer);
+        }
+        loop.lane().append(message, publish);
+        publish.answer(ReasonCode.SUCCESS);
       }
-      loop.lane().append(message, publish);
-      publish.answer(ReasonCode.SUCCESS);
       if (pending.size() >= receiveMaximum) session.connection().hold(Connection.Hold.PENDING);
     }
     if (loop.window().exhausted()) session.connection().holdForCredit();
@@ -119,7 +131,7 @@ final class InboundPublishes {
    * before that is acknowledged is taken as a message of its own, as it must be afterwards [MQTT-4.3.2-5].
    */
   private boolean usedOtherwise(int packetId, QoS qos) {
-    if (session.subscriptions().uses(packetId)) return true;
+    if (session.subscribesAs(packetId)) return true;
     return qos == QoS.AT_LEAST_ONCE ? received.get(packetId) : usesAtQos1(packetId);
   }
 
@@ -151,24 +163,64 @@ final class InboundPublishes {
                 }));
   }
 
+  /** A message of QoS 0 waits for a group in which nobody has room. */
+  void groupIsFull() {
+    if (waitingForGroups++ == 0) session.connection().hold(Connection.Hold.GROUP);
+  }
+
+  /** Such a message waits no longer. */
+  void groupHasRoom() {
+    if (--waitingForGroups == 0) session.connection().resume(Connection.Hold.GROUP);
+  }
+
   /** All answers for a publish are in. */
-  void finished(PendingPublish finished) {
+  void answered(PendingPublish publish) {
     Loop loop = session.loop();
-    loop.window().give(1, finished.size());
+    loop.window().give(1, publish.size());
     loop.counts().publishes().waiting(-1);
-    if (finished.reason().isError()) {
-      loop.counts().publishes().dropped(dropReason(finished.reason()));
+    if (publish.reason().isError()) {
+      loop.counts().publishes().dropped(dropReason(publish.reason()));
     } else {
       loop.counts().publishes().delivered();
     }
+    if (recorded != null && recorded.mayHaveRecord(publish)) recorded.forget(publish);
+    else finished(publish);
+  }
+
+  /** What a publish is to be acknowledged with is true. */
+  void finished(PendingPublish publish) {
+    publish.finish();
     acknowledgeFinished();
+    if (recorded != null) recorded.finished();
+  }
+
+  private RecordedPublishes recorded() {
+    RecordedPublishes present = recorded;
+    if (present == null) recorded = present = new RecordedPublishes(session, this);
+    return present;
+  }
+
+  /** Whether everybody who gets what the client has published over this connection has it, and over the one before this. */
+  boolean settled() {
+    return pending.isEmpty() && (recorded == null || !recorded.follows());
+  }
+
+  /** Runs something on this loop as soon as it is {@link #settled}. */
+  void whenSettled(Runnable then) {
+    if (settled()) then.run();
+    else recorded().whenSettled(then);
+  }
+
+  /** The session was taken over from another connection: what that was sent comes before what this one is. */
+  void follow(ConnectionId displaced) {
+    recorded().follow(displaced);
   }
 
   private void acknowledgeFinished() {
     for (PendingPublish head = pending.peek(); head != null && head.finished(); head = pending.peek()) {
       pending.remove();
       if (head.qos() == QoS.AT_LEAST_ONCE) pendingQos1--;
-      if (!session.ended()) acknowledge(head);
+      if (!session.ended() && !head.abandoned()) acknowledge(head);
     }
     if (pending.size() <= receiveMaximum / 2) session.connection().resume(Connection.Hold.PENDING);
   }
@@ -248,20 +300,7 @@ final class InboundPublishes {
       session.connection().writer().writePubcomp(packetId, ReasonCode.SUCCESS);
       return;
     }
-    session.operationBegins();
-    session.frontend().inbox().released(session.ref(), packetId).whenComplete(
-        (_, failure) ->
-            session.loop().post(
-                () -> {
-                  session.operationEnds();
-                  if (session.ended()) return;
-                  if (failure != null) {
-                    session.connection().storeFailed("release of packet " + packetId, failure);
-                    return;
-                  }
-                  unmarkReceived(packetId);
-                  session.connection().writer().writePubcomp(packetId, ReasonCode.SUCCESS);
-                }));
+    recorded().release(packetId);
   }
 
   private void markReceived(int packetId) {
@@ -269,7 +308,7 @@ final class InboundPublishes {
     received.set(packetId);
   }
 
-  private void unmarkReceived(int packetId) {
+  void unmarkReceived(int packetId) {
     if (received.get(packetId)) receivedCount--;
     received.clear(packetId);
   }

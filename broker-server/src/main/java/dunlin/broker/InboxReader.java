@@ -76,7 +76,7 @@ final class InboxReader {
 
   /** Fetches the next page, when there is one and the client has taken what was fetched before. */
   void fetch() {
-    if (fetching || caughtUp() || !outbound.idle()) return;
+    if (fetching || caughtUp() || !session.idle()) return;
     fetching = true;
     pushedMeanwhile = false;
     session.frontend().inbox().fetch(session.ref(), expected, PAGE_MESSAGES, PAGE_BYTES).whenComplete(

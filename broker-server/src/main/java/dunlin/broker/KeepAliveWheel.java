@@ -46,6 +46,13 @@ final class KeepAliveWheel {
     link(watched);
   }
 
+  /** Goes on to watch one that was silent, for as long as before. */
+  void watchAgain(Watched watched) {
+    unlink(watched);
+    watched.heardAt = now;
+    link(watched);
+  }
+
   void heard(Watched watched) {
     watched.heardAt = now;
   }

@@ -9,13 +9,15 @@ import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
-import java.util.Arrays;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A session with its client connected: from CONNACK to the end of the connection. */
 final class LiveSession {
   /*
    * Owner: the connection's event loop; load, loop and what is final may be read by all.
+   * Many clients only publish, only subscribe, or do neither for hours, so each part is made when it is first needed; until then its absence
+   *   says that there is nothing of its kind. A durable session has all that its stored state is put into at once.
    * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store.
    * Failure: when the connection ends, end() hands everything back; a session that was taken over meanwhile is fenced by its
    *   epoch, so what it still sends to the stores changes nothing.
@@ -24,6 +26,7 @@ final class LiveSession {
   static final int REFUSES = Integer.MAX_VALUE;
 
   private static final int OPERATIONS_MAX = 256;
+  private static final int[] NONE = {};
   private static final VarHandle LOAD;
 
   static {
@@ -34,54 +37,42 @@ final class LiveSession {
     }
   }
 
-  private final Frontend frontend;
   private final Loop loop;
   private final Connection connection;
-  private final ProtocolVersion version;
-  private final SessionRef ref;
   private final Publisher publisher;
-  private final boolean durable;
-  private final InboundPublishes inbound;
-  private final Outbound outbound;
-  private final Subscriptions subscriptions;
-  private final RetainedReader retained;
+  private final long epoch;
+  private final int clientReceiveMaximum;
   private final @Nullable InboxReader inbox;
 
+  private @Nullable InboundPublishes inbound;
+  private @Nullable Outbound outbound;
+  private @Nullable Subscriptions subscriptions;
+  private @Nullable RetainedReader retained;
   private boolean ended;
   private int operations;
 
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by LOAD: the loop writes it, the others read it, without order
   private int load;
 
-  // What merge() has gathered for the one copy of a message that matched several of the session's filters.
-  private @Nullable SubscriptionOptions mergedOptions;
-  private int[] mergedIdentifiers = {};
-
   LiveSession(
       Connection connection,
-      ProtocolVersion version,
-      Publisher publisher,
       boolean durable,
       int clientReceiveMaximum,
       InboxClient.Connected connected) {
     this.connection = connection;
     this.loop = connection.loop();
-    this.frontend = loop.frontend();
-    this.version = version;
-    this.ref = connected.session();
-    this.publisher = publisher;
-    this.durable = durable;
-    FrontendSettings settings = frontend.settings();
-    this.inbound = new InboundPublishes(this, settings.receiveMaximum(), connected.receivedPacketIds());
-    this.outbound = new Outbound(this, connection, clientReceiveMaximum, settings);
-    this.retained = new RetainedReader(this, outbound);
-    this.subscriptions = new Subscriptions(this, retained, connected.subscriptions());
+    // With the texts of the session tier: in the same process there is one copy of them.
+    this.publisher = new Publisher(connected.session().tenant(), connected.session().clientId());
+    this.epoch = connected.session().epoch();
+    this.clientReceiveMaximum = clientReceiveMaximum;
+    if (connected.receivedPacketIds().length > 0) inbound = newInbound(connected.receivedPacketIds());
+    if (!connected.subscriptions().isEmpty()) subscriptions = new Subscriptions(this, connected.subscriptions());
     this.inbox =
-        durable ? new InboxReader(this, outbound, connected.firstUnacknowledged(), connected.nextSequence()) : null;
+        durable ? new InboxReader(this, outbound(), connected.firstUnacknowledged(), connected.nextSequence()) : null;
   }
 
   Frontend frontend() {
-    return frontend;
+    return loop.frontend();
   }
 
   Loop loop() {
@@ -93,11 +84,21 @@ final class LiveSession {
   }
 
   ProtocolVersion version() {
-    return version;
+    return connection.writer().version();
   }
 
+  /** The session as its tier knows it, made anew at each call. */
   SessionRef ref() {
-    return ref;
+    return new SessionRef(publisher.tenant(), publisher.clientId(), epoch);
+  }
+
+  /** The session's owner epoch. */
+  long epoch() {
+    return epoch;
+  }
+
+  String clientId() {
+    return publisher.clientId();
   }
 
   Publisher publisher() {
@@ -106,24 +107,66 @@ final class LiveSession {
 
   /** Whether the session outlives its connection, with its inbox in the session tier. */
   boolean durable() {
-    return durable;
+    return inbox != null;
   }
 
   InboundPublishes inbound() {
-    return inbound;
+    InboundPublishes present = inbound;
+    if (present == null) inbound = present = newInbound(NONE);
+    return present;
+  }
+
+  private InboundPublishes newInbound(int[] receivedPacketIds) {
+    return new InboundPublishes(this, frontend().settings().receiveMaximum(), receivedPacketIds);
   }
 
   Outbound outbound() {
-    return outbound;
+    Outbound present = outbound;
+    if (present == null) outbound = present = new Outbound(this, connection, clientReceiveMaximum, frontend().settings());
+    return present;
   }
 
   Subscriptions subscriptions() {
-    return subscriptions;
+    Subscriptions present = subscriptions;
+    if (present == null) subscriptions = present = new Subscriptions(this, List.of());
+    return present;
+  }
+
+  /** Has retained messages brought for a new subscription. */
+  void readRetained(String filter, SubscriptionOptions options) {
+    RetainedReader present = retained;
+    if (present == null) retained = present = new RetainedReader(this);
+    present.request(filter, options);
+  }
+
+  /** All retained messages that were called for have been brought. */
+  void retainedRead() {
+    retained = null;
+  }
+
+  /** Whether a publish of the client that is not done yet has this identifier. */
+  boolean publishesAs(int packetId) {
+    return inbound != null && inbound.uses(packetId);
+  }
+
+  /** Whether everything that the client has published has come to its end; see {@link InboundPublishes#settled}. */
+  boolean settled() {
+    return inbound == null || inbound.settled();
+  }
+
+  /** Whether a SUBSCRIBE or UNSUBSCRIBE that is not answered yet has this identifier. */
+  boolean subscribesAs(int packetId) {
+    return subscriptions != null && subscriptions.uses(packetId);
+  }
+
+  /** Whether nothing waits for the client and one more message could be sent at once. */
+  boolean idle() {
+    return !ended && connection.writable() && (outbound == null || outbound.queued() == 0);
   }
 
   /** Only for a durable session. */
   InboxReader inbox() {
-    if (inbox == null) throw new IllegalStateException("no inbox: " + ref.clientId());
+    if (inbox == null) throw new IllegalStateException("no inbox: " + clientId());
     return inbox;
   }
 
@@ -142,9 +185,17 @@ final class LiveSession {
   }
 
   void updateLoad() {
-    boolean takes = !ended && outbound.hasRoom(QoS.AT_MOST_ONCE, 0) && outbound.hasRoom(QoS.AT_LEAST_ONCE, 0);
-    long waiting = outbound.inFlight() + outbound.queued() + connection.waitingBytes() / 256;
-    LOAD.setOpaque(this, takes ? (int) Math.min(waiting, REFUSES - 1) : REFUSES);
+    LOAD.setOpaque(this, ended ? REFUSES : presentLoad());
+  }
+
+  private int presentLoad() {
+    boolean takes = connection.takesQoS0();
+    long waiting = connection.waitingBytes() / 256;
+    if (outbound != null) {
+      takes &= outbound.hasRoom(QoS.AT_LEAST_ONCE, 0);
+      waiting += outbound.inFlight() + outbound.queued();
+    }
+    return takes ? (int) Math.min(waiting, REFUSES - 1) : REFUSES;
   }
 
   /** Offers a message that one plain subscription matched. */
@@ -153,9 +204,9 @@ final class LiveSession {
     QoS qos = message.qos().min(options.maximumQoS());
     boolean retain = message.retain() && options.retainAsPublished();
     if (qos == QoS.AT_MOST_ONCE) {
-      outbound.sendQoS0(message, retain, identifiers);
+      outbound().sendQoS0(message, retain, identifiers);
     } else {
-      outbound.offer(new Outgoing(message, qos, retain, identifiers, null));
+      outbound().offer(new Outgoing(message, qos, retain, identifiers, null));
     }
   }
 
@@ -164,60 +215,40 @@ final class LiveSession {
     if (ended) return false;
     SubscriptionOptions options = member.options();
     QoS qos = message.qos().min(options.maximumQoS());
-    if (!outbound.hasRoom(qos, message.body().length)) {
+    Outbound out = outbound();
+    if (!out.hasRoom(qos, message.body().length)) {
       updateLoad();
       return false;
     }
     boolean retain = message.retain() && options.retainAsPublished();
     if (qos == QoS.AT_MOST_ONCE) {
-      outbound.sendQoS0(message, retain, member.identifiers());
+      out.sendQoS0(message, retain, member.identifiers());
     } else {
-      outbound.offer(new Outgoing(message, qos, retain, member.identifiers(), member.filter));
+      out.offer(new Outgoing(message, qos, retain, member.identifiers(), member.filter));
     }
     return true;
   }
 
-  /** Notes one of several subscriptions that a message matched; true the first time, until {@link #offerMerged}. */
+  /** Notes one of several subscriptions that a message matched; true the first time, until {@link #takeMerged}. */
   boolean merge(Publication message, Subscriber subscriber) {
-    SubscriptionOptions options = subscriber.options();
     // Left out here, so that its QoS and identifier do not show in the copy that another subscription brings.
-    if (options.noLocal() && isOwn(message)) return false;
-    SubscriptionOptions before = mergedOptions;
-    if (before == null) {
-      mergedOptions = options;
-      mergedIdentifiers = subscriber.identifiers();
-      return true;
-    }
-    QoS qos = before.maximumQoS().code() >= options.maximumQoS().code() ? before.maximumQoS() : options.maximumQoS();
-    boolean retain = before.retainAsPublished() || options.retainAsPublished();
-    mergedOptions = new SubscriptionOptions(qos, false, retain, 0, 0);
-    mergedIdentifiers = concat(mergedIdentifiers, subscriber.identifiers());
-    return false;
+    if (subscriber.options().noLocal() && isOwn(message)) return false;
+    return outbound().merged().add(subscriber);
   }
 
   int[] mergedIdentifiers() {
-    return mergedIdentifiers;
+    return outbound().merged().identifiers();
   }
 
   /** What the merged subscriptions ask for together; nothing is merged any more. */
   @Nullable SubscriptionOptions takeMerged() {
-    SubscriptionOptions options = mergedOptions;
-    mergedOptions = null;
-    return options;
+    return outbound().merged().take();
   }
 
   /** Offers the one copy of a message whose subscriptions were merged. */
   void offerMerged(Publication message) {
     SubscriptionOptions options = takeMerged();
-    if (options != null) offer(message, options, mergedIdentifiers);
-  }
-
-  private static int[] concat(int[] some, int[] others) {
-    if (others.length == 0) return some;
-    if (some.length == 0) return others;
-    int[] all = Arrays.copyOf(some, some.length + others.length);
-    System.arraycopy(others, 0, all, some.length, others.length);
-    return all;
+    if (options != null) offer(message, options, mergedIdentifiers());
   }
 
   private boolean isOwn(Publication message) {
@@ -241,13 +272,14 @@ final class LiveSession {
   /** Something that waited has gone out: there may be room for what waits further back. */
   void drained() {
     if (inbox != null) inbox.fetch();
-    retained.read();
+    if (retained != null) retained.read();
   }
 
   /** The socket takes more again. */
   void writableAgain() {
-    outbound.sendQueued();
+    if (outbound != null) outbound.sendQueued();
     drained();
+    updateLoad(); // also when nothing was written: a group that found no room may use this client again
   }
 
   /** At the end of a round in which something was sent or acknowledged. */
@@ -261,8 +293,8 @@ final class LiveSession {
     if (ended) return;
     ended = true;
     updateLoad();
-    subscriptions.end();
+    if (subscriptions != null) subscriptions.end();
     if (inbox != null) inbox.flushAcknowledged();
-    outbound.end();
+    if (outbound != null) outbound.end();
   }
 }

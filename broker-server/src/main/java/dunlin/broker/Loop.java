@@ -6,6 +6,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.SingleThreadEventLoop;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
@@ -41,6 +42,7 @@ final class Loop {
   private final Traffic.Local traffic;
   private final GroupDelivery groups = new GroupDelivery(this);
   private final WideFanout wide;
+  private final ReadSizes readSizes = new ReadSizes();
   private final ConnectionTable connections = new ConnectionTable();
   private final RouteTable routes;
 
@@ -54,6 +56,10 @@ final class Loop {
   private final ArrayDeque<Connection> flushLater = new ArrayDeque<>();
   private boolean flushMoreDue;
   private boolean roundEndDue;
+
+  /** Durable sessions whose connections have ended before what they published has, by the connections' numbers. */
+  private final HashMap<Long, LiveSession> unsettled = new HashMap<>();
+
   private long nowMillis = System.currentTimeMillis();
 
   private final ArrayList<LiveSession> merged = new ArrayList<>();
@@ -74,7 +80,7 @@ final class Loop {
   /** First thing on the loop's own thread. */
   void start() {
     ((LoopThread) Thread.currentThread()).carry(this);
-    lane = frontend.dist().openLane();
+    lane = frontend.dist().openLane(this::post);
     executor.scheduleAtFixedRate(
         this::tick, KeepAliveWheel.TICK_MILLIS, KeepAliveWheel.TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
@@ -119,8 +125,33 @@ final class Loop {
     return wide;
   }
 
+  ReadSizes readSizes() {
+    return readSizes;
+  }
+
   ConnectionTable connections() {
     return connections;
+  }
+
+  /** The session of a connection that is there, or whose publishes are; else null. */
+  @Nullable LiveSession sessionOf(long connection) {
+    Connection present = connections.get(connection);
+    return present == null ? unsettled.get(connection) : present.session();
+  }
+
+  /** Runs something as soon as everything that came over a session's connection, which has ended, has come to its end. */
+  void afterPublishes(LiveSession session, Runnable then) {
+    if (session.settled()) {
+      then.run();
+      return;
+    }
+    long number = session.connection().number();
+    unsettled.put(number, session);
+    session.inbound().whenSettled(
+        () -> {
+          unsettled.remove(number);
+          then.run();
+        });
   }
 
   Lane lane() {

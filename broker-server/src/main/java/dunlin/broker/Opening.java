@@ -1,12 +1,16 @@
 package dunlin.broker;
 
+import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.Will;
+import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.QuotaExceededException;
 import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
 import java.util.List;
 import java.util.UUID;
+import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
 /** From a CONNECT that may be served to its CONNACK: one command of the session tier; MQTT 5, section 3.1.4. */
@@ -14,8 +18,8 @@ final class Opening {
   /*
    * Owner: the connection's event loop.
    * Bounds: one for each connection; the connection's silence timer ends one that is never answered.
-   * Failure: the client gets CONNACK 0x88 and tries again. A session that is opened after the client has gone is left again at
-   *   once, by whoever gets the answer.
+   * Failure: the client gets CONNACK 0x88 and tries again, or 0x97 when there are as many durable sessions as may be. A session
+   *   that is opened after the client has gone is left again at once, by whoever gets the answer.
    */
   private final Connection connection;
   private final Frontend frontend;
@@ -26,6 +30,7 @@ final class Opening {
   private final int keepAliveSeconds;
   private final byte @Nullable [] authenticationData;
   private boolean sessionPresent;
+  private @Nullable ConnectionId displaced;
 
   /**
    * @param authenticationData what the last step of an enhanced authentication has to tell the client, or null
@@ -63,6 +68,11 @@ final class Opening {
     return sessionExpirySeconds;
   }
 
+  /** The connection that had the session until now, or null. */
+  @Nullable ConnectionId displaced() {
+    return displaced;
+  }
+
   int keepAliveSeconds() {
     return keepAliveSeconds;
   }
@@ -96,22 +106,31 @@ final class Opening {
   }
 
   private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {
+    if (causeOf(failure) instanceof QuotaExceededException full) {
+      String explanation = Limit.SESSIONS.exceededBy("too many sessions that outlive their connection", full.limit());
+      connection.note(ReasonCode.QUOTA_EXCEEDED, Limit.SESSIONS, explanation);
+      connection.refuse(ReasonCode.QUOTA_EXCEEDED, explanation);
+      return;
+    }
     if (failure != null || connected == null) {
       frontend.storeFailures().increment();
       connection.refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened");
       return;
     }
     sessionPresent = connected.sessionPresent();
+    displaced = connected.displaced();
     connection.opened(
         this,
         new LiveSession(
             connection,
-            packet.version(),
-            publisher,
             // A stored session that is resumed without expiry stays stored until this connection ends.
             sessionExpirySeconds > 0 || sessionPresent,
             Math.min(packet.receiveMaximum(), frontend.settings().inFlightMax()),
             connected));
+  }
+
+  private static @Nullable Throwable causeOf(@Nullable Throwable failure) {
+    return failure instanceof CompletionException ? failure.getCause() : failure;
   }
 
   Packet.Connack connack() {

@@ -33,6 +33,9 @@ final class Outbound {
   private @Nullable ArrayDeque<Outgoing> queue;
   private long queueBytes;
 
+  /** Made for the first message that several subscriptions matched. */
+  private @Nullable MergedCopy merged;
+
   /** The next sequence of a session without an inbox. */
   private long nextSequence = 1;
 
@@ -45,6 +48,13 @@ final class Outbound {
     this.queueBytesMax = settings.queueBytesMax();
   }
 
+  /** Where the subscriptions are put together that the message at hand matched. */
+  MergedCopy merged() {
+    MergedCopy present = merged;
+    if (present == null) merged = present = new MergedCopy();
+    return present;
+  }
+
   int inFlight() {
     return window.size();
   }
@@ -55,11 +65,6 @@ final class Outbound {
 
   long queuedBytes() {
     return queueBytes;
-  }
-
-  /** Whether nothing waits and one more could be sent at once. */
-  boolean idle() {
-    return queued() == 0 && connection.writable() && !session.ended();
   }
 
   void sendQoS0(Publication message, boolean retain, int[] identifiers) {

@@ -13,6 +13,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private final int size;
 
   private boolean finished;
+  private boolean abandoned;
 
   /** How often the client has sent it again meanwhile; each wants an answer of its own [MQTT-4.3.3-10]. */
   private int repeats;
@@ -42,6 +43,20 @@ final class PendingPublish extends Acknowledgement implements Runnable {
 
   boolean finished() {
     return finished;
+  }
+
+  /** It may be acknowledged, in its turn. */
+  void finish() {
+    finished = true;
+  }
+
+  /** What it is to be acknowledged with could not be made true: its connection ends without an acknowledgement. */
+  void abandon() {
+    abandoned = true;
+  }
+
+  boolean abandoned() {
+    return abandoned;
   }
 
   int repeats() {
@@ -85,7 +100,6 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   /** On the session's loop: all answers are in. */
   @Override
   public void run() {
-    finished = true;
-    session.inbound().finished(this);
+    session.inbound().answered(this);
   }
 }

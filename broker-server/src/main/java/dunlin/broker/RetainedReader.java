@@ -16,6 +16,7 @@ import org.jspecify.annotations.Nullable;
 final class RetainedReader {
   /*
    * Owner: the connection's event loop.
+   * It lasts until all that was requested is read.
    * Bounds: one page in memory at a time, asked for when nothing waits for the client any more, so all of it is taken even
    *   when the socket fills up meanwhile; a request for each subscription at most.
    * Failure: a page that cannot be read closes the connection, for the client could not know that it got only a part.
@@ -25,7 +26,6 @@ final class RetainedReader {
   private static final int[] NO_IDENTIFIERS = {};
 
   private final LiveSession session;
-  private final Outbound outbound;
 
   private final ArrayDeque<Request> requests = new ArrayDeque<>(2);
   private boolean reading;
@@ -33,9 +33,8 @@ final class RetainedReader {
 
   private record Request(String filter, SubscriptionOptions options) {}
 
-  RetainedReader(LiveSession session, Outbound outbound) {
+  RetainedReader(LiveSession session) {
     this.session = session;
-    this.outbound = outbound;
   }
 
   void request(String filter, SubscriptionOptions options) {
@@ -45,8 +44,13 @@ final class RetainedReader {
 
   /** Reads on, when there is something to read and the client has taken what was read before. */
   void read() {
+    if (reading) return;
     Request request = requests.peek();
-    if (request == null || reading || !outbound.idle() || !session.caughtUp()) return;
+    if (request == null) {
+      session.retainedRead();
+      return;
+    }
+    if (!session.idle() || !session.caughtUp()) return;
     reading = true;
     session
         .frontend()
@@ -69,12 +73,12 @@ final class RetainedReader {
     for (Publication message : page.messages()) {
       QoS qos = message.qos().min(request.options().maximumQoS());
       if (qos == QoS.AT_MOST_ONCE) {
-        outbound.sendKept(message, true, identifiers);
+        session.outbound().sendKept(message, true, identifiers);
       } else if (session.durable()) {
         toStore.add(message);
       } else {
         session.loop().counts().copies().received();
-        outbound.take(new Outgoing(message, qos, true, identifiers, null));
+        session.outbound().take(new Outgoing(message, qos, true, identifiers, null));
       }
     }
     if (toStore.isEmpty()) {

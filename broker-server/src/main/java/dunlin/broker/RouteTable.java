@@ -40,6 +40,9 @@ final class RouteTable {
 
   private final int changesMax;
 
+  /** What is answered for every route that is set. */
+  private final CompletableFuture<Void> standing = CompletableFuture.completedFuture(null);
+
   private final Map<Key, Entry> entries = new HashMap<>();
   private final ArrayDeque<Change> changesWaiting = new ArrayDeque<>();
   private int subscriptions;
@@ -91,15 +94,22 @@ final class RouteTable {
     if (entry == null) {
       FilterHandle handle = new FilterHandle(tenant, filter, takeNumber(), loopCount);
       publish(handle.number(), handle);
-      entry = new Entry(handle, change(handle, true));
+      entry = new Entry(handle, standing);
       entries.put(new Key(tenant, filter), entry);
+      setRoute(entry);
     } else if (entry.routed.isCompletedExceptionally()) {
-      entry.routed = change(entry.handle, true);
+      setRoute(entry);
     }
     entry.uses++;
     subscriptions++;
     if (filter.shared()) sharedSubscriptions++;
     return new Use(entry.handle, entry.routed);
+  }
+
+  private void setRoute(Entry entry) {
+    CompletableFuture<Void> routed = change(entry.handle, true);
+    entry.routed = routed;
+    routed.thenRun(() -> entry.routed = standing); // millions of filters need not keep a future each
   }
 
   /** Counts one subscription less; with the last one the route goes. */

@@ -12,6 +12,7 @@ final class ShareGroup {
    * Owner: the loop that the filter hashes to adds and removes members; every loop picks, without a lock. A reader may see a
    * member that has just left: a member is asked on its own loop before it gets anything, and refuses when it is gone.
    * Bounds: as large as the sessions that subscribed.
+   * Failure: stalled is a hint that any loop sets and clears; a stale one costs a message of QoS 0 its wait, or lets it wait once more.
    */
   /** How many members are looked at when the ones that were picked take nothing. */
   static final int TRIES = 16;
@@ -24,6 +25,8 @@ final class ShareGroup {
   /** Only of an ordered group: finds the member that a publisher stays with. */
   private final @Nullable HashRing<Subscriber> ring;
 
+  private volatile boolean stalled;
+
   ShareGroup(boolean ordered) {
     this.ring = ordered ? new HashRing<>() : null;
   }
@@ -34,16 +37,17 @@ final class ShareGroup {
 
   void add(Subscriber member) {
     members.add(member);
-    if (ring != null) ring.add(member.session.ref().clientId(), member);
+    if (ring != null) ring.add(member.session.clientId(), member);
   }
 
   void remove(Subscriber member) {
-    if (ring != null) ring.remove(member.session.ref().clientId(), member);
+    if (ring != null) ring.remove(member.session.clientId(), member);
     members.remove(member);
   }
 
   /**
-   * Picks a member by the power of two choices: of two random ones, the one with less waiting for its client.
+   * Picks a member by the power of two choices: of two random ones, the one with less waiting for its client; when neither takes
+   * anything now, another one that does.
    *
    * @return null when the group is empty
    */
@@ -59,7 +63,33 @@ final class ShareGroup {
     Subscriber other = at(second);
     if (one == null) return other == null ? at(0) : other;
     if (other == null) return one;
-    return other.session.load() < one.session.load() ? other : one;
+    Subscriber better = other.session.load() < one.session.load() ? other : one;
+    return better.session.load() == LiveSession.REFUSES ? oneThatTakes(better, first) : better;
+  }
+
+  /** Another member than one that takes nothing now; that one when no other was found that does. */
+  private Subscriber oneThatTakes(Subscriber refusing, int from) {
+    int count = members.size();
+    for (int i = 1; i <= Math.min(count, TRIES); i++) {
+      Subscriber member = at((from + i) % count);
+      if (member != null && member.session.load() < LiveSession.REFUSES) return member;
+    }
+    return refusing;
+  }
+
+  /** A member has taken a message. */
+  void takes() {
+    if (stalled) stalled = false;
+  }
+
+  /** A message of QoS 0 has waited in vain. */
+  void stalls() {
+    stalled = true;
+  }
+
+  /** Whether no member has taken anything since a message of QoS 0 waited in vain. */
+  boolean stalled() {
+    return stalled;
   }
 
   /** The member that a publisher stays with in an ordered group ({@code $oshare}), or null when there is none. */
@@ -73,10 +103,6 @@ final class ShareGroup {
     Subscriber member = pick();
     if (member == null) return 0;
     int load = member.session.load();
-    for (int i = 0; load == LiveSession.REFUSES && i < Math.min(count, TRIES); i++) {
-      Subscriber other = at(i);
-      if (other != null) load = other.session.load();
-    }
     if (load == LiveSession.REFUSES) return 0;
     return Math.clamp((long) count * (WINDOW - load), 2, Integer.MAX_VALUE);
   }

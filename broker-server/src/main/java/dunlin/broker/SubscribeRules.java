@@ -60,9 +60,10 @@ final class SubscribeRules {
   /** The granted QoS may be less than what was asked for [MQTT-3.2.2-10]. */
   SubscriptionOptions granted(SubscriptionOptions asked) {
     QoS qos = asked.maximumQoS().min(features.maximumQoS());
-    if (qos == asked.maximumQoS()) return asked;
+    if (qos == asked.maximumQoS()) return asked.shared();
     return new SubscriptionOptions(
-        qos, asked.noLocal(), asked.retainAsPublished(), asked.retainHandling(), asked.subscriptionIdentifier());
+        qos, asked.noLocal(), asked.retainAsPublished(), asked.retainHandling(), asked.subscriptionIdentifier())
+        .shared();
   }
 
   /** Whether new subscriptions bring retained messages at all. */

@@ -36,24 +36,26 @@ final class Subscriptions {
    */
   private final LiveSession session;
   private final Loop loop;
-  private final RetainedReader retained;
   private final SubscribeRules rules;
-  private final Map<TopicFilter, Entry> entries = new HashMap<>(4);
+
+  /** Most clients have one or none, which needs no hash table; changed by {@link #put} and {@link #remove}. */
+  private Map<TopicFilter, Entry> entries = Map.of();
 
   /** Packet identifiers of SUBSCRIBE and UNSUBSCRIBE packets that are not answered yet. */
   private @Nullable Set<Integer> underWay;
 
   /** One subscription. The subscriber comes with the handle; until then, and for a durable session always, it is null. */
   private static final class Entry {
-    /** Completes on the session's loop when publishes are sure to find the subscription; not for a durable session. */
-    final CompletableFuture<Void> routed = new CompletableFuture<>();
+    /** Completes on the session's loop when publishes are sure to find the subscription; then, and for a durable session always, it is null. */
+    @Nullable CompletableFuture<Void> routed;
 
     SubscriptionOptions options;
     @Nullable Subscriber subscriber;
     boolean removed;
 
-    Entry(SubscriptionOptions options) {
+    Entry(SubscriptionOptions options, @Nullable CompletableFuture<Void> routed) {
       this.options = options;
+      this.routed = routed;
     }
   }
 
@@ -71,14 +73,30 @@ final class Subscriptions {
     }
   }
 
-  Subscriptions(LiveSession session, RetainedReader retained, List<InboxClient.Subscription> stored) {
+  Subscriptions(LiveSession session, List<InboxClient.Subscription> stored) {
     this.session = session;
     this.loop = session.loop();
-    this.retained = retained;
     this.rules = session.frontend().subscribeRules();
     for (InboxClient.Subscription subscription : stored) {
-      entries.put(subscription.filter(), new Entry(subscription.options()));
+      put(subscription.filter(), new Entry(subscription.options(), null));
     }
+  }
+
+  private void put(TopicFilter filter, Entry entry) {
+    if (entries.isEmpty()) {
+      entries = Map.of(filter, entry);
+      return;
+    }
+    if (entries.size() == 1) entries = new HashMap<>(entries);
+    entries.put(filter, entry);
+  }
+
+  private @Nullable Entry remove(TopicFilter filter) {
+    Entry present = entries.get(filter);
+    if (present == null) return null;
+    if (entries.size() == 1) entries = Map.of();
+    else entries.remove(filter);
+    return present;
   }
 
   int size() {
@@ -108,7 +126,7 @@ final class Subscriptions {
    * has lost its state would be closed at each try; so it is served.
    */
   private boolean identifierInUse(int packetId) {
-    if (!session.version().hasProperties() || !(uses(packetId) || session.inbound().uses(packetId))) return false;
+    if (!session.version().hasProperties() || !(uses(packetId) || session.publishesAs(packetId))) return false;
     session.connection().note(ReasonCode.PACKET_IDENTIFIER_IN_USE, null, inUse(packetId));
     return true;
   }
@@ -150,12 +168,12 @@ final class Subscriptions {
       if (session.durable()) {
         toStore.add(new InboxClient.Subscription(filter, options));
         storedAt.add(i);
-        if (entry == null) entries.put(filter, new Entry(options));
+        if (entry == null) put(filter, new Entry(options, null));
         else entry.options = options;
       } else {
         if (entry == null) {
-          entry = new Entry(options);
-          entries.put(filter, entry);
+          entry = new Entry(options, new CompletableFuture<>());
+          put(filter, entry);
           attach(filter, entry);
         } else {
           entry.options = options;
@@ -200,7 +218,7 @@ final class Subscriptions {
                     if (refusal.reason() == ReasonCode.QUOTA_EXCEEDED) refused(subscribing, at.getFirst(), refusal);
                     else subscribing.explanation = refusal.explanation();
                     for (int i : at) subscribing.reasons[i] = refusal.reason();
-                    for (InboxClient.Subscription one : toStore) entries.remove(one.filter());
+                    for (InboxClient.Subscription one : toStore) remove(one.filter());
                     subscribing.retainedDue.removeAll(toStore);
                     session.frontend().storeFailures().increment();
                   }
@@ -240,16 +258,22 @@ final class Subscriptions {
   }
 
   private void routed(TopicFilter filter, Entry entry, @Nullable Throwable failure) {
+    CompletableFuture<Void> routed = Objects.requireNonNull(entry.routed, "routed twice");
     if (failure == null) {
-      entry.routed.complete(null);
+      entry.routed = null;
+      routed.complete(null);
       return;
     }
     session.frontend().storeFailures().increment();
-    if (entries.remove(filter, entry)) detach(entry);
-    entry.routed.completeExceptionally(failure);
+    if (entries.get(filter) == entry) {
+      remove(filter);
+      detach(entry);
+    }
+    routed.completeExceptionally(failure);
   }
 
   private void awaitRoute(TopicFilter filter, Entry entry, Subscribing subscribing, int index) {
+    if (entry.routed == null) return;
     subscribing.left++;
     entry.routed.whenComplete(
         (_, failure) -> {
@@ -269,7 +293,7 @@ final class Subscriptions {
     session.connection().writer().writePacket(
         new Packet.Suback(subscribing.packetId, Arrays.asList(subscribing.reasons), subscribing.explanation, List.of()));
     for (InboxClient.Subscription due : subscribing.retainedDue) {
-      retained.request(due.filter().filter(), due.options());
+      session.readRetained(due.filter().filter(), due.options());
     }
   }
 
@@ -298,7 +322,7 @@ final class Subscriptions {
         reasons[i] = ReasonCode.TOPIC_FILTER_INVALID;
         continue;
       }
-      Entry entry = entries.remove(parsed.get());
+      Entry entry = remove(parsed.get());
       reasons[i] = entry == null ? ReasonCode.NO_SUBSCRIPTION_EXISTED : ReasonCode.SUCCESS;
       if (entry == null) continue;
       if (session.durable()) stored.add(parsed.get());
@@ -343,6 +367,6 @@ final class Subscriptions {
   /** The connection has ended; what a durable session has subscribed stays in the session tier. */
   void end() {
     for (Entry entry : entries.values()) if (!session.durable()) detach(entry);
-    entries.clear();
+    entries = Map.of();
   }
 }

@@ -28,6 +28,7 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -38,7 +39,7 @@ class AnswerOrderTest {
       new FrontendSettings(
           List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS,
           FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000,
-          1_000_000, Duration.ofSeconds(1), "", 1_024);
+          1_000_000, OpenFrontend.GROUP_WAITS, "", 1_024);
 
   @Test
   void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {
@@ -108,9 +109,9 @@ class AnswerOrderTest {
       var session = new SessionRef(request.tenant(), request.clientId(), 1);
       if (pushingTo != null) {
         elsewhere(() -> pushingTo.push(request.connection(), message(1)));
-        return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 1, new int[0]));
+        return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 1, new int[0], null));
       }
-      return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 3, new int[0]));
+      return CompletableFuture.completedFuture(new Connected(session, true, List.of(), 1, 3, new int[0], null));
     }
 
     @Override
@@ -175,7 +176,7 @@ class AnswerOrderTest {
 
   private static final class NoRoutes implements DistClient {
     @Override
-    public Lane openLane() {
+    public Lane openLane(Executor thread) {
       return (_, _) -> {};
     }
 

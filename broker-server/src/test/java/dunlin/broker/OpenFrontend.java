@@ -27,16 +27,20 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A frontend whose event loops run, without a listener, over a dist tier that does what the test says and no other tiers. */
+/** A frontend whose event loops run, without a listener, over tiers that do what the test says. */
 final class OpenFrontend implements AutoCloseable {
   static final int LANE_MESSAGES = 16;
 
   static final FrontendSettings.PacketLimits PACKETS =
       new FrontendSettings.PacketLimits(65_536, 4_096, 1_024, 32, 8, 10, 64, 1_024);
+
+  static final FrontendSettings.GroupWaits GROUP_WAITS =
+      new FrontendSettings.GroupWaits(Duration.ofSeconds(1), Duration.ofSeconds(2), 65_536);
 
   /** Messages of QoS 1 that a session takes, beside the one in flight. */
   static final int QUEUE_MESSAGES = 4;
@@ -45,6 +49,8 @@ final class OpenFrontend implements AutoCloseable {
   static final int WIDE = 8;
 
   final FakeDist dist = new FakeDist();
+  final FakeRetain retain = new FakeRetain();
+  final FakeSessions sessions = new FakeSessions();
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final DropEvents drops = new DropEvents("test");
   private final Authentication authentication;
@@ -56,10 +62,10 @@ final class OpenFrontend implements AutoCloseable {
         new FrontendSettings(
             List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
             FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536,
-            LANE_MESSAGES, 1_000, Duration.ofSeconds(1), "", WIDE);
+            LANE_MESSAGES, 1_000, GROUP_WAITS, "", WIDE);
     authentication = Authentication.none(meters);
     frontend = new Frontend(settings, authentication, "node", 7, InstantSource.system(), meters, drops);
-    frontend.open(new Frontend.Tiers(dist, new NothingRetained(), new NoSessions()));
+    frontend.open(new Frontend.Tiers(dist, retain, sessions));
   }
 
   Frontend frontend() {
@@ -92,11 +98,11 @@ final class OpenFrontend implements AutoCloseable {
           Connection connection = connection(loop);
           var channel = new EmbeddedChannel(connection);
           channels.add(channel);
-          var publisher = new Publisher(Publisher.DEFAULT_TENANT, clientId);
+          connection.writer().version(ProtocolVersion.MQTT_5);
           var connected =
               new InboxClient.Connected(
-                  new SessionRef(publisher.tenant(), clientId, 1), false, List.of(), 1, 1, new int[0]);
-          return new LiveSession(connection, ProtocolVersion.MQTT_5, publisher, false, 1, connected);
+                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
+          return new LiveSession(connection, false, 1, connected);
         });
   }
 
@@ -153,12 +159,37 @@ final class OpenFrontend implements AutoCloseable {
     /** What the one who wants a publish answers to it; null where nothing is published. */
     volatile @Nullable ReasonCode publishAnswer;
 
+    /** Publishes that were appended, in their order; with {@link #answersLater} the test answers them. */
+    final List<Published> published = Collections.synchronizedList(new ArrayList<>());
+
+    volatile boolean answersLater;
+
+    /**
+     * @param acknowledgement expects one answer when it is left to the test
+     */
+    record Published(Publication message, @Nullable Acknowledgement acknowledgement) {
+      String text() {
+        return new String(message.payload(), StandardCharsets.UTF_8);
+      }
+
+      void answer(ReasonCode reason) {
+        if (acknowledgement == null) throw new AssertionError("nobody waits for an answer");
+        acknowledgement.answer(reason);
+      }
+    }
+
     final List<CompletableFuture<Void>> answers = Collections.synchronizedList(new ArrayList<>());
 
     @Override
-    public Lane openLane() {
-      return (_, acknowledgement) -> {
+    public Lane openLane(Executor thread) {
+      return (message, acknowledgement) -> {
+        published.add(new Published(message, acknowledgement));
         if (acknowledgement == null) return;
+        if (answersLater) {
+          acknowledgement.expect();
+          acknowledgement.markMatched();
+          return;
+        }
         ReasonCode answer = publishAnswer;
         if (answer == null) throw new AssertionError("nothing is published in this test");
         acknowledgement.expect();
@@ -190,10 +221,13 @@ final class OpenFrontend implements AutoCloseable {
     }
   }
 
-  private static final class NothingRetained implements RetainClient {
+  /** Retains nothing; a message that was to be retained is answered when the test says so. */
+  static final class FakeRetain implements RetainClient {
+    final List<Consumer<ReasonCode>> answers = Collections.synchronizedList(new ArrayList<>());
+
     @Override
     public void set(Publication message, Consumer<ReasonCode> answer) {
-      throw new UnsupportedOperationException();
+      answers.add(answer);
     }
 
     @Override
@@ -203,8 +237,19 @@ final class OpenFrontend implements AutoCloseable {
     }
   }
 
-  /** No durable sessions. */
-  private static final class NoSessions implements InboxClient {
+  /** Sessions that nothing is stored for. Each connect has the next epoch; releases are answered when the test says so. */
+  static final class FakeSessions implements InboxClient {
+    /** What CONNECTs asked for, in their order. */
+    final List<Connect> connects = Collections.synchronizedList(new ArrayList<>());
+
+    /** Epochs of the sessions whose connections have ended. */
+    final List<Long> disconnected = Collections.synchronizedList(new ArrayList<>());
+
+    final List<CompletableFuture<Void>> releases = Collections.synchronizedList(new ArrayList<>());
+
+    /** Packet identifiers of the exchanges that the next connect resumes; null when it begins a session. */
+    volatile int @Nullable [] resumed;
+
     @Override
     public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
       return CompletableFuture.completedFuture(false);
@@ -212,8 +257,12 @@ final class OpenFrontend implements AutoCloseable {
 
     @Override
     public CompletableFuture<Connected> connect(Connect request) {
-      var session = new SessionRef(request.tenant(), request.clientId(), 1);
-      return CompletableFuture.completedFuture(new Connected(session, false, List.of(), 1, 1, new int[0]));
+      connects.add(request);
+      var session = new SessionRef(request.tenant(), request.clientId(), connects.size());
+      int[] received = resumed;
+      var displaced = received == null ? null : connects.get(connects.size() - 2).connection();
+      return CompletableFuture.completedFuture(
+          new Connected(session, received != null, List.of(), 1, 1, received == null ? new int[0] : received, displaced));
     }
 
     @Override
@@ -228,6 +277,7 @@ final class OpenFrontend implements AutoCloseable {
 
     @Override
     public CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
+      disconnected.add(session.epoch());
       return CompletableFuture.completedFuture(null);
     }
 
@@ -246,7 +296,9 @@ final class OpenFrontend implements AutoCloseable {
 
     @Override
     public CompletableFuture<Void> released(SessionRef session, int packetId) {
-      throw new UnsupportedOperationException();
+      var released = new CompletableFuture<Void>();
+      releases.add(released);
+      return released;
     }
 
     @Override

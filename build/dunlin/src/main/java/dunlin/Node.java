@@ -130,6 +130,7 @@ final class Node implements AutoCloseable {
     SysTopics sys = new SysTopics(clients, meters, clock, VERSION, settings.get(NodeSettings.SYS_INTERVAL));
 
     ranges.start(STORE_START_MAX);
+    ranges.show(metrics.beans());
     clients.open(new Frontend.Tiers(dist, sys.over(retain), inbox));
     opened.push(inbox);
     opened.push(retain);

@@ -9,7 +9,6 @@ import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
-import dunlin.store.ClusterSettings;
 import dunlin.store.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -77,11 +76,6 @@ final class NodeSettings {
           "dunlin.auth.failures-max", AUTHENTICATION.failuresMax(), 0, 1_000_000,
           "Refused authentications of one address (of IPv6, of one /64) in a minute, after which no more are looked at in that minute; 0 for no limit.");
 
-  static final Setting<Integer> CLUSTER_PORT =
-      Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft towards other nodes, on loopback; 0 opens none, which is right for a node that runs alone.");
-  static final Setting<List<String>> CLUSTER_SEEDS =
-      Setting.textList(
-          "dunlin.cluster.seeds", List.of(), "Other nodes to join; this version runs alone and refuses to start with any.");
   static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
               "dunlin.admin.port", 8_080, -1, 65_535, "Port of /health, /ready and /metrics, on loopback; 0 takes any, -1 opens none.")
@@ -154,6 +148,10 @@ final class NodeSettings {
   static final Setting<Integer> SUBSCRIPTIONS_MAX =
       Setting.integer(
           "dunlin.session.subscriptions-max", 10_000, 1, 10_000_000, "Subscriptions that one session may hold.");
+  static final Setting<Long> SESSIONS_MAX =
+      Setting.longInteger(
+          "dunlin.session.sessions-max", INBOX.sessionsMax(), 1, 1_000_000_000,
+          "Sessions that outlive their connection; a client that asks for one more is refused.");
   static final Setting<Long> SESSION_EXPIRY_MAX =
       Setting.longInteger(
           "dunlin.session.expiry-max", FrontendSettings.NEVER, 0, FrontendSettings.NEVER,
@@ -179,6 +177,14 @@ final class NodeSettings {
       Setting.duration(
           "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
           "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
+  static final Setting<Duration> SHARED_WAIT_QOS0 =
+      Setting.duration(
+          "dunlin.shared.wait-qos0", Duration.ofSeconds(1), Duration.ZERO, Duration.ofMinutes(1),
+          "How long a message of QoS 0 waits likewise, with its publisher not read from meanwhile; 0 drops it at once.");
+  static final Setting<Long> SHARED_WAITING_MAX =
+      Setting.bytes(
+          "dunlin.shared.waiting-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB,
+          "Bytes of messages of QoS 0 that may wait so on one event loop; more are dropped.");
 
   static final Setting<Duration> SYS_INTERVAL =
       Setting.duration(
@@ -231,28 +237,28 @@ final class NodeSettings {
 
   /** Every setting there is, in the order of the reference page. */
   static final List<Setting<?>> ALL =
-      withListeners(
+      withFamilies(
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS,
           PASSWORD_FILE, AUTH_PROVIDER, AUTH_PROVIDER_OPTIONS, AUTH_TIMEOUT, AUTH_THREADS, AUTH_QUEUE_MAX, AUTH_FAILURES_MAX,
-          CLUSTER_PORT, CLUSTER_SEEDS, ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
+          ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
-          SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
-          QUEUE_BYTES_MAX, SHARED_WAIT, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC, STORE_MEMORY,
-          STORE_DISK_FREE_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
+          QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC,
+          STORE_MEMORY, STORE_DISK_FREE_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
 
-  private static List<Setting<?>> withListeners(Setting<?>... others) {
-    return Stream.concat(Stream.of(others), ListenerKeys.ALL.stream()).toList();
+  private static List<Setting<?>> withFamilies(Setting<?>... others) {
+    return Stream.of(List.of(others), ClusterKeys.ALL, ListenerKeys.ALL).<Setting<?>>flatMap(List::stream).toList();
   }
 
   static StoreSettings store(Settings settings) {
     return new StoreSettings(
         settings.get(FSYNC),
-        ClusterSettings.loopback(settings.get(CLUSTER_PORT)),
+        ClusterKeys.read(settings),
         settings.get(STORE_MEMORY),
         settings.get(STORE_DISK_FREE_MIN),
         STORE.queuedCommandsMax(),
@@ -275,7 +281,8 @@ final class NodeSettings {
         settings.get(INBOX_BYTES_MAX),
         settings.get(INBOX_OVERFLOW),
         settings.get(SUBSCRIPTIONS_MAX),
-        settings.get(INBOX_GROUP_WINDOW));
+        settings.get(INBOX_GROUP_WINDOW),
+        settings.get(SESSIONS_MAX));
   }
 
   static RetainSettings retain(Settings settings) {
@@ -314,7 +321,8 @@ final class NodeSettings {
         Math.toIntExact(settings.get(QUEUE_BYTES_MAX)),
         settings.get(LANE_MESSAGES_MAX),
         Math.toIntExact(settings.get(LANE_BYTES_MAX)),
-        settings.get(SHARED_WAIT),
+        new FrontendSettings.GroupWaits(
+            settings.get(SHARED_WAIT), settings.get(SHARED_WAIT_QOS0), Math.toIntExact(settings.get(SHARED_WAITING_MAX))),
         settings.get(SERVER_REFERENCE),
         settings.get(INLINE_FANOUT_THRESHOLD));
   }
@@ -347,7 +355,7 @@ final class NodeSettings {
     if (!settings.get(ROLES).equals(EnumSet.allOf(Role.class))) {
       throw new SettingException("dunlin.roles: this version runs all roles in one process, leave it at its default");
     }
-    if (!settings.get(CLUSTER_SEEDS).isEmpty()) {
+    if (!settings.get(ClusterKeys.SEEDS).isEmpty()) {
       throw new SettingException("dunlin.cluster.seeds: this version runs alone and cannot join other nodes, leave it empty");
     }
     if (isUnfit(settings.get(RESPONSE_INFORMATION), 16_384, "+#")) {

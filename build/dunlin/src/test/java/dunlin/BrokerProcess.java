@@ -117,6 +117,23 @@ final class BrokerProcess implements AutoCloseable {
     }
   }
 
+  /** Has the broker's JVM collect its garbage, all of it. */
+  void collectGarbage() {
+    try {
+      Process jcmd =
+          new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "jcmd").toString(), Long.toString(process.pid()), "GC.run")
+              .redirectErrorStream(true)
+              .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      assertThat(jcmd.waitFor()).as("exit code of jcmd; %s", this).isZero();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new AssertionError(e);
+    }
+  }
+
   /** What it wrote to standard output: its log. */
   List<String> out() {
     return out;

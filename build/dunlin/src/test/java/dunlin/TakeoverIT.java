@@ -327,8 +327,9 @@ class TakeoverIT {
 
   @Test
   @Tag("MQTT-3.1.4-3")
-  void ofManyAtOnceExactlyOneIsLeft() throws Exception {
-    try (var alone = TestBroker.inMemory()) {
+  void ofManyAtOnceExactlyOneIsLeft(@TempDir Path data) throws Exception {
+    // A client that a busy machine keeps from its CONNECT for long is none that was taken over.
+    try (var alone = TestBroker.on(data, Map.of("dunlin.mqtt.connect-timeout", "5m", "dunlin.store.fsync", "false"))) {
       ofManyAtOnceExactlyOneIsLeft(alone);
     }
   }
@@ -354,7 +355,7 @@ class TakeoverIT {
     }
     go.countDown();
     for (Thread each : clients.values()) each.join();
-    await().atMost(TestBroker.SOON).until(() -> broker.node().node().frontend().connectionCount() == 1);
+    await().atMost(Duration.ofMinutes(1)).until(() -> broker.node().node().frontend().connectionCount() == 1);
 
     try (var publisher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       assertThat(publisher.publishAndWait(connect.clientId(), "to the one")).isZero();
@@ -365,7 +366,7 @@ class TakeoverIT {
       try {
         received.addAll(each.untilPong());
         live.add(each);
-      } catch (RawClient.EndedError closed) {
+      } catch (RawClient.EndedError | UncheckedIOException closed) { // reading finds the end, or writing does
         each.close();
       }
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import dunlin.RawClient.Connect;
 import dunlin.RawClient.Packet;
 import dunlin.broker.codec.Limit;
 import java.io.IOException;
@@ -21,6 +22,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -60,6 +62,7 @@ class ViolationsIT {
                 Map.entry("dunlin.mqtt.will-payload-max", "10"),
                 Map.entry("dunlin.mqtt.in-flight-max", "3"),
                 Map.entry("dunlin.session.subscriptions-max", "2"),
+                Map.entry("dunlin.session.sessions-max", "3"),
                 Map.entry("dunlin.store.fsync", "false")));
   }
 
@@ -225,6 +228,39 @@ class ViolationsIT {
             client.expectClosed();
           }
         });
+  }
+
+  @Test
+  void oneDurableSessionTooManyIsRefusedCountedAndToldWhy() {
+    List<Connect> kept = IntStream.range(0, 3).mapToObj(i -> Connect.of("kept" + i)).toList();
+    for (Connect each : kept) RawClient.connected(broker.port(), each).disconnect();
+    assertCountedAndTold(
+        "quota-exceeded", "sessions", "",
+        () -> {
+          try (RawClient more = new RawClient(broker.port())) {
+            more.send(Connect.of("more").packet());
+            Packet connack = more.expect(RawClient.CONNACK);
+            assertThat(connack.at(1)).isEqualTo(0x97);
+            assertThat(AnswerProperties.of(connack).reasonString()).contains("limit 3 (dunlin.session.sessions-max)");
+            more.expectClosed();
+          }
+        });
+    assertCountedAndTold(
+        "quota-exceeded", "sessions", "",
+        () -> {
+          try (RawClient more = new RawClient(broker.port())) {
+            more.send(RawClient.connect(4, false, 0, "more", NONE));
+            assertThat(more.expect(RawClient.CONNACK).at(1)).as("server unavailable").isEqualTo(3);
+            more.expectClosed();
+          }
+        });
+    for (Connect each : kept) {
+      try (RawClient again = RawClient.connected(broker.port(), each)) {
+        assertThat(again.sessionPresent()).isTrue();
+        again.disconnect(0);
+      }
+    }
+    RawClient.connected(broker.port(), Connect.of("more")).disconnect(0);
   }
 
   @Test

@@ -15,7 +15,8 @@ public interface Delivery {
    * @param routes what matched; may be empty when the message came with an {@linkplain Publication#exchange() exchange}
    *     that this destination must record
    * @param acknowledgement for QoS 1 and 2, already expecting this destination's answer, which must be given exactly once,
-   *     now or later; null for QoS 0
+   *     now or later; null for QoS 0. The one that records an exchange answers when that is done, in the order in which the messages
+   *     were handed over; only then the others get the message
    */
   void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement);
 

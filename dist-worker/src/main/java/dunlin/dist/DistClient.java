@@ -3,11 +3,17 @@ package dunlin.dist;
 import dunlin.model.ShardId;
 import dunlin.transport.Lane;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 
 /** The dist tier as frontends and session owners use it. */
 public interface DistClient {
-  /** Opens a lane for the calling thread, the only one that may append to it. */
-  Lane openLane();
+  /**
+   * Opens a lane for the calling thread, the only one that may append to it.
+   *
+   * @param thread runs on that thread what the lane has to go on with later; takes tasks from any thread, and keeps the order in
+   *     which one thread hands them over
+   */
+  Lane openLane(Executor thread);
 
   /**
    * Sets a route. Completes when every publish accepted from then on sees it; at once when the route was there already with

@@ -22,6 +22,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -147,8 +148,8 @@ public final class DistWorker implements DistClient {
   }
 
   @Override
-  public Lane openLane() {
-    var lane = new LocalLane(this, routes, home);
+  public Lane openLane(Executor thread) {
+    var lane = new LocalLane(this, routes, home, thread);
     lanes.add(lane);
     return lane;
   }

@@ -9,6 +9,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -26,6 +27,10 @@ final class LocalLane implements Lane {
    * to many nodes would block the lane; there the loop over destinations in append() is what has to be split over workers,
    * each destination always on the same worker for this lane, so that its order stays.
    *
+   * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only when that has recorded the
+   * exchange: a RecordedDelivery says why. It keeps its order among its like, since answers come in the order of the log. All
+   * inbox shards are one destination, with one log, so the home is the only destination that stores anything.
+   *
    * Owner: the thread that opened it.
    * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more answers so.
    * Failure: an exception of a destination goes up to the publisher's connection; the scratch is clean afterwards.
@@ -36,6 +41,7 @@ final class LocalLane implements Lane {
   private final RouteRange routes;
   private final DistWorker worker;
   private final Function<Publisher, ShardId> home;
+  private final Executor thread;
   private final SplittableRandom random = new SplittableRandom();
   private final Consumer<FilterRoutes> gatherer = this::gather;
 
@@ -49,10 +55,11 @@ final class LocalLane implements Lane {
   private Publisher publisher = new Publisher("", "");
   private boolean appending;
 
-  LocalLane(DistWorker worker, RouteRange routes, Function<Publisher, ShardId> home) {
+  LocalLane(DistWorker worker, RouteRange routes, Function<Publisher, ShardId> home, Executor thread) {
     this.worker = worker;
     this.routes = routes;
     this.home = home;
+    this.thread = thread;
   }
 
   @Override
@@ -84,19 +91,32 @@ final class LocalLane implements Lane {
     count(published, 1);
     if (wanted) count(matchedMessages, 1);
     if (wanted && acknowledgement != null) acknowledgement.markMatched();
-    int recorder = -1;
-    if (message.exchange() != null) {
-      recorder = destinationOf(home.apply(publisher));
-      if (recorder < 0 && acknowledgement != null) {
-        acknowledgement.expect();
-        acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
-      }
+    if (message.exchange() != null && acknowledgement != null) {
+      record(message, acknowledgement);
+      return;
     }
     for (int i = 0; i < matched.length; i++) {
-      if (matched[i].size() == 0 && i != recorder) continue;
+      if (matched[i].size() == 0) continue;
       if (acknowledgement != null) acknowledgement.expect();
       destinations[i].delivery().deliver(message, matched[i], acknowledgement);
     }
+  }
+
+  /** Hands a message to the publisher's home, and to the others once the exchange is recorded there. */
+  private void record(Publication message, Acknowledgement acknowledgement) {
+    int recorder = destinationOf(home.apply(publisher));
+    acknowledgement.expect();
+    if (recorder < 0) {
+      acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+      return;
+    }
+    RecordedDelivery held = null;
+    for (int i = 0; i < matched.length; i++) {
+      if (i == recorder || matched[i].size() == 0) continue;
+      if (held == null) held = new RecordedDelivery(message, acknowledgement, thread);
+      held.hold(destinations[i].delivery(), matched[i].copy());
+    }
+    destinations[recorder].delivery().deliver(message, matched[recorder], held == null ? acknowledgement : held);
   }
 
   private void gather(FilterRoutes of) {

@@ -27,6 +27,14 @@ public final class MatchedRoutes {
     routes[size++] = route;
   }
 
+  /** The same routes, to be kept beyond the call. */
+  MatchedRoutes copy() {
+    var copy = new MatchedRoutes();
+    copy.routes = Arrays.copyOf(routes, size);
+    copy.size = size;
+    return copy;
+  }
+
   /** Empties it for the next message. */
   public void clear() {
     Arrays.fill(routes, 0, size, null);

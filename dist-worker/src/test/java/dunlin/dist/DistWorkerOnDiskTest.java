@@ -88,7 +88,7 @@ class DistWorkerOnDiskTest {
 
   /** The handles that each topic's routes have; of a group, those that come up when it is picked from many times. */
   private static List<Set<Integer>> matches(DistWorker worker, List<String> topics) {
-    var lane = worker.openLane();
+    var lane = worker.openLane(Runnable::run);
     var results = new ArrayList<Set<Integer>>();
     for (String topic : topics) {
       var handles = new Handles();

@@ -13,6 +13,7 @@ import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -41,7 +42,8 @@ class DistWorkerTest {
           },
           _ -> HOME,
           registry);
-  private final Lane lane = worker.openLane();
+  private final ArrayDeque<Runnable> tasksOfTheLane = new ArrayDeque<>();
+  private final Lane lane = worker.openLane(tasksOfTheLane::add);
 
   /** A destination that writes down what it gets. */
   private static final class Recorder implements Delivery {
@@ -50,13 +52,20 @@ class DistWorkerTest {
     final List<Delivered> delivered = new ArrayList<>();
     final Map<ShardId, Integer> credit = new HashMap<>();
     ReasonCode answer = ReasonCode.SUCCESS;
+    boolean answersLater;
 
     @Override
     public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
       var shards = new ArrayList<ShardId>();
       for (int i = 0; i < routes.size(); i++) shards.add(routes.get(i).shard());
       delivered.add(new Delivered(message.topic(), shards, acknowledgement));
-      if (acknowledgement != null) acknowledgement.answer(answer);
+      if (acknowledgement != null && !answersLater) acknowledgement.answer(answer);
+    }
+
+    void answer(int index, ReasonCode reason) {
+      var acknowledgement = delivered.get(index).acknowledgement;
+      if (acknowledgement == null) throw new AssertionError("nobody waits for an answer");
+      acknowledgement.answer(reason);
     }
 
     @Override
@@ -217,8 +226,58 @@ class DistWorkerTest {
 
     assertThat(inboxes.delivered).hasSize(1);
     assertThat(inboxes.delivered.getFirst().shards).containsExactly(ShardId.inbox(1));
+    runLane();
     assertThat(frontend.delivered).hasSize(1);
     assertThat(answer.matched()).isTrue();
+    assertThat(answer.completed).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  private void runLane() {
+    for (Runnable task = tasksOfTheLane.poll(); task != null; task = tasksOfTheLane.poll()) task.run();
+  }
+
+  @Test
+  void anExchangeReachesFrontendsOnTheLaneOnceItIsRecorded() {
+    add(route("+", FRONTEND), route("a", FRONTEND));
+    inboxes.answersLater = true;
+
+    Answer first = publishInExchange("a");
+    Answer second = publishInExchange("b");
+    publish("c");
+    assertThat(frontend.delivered).extracting(Recorder.Delivered::topic).containsExactly("c");
+    inboxes.answer(0, ReasonCode.SUCCESS);
+    inboxes.answer(1, ReasonCode.SUCCESS);
+    assertThat(frontend.delivered).as("on the thread of the answer").hasSize(1);
+    assertThat(first.completed).isNull();
+    runLane();
+
+    assertThat(frontend.delivered).extracting(Recorder.Delivered::topic).containsExactly("c", "a", "b");
+    assertThat(frontend.delivered.get(1).shards).containsExactly(FRONTEND, FRONTEND);
+    assertThat(first.completed).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(second.completed).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void anExchangeThatIsNotRecordedReachesNobody() {
+    add(route("a", FRONTEND), route("a", ShardId.inbox(1)));
+    inboxes.answer = ReasonCode.SESSION_TAKEN_OVER;
+
+    Answer answer = publishInExchange("a");
+    runLane();
+
+    assertThat(frontend.delivered).isEmpty();
+    assertThat(answer.completed).isEqualTo(ReasonCode.SESSION_TAKEN_OVER);
+  }
+
+  @Test
+  void whatAFrontendAnswersToARecordedExchangeCounts() {
+    add(route("a", FRONTEND));
+    frontend.answer = ReasonCode.QUOTA_EXCEEDED;
+
+    Answer answer = publishInExchange("a");
+    runLane();
+
+    assertThat(answer.completed).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
   }
 
   @Test
@@ -228,7 +287,7 @@ class DistWorkerTest {
     byte[] body = {'a'};
 
     alone
-        .openLane()
+        .openLane(Runnable::run)
         .append(
             new Publication(
                 PUBLISHER, QoS.EXACTLY_ONCE, false, 0, -1, -1, 1, 0, body, new Publication.Exchange(1, 9)),

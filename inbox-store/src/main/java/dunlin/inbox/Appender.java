@@ -46,7 +46,7 @@ final class Appender {
     if (exchange != null) {
       publisher = state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
       if (publisher == null || publisher.epoch != exchange.epoch()) return new Outcome.Stale();
-      if (publisher.hasReceived(exchange.packetId())) return new Outcome.Done();
+      if (publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
     }
     byte[] encoded = StoredMessage.bytes(message);
     var stored = new ArrayList<Target>();
@@ -54,7 +54,7 @@ final class Appender {
     for (Matcher.Match match : Matcher.match(state.index, message)) {
       var list = match.qos() == QoS.AT_MOST_ONCE ? passing : stored;
       list.add(
-          new Target(match.session().backlog, null, null, match.qos(), match.retain(), match.identifiers()));
+          new Target(match.session().backlog(), null, null, match.qos(), match.retain(), match.identifiers()));
     }
     for (TopicFilter filter : command.groups()) {
       var group = state.groups.get(new GroupKey(message.tenant(), filter));
@@ -80,7 +80,7 @@ final class Appender {
     if (member == null) return new Target(group.backlog, group, null, message.qos(), false, new int[0]);
     var options = member.subscriber.options;
     return new Target(
-        member.session().backlog,
+        member.session().backlog(),
         group,
         member,
         message.qos().min(options.maximumQoS()),
@@ -180,7 +180,7 @@ final class Appender {
     var options = command.options();
     for (Publication message : command.retained()) {
       var qos = message.qos().min(options.maximumQoS());
-      var target = new Target(session.backlog, null, null, qos, true, Matcher.identifiers(options));
+      var target = new Target(session.backlog(), null, null, qos, true, Matcher.identifiers(options));
       if (qos == QoS.AT_MOST_ONCE) pass(change, target, message);
       else store(change, new ArrayList<>(List.of(target)), message, StoredMessage.bytes(message));
     }

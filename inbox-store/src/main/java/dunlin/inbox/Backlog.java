@@ -1,14 +1,20 @@
 package dunlin.inbox;
 
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
-/** How much stands in one inbox, a session's or a group's; the messages themselves are rows. */
+/**
+ * How much stands in one inbox, a session's or a group's, and how far a session's is sent; the messages themselves are rows. All of it but
+ * {@code handed} can be built again from these.
+ */
 final class Backlog {
   /*
    * Owner: the applying thread.
    * Bounds: messages and bytes by InboxLimits; Inboxes keeps to them.
    */
+  private static final AtomicLongFieldUpdater<Backlog> HANDED = AtomicLongFieldUpdater.newUpdater(Backlog.class, "handed");
+
   final String tenant;
 
   /** What the keys of its messages begin with; made for the first message, which many sessions never get. Any thread. */
@@ -26,6 +32,13 @@ final class Backlog {
   int count;
   long bytes;
 
+  /** Messages with a lower sequence may have been sent by an earlier connection of the session. Written by the applying thread alone. */
+  volatile long sentBelow;
+
+  /** The highest sequence that the session's present connection was handed, by whichever thread; see {@link #handed(long)}. */
+  @SuppressWarnings("unused") // through HANDED
+  private volatile long handed;
+
   Backlog(String tenant, byte[] prefix, long origin) {
     this.tenant = tenant;
     this.prefix = prefix;
@@ -39,6 +52,22 @@ final class Backlog {
     this.session = session;
     first = origin;
     next = origin;
+    sentBelow = origin;
+  }
+
+  /** Notes that the connection was handed a message: it may send it, so a later connection must set DUP. Any thread. */
+  void handed(long sequence) {
+    long before = HANDED.get(this);
+    while (before < sequence && !HANDED.compareAndSet(this, before, sequence)) before = HANDED.get(this);
+  }
+
+  /** The highest sequence handed out. Any thread. */
+  long handed() {
+    return HANDED.get(this);
+  }
+
+  void resetHanded(long sequence) {
+    HANDED.set(this, sequence);
   }
 
   byte[] key(long sequence) {

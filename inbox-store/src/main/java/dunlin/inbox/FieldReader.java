@@ -96,7 +96,8 @@ final class FieldReader {
     int octet = octet();
     if (octet > 0x3F) throw new IllegalStateException("subscription options " + octet);
     return new SubscriptionOptions(
-        QoS.of(octet & 0x03), (octet & 0x04) != 0, (octet & 0x08) != 0, octet >> 4, count());
+        QoS.of(octet & 0x03), (octet & 0x04) != 0, (octet & 0x08) != 0, octet >> 4, count())
+        .shared();
   }
 
   SessionRef session() {

@@ -36,7 +36,7 @@ final class Groups {
   }
 
   private boolean fits(GroupMember member, int size) {
-    return inboxes.fits(member.session().backlog, size);
+    return inboxes.fits(member.session().backlog(), size);
   }
 
   /** A message of the group was stored in a member's inbox. */
@@ -66,11 +66,11 @@ final class Groups {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
     for (long sequence : member.outstanding) {
-      byte[] value = inboxes.get(change, subscriber.session.backlog, sequence);
+      byte[] value = inboxes.get(change, subscriber.session.backlog(), sequence);
       if (value == null) continue;
       var row = StoredMessage.read(value);
       byte[] stripped = row.stored().withoutGroup().toBytes(row.inline());
-      change.out().put(subscriber.session.backlog.key(sequence), stripped);
+      change.out().put(subscriber.session.backlog().key(sequence), stripped);
     }
     member.outstanding.clear();
     remove(change, group, member);
@@ -121,13 +121,13 @@ final class Groups {
     var session = member.session();
     var newestFirst = new ArrayList<>(member.outstanding).reversed();
     for (long sequence : newestFirst) {
-      byte[] value = inboxes.get(change, session.backlog, sequence);
+      byte[] value = inboxes.get(change, session.backlog(), sequence);
       if (value == null) throw new IllegalStateException("message " + sequence + " of a member is missing");
       var row = StoredMessage.read(value);
       var stored = row.stored();
-      if (stored.qos() == QoS.EXACTLY_ONCE && (stored.released() || sequence < session.sentBelow)) continue;
+      if (stored.qos() == QoS.EXACTLY_ONCE && (stored.released() || sequence < session.sentBelow())) continue;
       inboxes.retainBody(stored.bodyId());
-      inboxes.remove(change, session.backlog, sequence, stored);
+      inboxes.remove(change, session.backlog(), sequence, stored);
       inboxes.reserve(group.backlog, stored.size());
       inboxes.writeFirst(change, group.backlog, waiting(stored), row.inline());
     }
@@ -176,8 +176,8 @@ final class Groups {
             qos, retain, false, stored.size(), stored.expiresAt(), identifiers, group.key.filter(), stored.bodyId());
     inboxes.retainBody(stored.bodyId());
     inboxes.remove(change, group.backlog, waiting.sequence(), stored);
-    inboxes.reserve(session.backlog, stored.size());
-    long sequence = inboxes.write(change, session.backlog, given, row.inline());
+    inboxes.reserve(session.backlog(), stored.size());
+    long sequence = inboxes.write(change, session.backlog(), given, row.inline());
     assigned(change, group, member, sequence);
     change
         .effects()

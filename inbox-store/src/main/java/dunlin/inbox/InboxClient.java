@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The session tier as frontends use it. No call blocks; a call's effect is durable when its future completes. Calls of one
  * thread take effect in their order. Futures complete on the store's threads and fail with {@link StaleSessionException}
- * or a {@code StoreException}; {@link #subscribe} also with {@link QuotaExceededException}.
+ * or a {@code StoreException}; {@link #connect} and {@link #subscribe} also with {@link QuotaExceededException}.
  */
 public interface InboxClient {
   /** Makes a connection the owner of its client identifier's session: one compare-and-set that raises the epoch. */
@@ -89,6 +89,7 @@ public interface InboxClient {
    * @param nextSequence the sequence of the next message that will be stored
    * @param firstUnacknowledged where to {@link #fetch} from; equal to {@code nextSequence} when nothing waits
    * @param receivedPacketIds of QoS 2 messages that the client published and has not released
+   * @param displaced the connection that had the session that was resumed, or null
    */
   record Connected(
       SessionRef session,
@@ -96,7 +97,8 @@ public interface InboxClient {
       List<Subscription> subscriptions,
       long firstUnacknowledged,
       long nextSequence,
-      int[] receivedPacketIds) {}
+      int[] receivedPacketIds,
+      @Nullable ConnectionId displaced) {}
 
   record Subscription(TopicFilter filter, SubscriptionOptions options) {}
 

@@ -37,6 +37,10 @@ final class InboxMeters {
         .description("Sessions, with and without a connection")
         .strongReference(true)
         .register(registry);
+    Gauge.builder("dunlin.inbox.sessions-durable", state.durableCount::get)
+        .description("Those of them that outlive their connection")
+        .strongReference(true)
+        .register(registry);
     Gauge.builder("dunlin.inbox.online", state.onlineCount::get)
         .description("Sessions that have a connection")
         .strongReference(true)

@@ -4,6 +4,7 @@ import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient.Page;
 import dunlin.store.RangeReader;
 import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** Reads pages of a session's inbox from its rows. */
@@ -30,13 +31,15 @@ final class InboxReader {
 
   Page read(
       RangeReader rows, SessionState session, SessionRef ref, long from, int messagesMax, int bytesMax, long now) {
+    var inbox = session.backlogIfAny();
+    if (inbox == null) return new Page(List.of(), Math.max(1, from), true);
     var found = new ArrayList<Found>();
     var late = new ArrayList<Long>();
-    long sentBelow = session.sentBelow;
+    long sentBelow = inbox.sentBelow;
     var scan = new Scan(Math.max(1, from));
     rows.scan(
-        session.backlog.key(scan.next),
-        session.backlog.key(-1),
+        inbox.key(scan.next),
+        inbox.key(-1),
         (key, value) -> {
           if (found.size() >= messagesMax || scan.bytes > bytesMax || late.size() >= EXPIRED_MAX) {
             scan.ended = false;
@@ -60,7 +63,7 @@ final class InboxReader {
       var message = message(rows, session, each, sentBelow);
       if (message != null) messages.add(message);
     }
-    if (!found.isEmpty()) session.handed(found.getLast().sequence());
+    if (!found.isEmpty()) inbox.handed(found.getLast().sequence());
     return new Page(messages, scan.next, scan.ended);
   }
 

@@ -214,6 +214,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> ReasonCode.SUCCESS;
       case Outcome.Full _ -> ReasonCode.QUOTA_EXCEEDED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
+      // Frontends know what is recorded, and answer a PUBLISH that comes again themselves: this is not the same message for certain.
+      case Outcome.Repeated _ -> ReasonCode.PACKET_IDENTIFIER_IN_USE;
     };
   }
 
@@ -240,8 +242,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         connected,
         (outcome, effects) -> {
           if (effects.hasWillDue()) tickSoon();
-          if (outcome instanceof Outcome.Connected(var value)) connected.complete(value);
-          else connected.completeExceptionally(unexpected(outcome));
+          switch (outcome) {
+            case Outcome.Connected(var value) -> connected.complete(value);
+            case Outcome.Full _ ->
+                connected.completeExceptionally(new QuotaExceededException("durable sessions", settings.sessionsMax()));
+            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Existed _ ->
+                connected.completeExceptionally(unexpected(outcome));
+          }
         });
     return connected;
   }
@@ -333,7 +340,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           switch (outcome) {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Connected _ -> taken.completeExceptionally(unexpected(outcome));
+            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Connected _ ->
+                taken.completeExceptionally(unexpected(outcome));
           }
         });
     return taken;
@@ -421,8 +429,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         (outcome, effects) -> {
           switch (outcome) {
             case Outcome.Stale _ -> answer.completeExceptionally(new StaleSessionException(session));
-            case Outcome.Full _ -> answer.completeExceptionally(new QuotaExceededException(session));
-            case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> done.accept(outcome, effects);
+            case Outcome.Full _ ->
+                answer.completeExceptionally(
+                    new QuotaExceededException("subscriptions of " + session.clientId(), settings.subscriptionsMax()));
+            case Outcome.Done _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _ -> done.accept(outcome, effects);
           }
         });
   }
@@ -494,7 +504,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             new SessionRef(key.tenant(), key.clientId(), push.session().epoch), new long[] {message.sequence()});
         return;
       }
-      push.session().handed(message.sequence());
+      push.session().backlog().handed(message.sequence());
     }
     try {
       connections.push(push.connection(), message);

@@ -96,7 +96,7 @@ final class Inboxes {
             FieldWriter.bytesOf(
                 fields -> {
                   fields.octet(FORMAT);
-                  fields.number(session.backlog.next);
+                  fields.number(session.nextSequence());
                 }));
   }
 
@@ -181,20 +181,20 @@ final class Inboxes {
 
   /** The client has a message, or it has expired while it waited. One that is not there was done with before. */
   void acknowledge(Change change, SessionState session, long sequence, boolean expired) {
-    byte[] value = get(change, session.backlog, sequence);
+    byte[] value = get(change, session.backlog(), sequence);
     if (value == null) return;
-    remove(change, session.backlog, sequence, StoredMessage.header(value));
+    remove(change, session.backlog(), sequence, StoredMessage.header(value));
     if (expired) change.effects().drop(DropReason.EXPIRED);
     else change.effects().acknowledge();
   }
 
   /** The client has PUBRECed: from here on only PUBREL is owed. */
   void received(Change change, SessionState session, long sequence) {
-    byte[] value = get(change, session.backlog, sequence);
+    byte[] value = get(change, session.backlog(), sequence);
     if (value == null) return;
     var row = StoredMessage.read(value);
     if (row.stored().released()) return;
-    change.out().put(session.backlog.key(sequence), row.stored().withReleased().toBytes(row.inline()));
+    change.out().put(session.backlog().key(sequence), row.stored().withReleased().toBytes(row.inline()));
   }
 
   /** Deletes up to so many messages that an ended session or group has left. Answers how many there were. */

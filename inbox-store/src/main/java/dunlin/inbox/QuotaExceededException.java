@@ -1,8 +1,16 @@
 package dunlin.inbox;
 
-/** The session has as many subscriptions as it may; none of those asked for was made. */
+/** There are as many of something as may be, and nothing of what was asked for was done. */
 public final class QuotaExceededException extends RuntimeException {
-  public QuotaExceededException(SessionRef session) {
-    super("session of " + session.clientId() + " has as many subscriptions as it may");
+  private final long limit;
+
+  QuotaExceededException(String what, long limit) {
+    super("too many " + what + ", limit " + limit);
+    this.limit = limit;
+  }
+
+  /** How many there may be. */
+  public long limit() {
+    return limit;
   }
 }

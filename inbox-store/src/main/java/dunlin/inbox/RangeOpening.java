@@ -98,9 +98,11 @@ final class RangeOpening {
     switch (parsed.kind()) {
       case SessionKeys.RECORD -> life.restore(key, value);
       case SessionKeys.CURSOR -> {
-        var inbox = present(session, key).backlog;
+        var inbox = present(session, key).backlog();
         inbox.next = Inboxes.readCursor(value);
         inbox.first = inbox.next;
+        // Nobody knows what the connection was handed before this process came: everything may have been.
+        inbox.resetHanded(Long.MAX_VALUE - 1);
       }
       case SessionKeys.SUBSCRIPTION -> {
         var filter = filter(utf8(parsed.rest()));

@@ -36,14 +36,16 @@ final class RangeState {
   /** Sessions that have a connection. */
   final AtomicInteger onlineCount = new AtomicInteger();
 
+  /** Sessions that are to outlive their connection, or have. */
+  final AtomicLong durableCount = new AtomicLong();
+
   /** Subscribers of plain subscriptions; replaced when the range is opened again. */
   volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
 
   /** How many message rows refer to a body row. */
   final Map<Long, Integer> bodyReferences = new HashMap<>();
 
-  /** Sessions with a connection, for each frontend by its incarnation and the session's epoch. */
-  final Map<String, NavigableMap<DueKey, SessionState>> online = new HashMap<>();
+  final OnlineSessions online = new OnlineSessions();
 
   /** Sessions without a connection that expire, by deadline and birth. */
   final NavigableMap<DueKey, SessionState> expiring = new TreeMap<>();
@@ -79,6 +81,7 @@ final class RangeState {
     subscriptions.set(0);
     sharedSubscriptions.set(0);
     onlineCount.set(0);
+    durableCount.set(0);
     index = new FilterIndex<>();
     bodyReferences.clear();
     online.clear();
@@ -171,9 +174,7 @@ final class RangeState {
     var owner = new ConnectionId(shared(connection.frontend()), connection.incarnation(), connection.number());
     session.owner = owner;
     onlineCount.incrementAndGet();
-    online
-        .computeIfAbsent(owner.frontend(), _ -> new TreeMap<>())
-        .put(new DueKey(owner.incarnation(), session.epoch), session);
+    online.add(session, owner);
   }
 
   void detach(SessionState session) {
@@ -181,10 +182,14 @@ final class RangeState {
     if (owner == null) return;
     session.owner = null;
     onlineCount.decrementAndGet();
-    var ofFrontend = online.get(owner.frontend());
-    if (ofFrontend == null) throw new IllegalStateException("no sessions of " + owner.frontend());
-    ofFrontend.remove(new DueKey(owner.incarnation(), session.epoch));
-    if (ofFrontend.isEmpty()) online.remove(owner.frontend());
+    online.remove(session, owner);
+  }
+
+  /** Says how long a session stays behind its connection, and so whether it counts as durable. */
+  void stay(SessionState session, long expirySeconds) {
+    if (session.expirySeconds > 0) durableCount.decrementAndGet();
+    session.expirySeconds = expirySeconds;
+    if (expirySeconds > 0) durableCount.incrementAndGet();
   }
 
   void expireAt(SessionState session, long deadline) {

@@ -5,6 +5,7 @@ import dunlin.inbox.SessionResult.Outcome;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** How a session begins, changes hands, waits and ends; MQTT 5, sections 3.1.2.4, 3.1.2.11.2 and 4.1. */
 final class SessionLife {
@@ -30,11 +31,14 @@ final class SessionLife {
     var key = new SessionKey(request.tenant(), request.clientId());
     var before = state.sessions.get(key);
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
+    boolean adds = request.durable() && (before == null || before.expirySeconds == 0);
+    if (adds && state.durableCount.get() >= state.limits.sessionsMax()) return new Outcome.Full();
+    var displaced = before != null && resumes ? before.owner : null;
     if (before != null) {
       if (before.owner != null) {
         change.effects().displace(before.owner);
         // It has not said what it was sent: everything may have been.
-        before.sentBelow = before.backlog.next;
+        before.sentBelow(before.nextSequence());
       }
       settleOldWill(change, before, resumes);
       if (!resumes) end(change, before);
@@ -50,13 +54,13 @@ final class SessionLife {
       state.sessions.put(session.key, session);
     }
     session.epoch = epoch;
-    session.expirySeconds = request.durable() ? request.sessionExpirySeconds() : 0;
-    session.resetHanded(session.sentBelow - 1);
+    state.stay(session, request.durable() ? request.sessionExpirySeconds() : 0);
+    session.nothingHanded();
     state.attach(session, request.connection());
     writeRecord(change, session);
     if (request.will() != null) wills.keep(change, session, request.will());
     if (resumes) subscriptions.online(change, session);
-    return new Outcome.Connected(connected(change, session, resumes));
+    return new Outcome.Connected(connected(change, session, resumes, displaced));
   }
 
   private static boolean isResumable(SessionState session, long now) {
@@ -75,14 +79,16 @@ final class SessionLife {
     else wills.discard(change, will);
   }
 
-  private static InboxClient.Connected connected(Change change, SessionState session, boolean resumed) {
+  private static InboxClient.Connected connected(
+      Change change, SessionState session, boolean resumed, @Nullable ConnectionId displaced) {
     var list = new ArrayList<InboxClient.Subscription>(session.subscriptions.size());
     for (Subscriber each : session.subscriptions.values()) {
       list.add(new InboxClient.Subscription(each.filter, each.options));
     }
-    var inbox = session.backlog;
-    long first = inbox.next;
-    if (inbox.count > 0) {
+    long next = session.nextSequence();
+    long first = next;
+    if (session.waiting() > 0) {
+      var inbox = session.backlog();
       first = Inboxes.first(change, inbox, 1).getFirst().sequence();
       inbox.first = first;
     }
@@ -92,16 +98,17 @@ final class SessionLife {
         resumed,
         List.copyOf(list),
         first,
-        inbox.next,
-        received == null ? new int[0] : received.stream().toArray());
+        next,
+        received == null ? new int[0] : received.stream().toArray(),
+        displaced);
   }
 
   Outcome disconnect(Change change, SessionState session, boolean publishWill, long wantedExpiry, long handed) {
     if (session.owner == null) return new Outcome.Done();
     // What CONNECT said ends with the connection cannot be kept by DISCONNECT (section 3.14.2.2.2).
     long expirySeconds = session.expirySeconds == 0 ? 0 : wantedExpiry;
-    session.expirySeconds = expirySeconds;
-    session.sentBelow = Math.clamp(handed + 1, session.sentBelow, session.backlog.next);
+    state.stay(session, expirySeconds);
+    session.sentBelow(Math.clamp(handed + 1, session.sentBelow(), session.nextSequence()));
     state.detach(session);
     var will = session.will;
     if (will != null) {
@@ -126,6 +133,7 @@ final class SessionLife {
 
   /** Removes a session with all that is its own; a will that is due stays until it is published. */
   private void end(Change change, SessionState session) {
+    state.stay(session, 0);
     state.detach(session);
     state.expireAt(session, SessionState.NEVER);
     subscriptions.removeAll(change, session);
@@ -136,8 +144,8 @@ final class SessionLife {
       received.stream().forEach(id -> change.out().delete(SessionKeys.exchange(session.key, id)));
     }
     state.sessions.remove(session.key);
-    if (session.backlog.count > 0) {
-      state.leftovers.put(session.birth, new Leftover(session.backlog, DropReason.SESSION_ENDED));
+    if (session.waiting() > 0) {
+      state.leftovers.put(session.birth, new Leftover(session.backlog(), DropReason.SESSION_ENDED));
     }
   }
 
@@ -165,13 +173,11 @@ final class SessionLife {
   /** Treats connections of earlier lives of a frontend as lost. Answers whether there are more. */
   boolean frontendGone(Change change, String frontend, long incarnation, int max) {
     for (int i = 0; i < max; i++) {
-      var connections = state.online.get(frontend);
-      if (connections == null || connections.firstKey().at() >= incarnation) return false;
-      var session = connections.firstEntry().getValue();
-      disconnect(change, session, true, session.expirySeconds, session.backlog.next - 1);
+      var session = state.online.ofEarlierLife(frontend, incarnation);
+      if (session == null) return false;
+      disconnect(change, session, true, session.expirySeconds, session.nextSequence() - 1);
     }
-    var left = state.online.get(frontend);
-    return left != null && left.firstKey().at() < incarnation;
+    return state.online.ofEarlierLife(frontend, incarnation) != null;
   }
 
   Outcome released(Change change, SessionState session, int packetId) {
@@ -192,7 +198,7 @@ final class SessionLife {
                   fields.number(session.epoch);
                   fields.number(session.expirySeconds);
                   fields.number(session.deadline);
-                  fields.number(session.sentBelow);
+                  fields.number(session.sentBelow());
                   var owner = session.owner;
                   fields.flag(owner != null);
                   if (owner != null) fields.connection(owner);
@@ -207,11 +213,9 @@ final class SessionLife {
           RangeState.expectFormat(in.octet());
           var session = new SessionState(state.sharing(key), in.number(), state.shards);
           session.epoch = in.number();
-          session.expirySeconds = in.number();
+          state.stay(session, in.number());
           state.expireAt(session, in.number());
-          session.sentBelow = in.number();
-          // Nobody knows what the connection was handed before this process came: everything may have been.
-          session.resetHanded(Long.MAX_VALUE - 1);
+          session.sentBelow(in.number());
           if (in.flag()) state.attach(session, in.connection());
           state.sessions.put(session.key, session);
           return session;
@@ -220,7 +224,7 @@ final class SessionLife {
 
   /** Takes a message of a session back in from its row. */
   static void restore(RangeState state, SessionState session, long sequence, StoredMessage stored) {
-    var inbox = session.backlog;
+    var inbox = session.backlog();
     if (inbox.count == 0) inbox.first = sequence;
     inbox.count++;
     inbox.bytes += stored.size();

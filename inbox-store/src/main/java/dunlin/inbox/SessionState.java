@@ -4,10 +4,9 @@ import java.util.BitSet;
 import java.util.Collections;
 import java.util.NavigableMap;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicLongFieldUpdater;
 import org.jspecify.annotations.Nullable;
 
-/** One session in memory; all of it but {@code handed} can be built again from its rows. */
+/** One session in memory, as its rows tell. */
 final class SessionState {
   /*
    * Owner: the applying thread. What other threads read is volatile or final; they never see a session change half.
@@ -16,14 +15,13 @@ final class SessionState {
   /** Of a session that never expires. */
   static final long NEVER = Long.MAX_VALUE;
 
+  private static final long FIRST_SEQUENCE = 1;
+
   /** {@code sessionExpirySeconds} that says never. */
   static final long NEVER_SECONDS = 0xFFFF_FFFFL;
 
   /** What most sessions that end with their connection have. */
   private static final NavigableMap<String, Subscriber> NONE = Collections.emptyNavigableMap();
-
-  private static final AtomicLongFieldUpdater<SessionState> HANDED =
-      AtomicLongFieldUpdater.newUpdater(SessionState.class, "handed");
 
   final SessionKey key;
 
@@ -32,28 +30,28 @@ final class SessionState {
 
   final int bucket;
 
-  /** Written by the applying thread alone, as all that is volatile here but {@link #handed}. */
+  /** Written by the applying thread alone, as all that is volatile here. */
   volatile long epoch;
 
   /** The connection that has it, or null. */
   volatile @Nullable ConnectionId owner;
 
-  /** Messages with a lower sequence may have been sent by an earlier connection. */
-  volatile long sentBelow = 1;
-
-  /** The highest sequence that the present connection was handed, by whichever thread; see {@link #handed(long)}. */
-  @SuppressWarnings("unused") // through HANDED
-  private volatile long handed;
-
-  final Backlog backlog;
+  /** Made for the first message, which a session that ends with its connection never gets. */
+  private volatile @Nullable Backlog backlog;
 
   /** Subscriptions by their filters' texts; not to be changed but through {@link #subscribe} and {@link #unsubscribe}. */
   NavigableMap<String, Subscriber> subscriptions = NONE;
 
+  /** Changed by {@link RangeState#stay} alone. */
   long expirySeconds;
 
   /** When it ends; {@link #NEVER} while it has a connection. */
   long deadline = NEVER;
+
+  /** Its neighbours among the {@link OnlineSessions}, which keep them. */
+  @Nullable SessionState previousOnline;
+
+  @Nullable SessionState nextOnline;
 
   @Nullable PendingWill will;
   @Nullable BitSet receivedPacketIds;
@@ -62,22 +60,54 @@ final class SessionState {
     this.key = key;
     this.birth = birth;
     bucket = key.bucket(shards);
-    backlog = new Backlog(this, 1);
   }
 
-  /** Notes that the connection was handed a message: it may send it, so a later connection must set DUP. Any thread. */
-  void handed(long sequence) {
-    long before = HANDED.get(this);
-    while (before < sequence && !HANDED.compareAndSet(this, before, sequence)) before = HANDED.get(this);
+  /** Its inbox; by the applying thread only. */
+  Backlog backlog() {
+    Backlog inbox = backlog;
+    if (inbox == null) backlog = inbox = new Backlog(this, FIRST_SEQUENCE);
+    return inbox;
   }
 
-  /** The highest sequence handed out. Any thread. */
+  /** Its inbox, or null while there was no message for it. Any thread. */
+  @Nullable Backlog backlogIfAny() {
+    return backlog;
+  }
+
+  /** The sequence of the next message. */
+  long nextSequence() {
+    Backlog inbox = backlog;
+    return inbox == null ? FIRST_SEQUENCE : inbox.next;
+  }
+
+  /** Messages with a lower sequence may have been sent by an earlier connection. */
+  long sentBelow() {
+    Backlog inbox = backlog;
+    return inbox == null ? FIRST_SEQUENCE : inbox.sentBelow;
+  }
+
+  /** Notes that messages with a lower sequence may have been sent; at most the sequence of the next message. */
+  void sentBelow(long sequence) {
+    // Without a message yet, this is the first one's sequence.
+    if (backlog != null || sequence != FIRST_SEQUENCE) backlog().sentBelow = sequence;
+  }
+
+  /** The highest sequence that the present connection was handed. Any thread. */
   long handed() {
-    return HANDED.get(this);
+    Backlog inbox = backlog;
+    return inbox == null ? 0 : inbox.handed();
   }
 
-  void resetHanded(long sequence) {
-    HANDED.set(this, sequence);
+  /** A connection has come, which was handed nothing yet. */
+  void nothingHanded() {
+    Backlog inbox = backlog;
+    if (inbox != null) inbox.resetHanded(inbox.sentBelow - 1);
+  }
+
+  /** How many messages its inbox has. */
+  int waiting() {
+    Backlog inbox = backlog;
+    return inbox == null ? 0 : inbox.count;
   }
 
   void subscribe(String filter, Subscriber subscriber) {

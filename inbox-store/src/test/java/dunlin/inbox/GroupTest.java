@@ -157,7 +157,7 @@ final class GroupTest {
     h.publish("jobs", "one", JOBS);
     h.publish(h.message("p", "jobs", QoS.EXACTLY_ONCE, "begun"), JOBS);
     h.publish("jobs", "two", JOBS);
-    for (var push : h.effects.pushes()) push.session().handed(push.message().sequence());
+    for (var push : h.effects.pushes()) push.session().backlog().handed(push.message().sequence());
 
     h.disconnect(a, false, 3600);
     h.publish("jobs", "three", JOBS);

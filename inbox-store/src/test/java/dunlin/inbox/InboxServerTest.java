@@ -173,7 +173,7 @@ final class InboxServerTest {
   @Test
   void tooManySubscriptionsAreRefused() throws Exception {
     node.close();
-    node = new InboxNode(null, new InboxSettings(16, 1, 1 << 20, OverflowPolicy.REJECT, 1, 4));
+    node = new InboxNode(null, new InboxSettings(16, 1, 1 << 20, OverflowPolicy.REJECT, 1, 4, 1_000));
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
 

@@ -205,7 +205,7 @@ final class InboxTest {
 
     assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Done.class);
     h.reopen();
-    assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Done.class);
+    assertThat(h.publish(h.inExchange("p", "a", "1", publisher.epoch(), 5))).isInstanceOf(Outcome.Repeated.class);
     h.disconnect(publisher, false, 3600);
     var again = h.connect("p");
     assertThat(again.receivedPacketIds()).containsExactly(5);
@@ -275,7 +275,7 @@ final class InboxTest {
 
   @Test
   void bytesAreBoundedToo() {
-    var limits = new InboxLimits(100, 1_000, OverflowPolicy.DROP_OLDEST, 10, 4);
+    var limits = new InboxLimits(100, 1_000, OverflowPolicy.DROP_OLDEST, 10, 4, 1_000);
     var full = new RangeHarness(limits);
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
@@ -283,7 +283,7 @@ final class InboxTest {
     for (int i = 0; i < 20; i++) full.publish("a", i + "x".repeat(200));
     full.publish("a", "x".repeat(2_000));
 
-    var backlog = full.state(session).backlog;
+    var backlog = full.state(session).backlog();
     assertThat(backlog.bytes).isBetween(500L, 1_000L);
     assertThat(full.dropped).containsEntry(DropReason.NEWEST, 1);
     full.assertBalance();
@@ -296,7 +296,7 @@ final class InboxTest {
     h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     h.publish(h.expiring("a", "begun", 10));
     h.disconnect(session, false, 3600);
-    h.state(session).sentBelow = 2;
+    h.state(session).sentBelow(2);
     h.publish(h.expiring("a", "late", 10));
     h.publish(h.expiring("a", "live", 60));
 
@@ -362,7 +362,7 @@ final class InboxTest {
 
   @Test
   void tooManySubscriptionsAreRefusedAsAWhole() {
-    var few = new RangeHarness(new InboxLimits(10, 1_000, OverflowPolicy.REJECT, 2, 4));
+    var few = new RangeHarness(new InboxLimits(10, 1_000, OverflowPolicy.REJECT, 2, 4, 1_000));
     var session = few.connect("c").session();
     few.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     few.subscribe(session, "b", QoS.AT_LEAST_ONCE);

@@ -43,7 +43,7 @@ final class RangeHarness {
   }
 
   static InboxLimits limits(int messagesMax, OverflowPolicy overflow) {
-    return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4);
+    return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4, 1_000);
   }
 
   /** What a restart does. */

@@ -125,6 +125,49 @@ final class SessionLifeTest {
     assertThat(h.connect("c").sessionPresent()).isTrue();
   }
 
+  private static Outcome tryToConnect(RangeHarness h, String clientId, boolean cleanStart, long expirySeconds) {
+    var connection = new ConnectionId("node", 1, 1_000);
+    return h.apply(
+        new SessionCommand.Connect(
+            h.now,
+            new InboxClient.Connect(
+                RangeHarness.TENANT, clientId, connection, cleanStart, expirySeconds > 0, expirySeconds, null)));
+  }
+
+  @Test
+  void oneDurableSessionMoreThanMayBeIsRefusedAndChangesNothing() {
+    var two = new RangeHarness(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10, 4, 2));
+    var first = two.connect("a").session();
+    two.connect("b");
+    two.connect("online", true, 0, null);
+    var before = two.rows.dump();
+
+    assertThat(tryToConnect(two, "c", false, 60)).isInstanceOf(Outcome.Full.class);
+    assertThat(tryToConnect(two, "online", false, 60)).isInstanceOf(Outcome.Full.class);
+    assertThat(two.effects.displaced()).as("the connection of the one that is refused").isNull();
+    assertThat(two.rows.dump()).isEqualTo(before);
+
+    // Those that are there go on, begin anew, and make room when they end; who asks for none is not concerned.
+    assertThat(tryToConnect(two, "d", true, 0)).isInstanceOf(Outcome.Connected.class);
+    assertThat(tryToConnect(two, "b", false, 60)).isInstanceOf(Outcome.Connected.class);
+    assertThat(tryToConnect(two, "b", true, 60)).isInstanceOf(Outcome.Connected.class);
+    two.reopen();
+    assertThat(tryToConnect(two, "c", false, 60)).isInstanceOf(Outcome.Full.class);
+    two.disconnect(first, false, 0);
+    assertThat(tryToConnect(two, "c", false, 60)).isInstanceOf(Outcome.Connected.class);
+    assertThat(two.range.state().durableCount).hasValue(2);
+  }
+
+  @Test
+  void aSmallerBoundLeavesTheSessionsThatAreThere() {
+    h.connect("a");
+    h.disconnect(h.connect("b").session(), false, 60);
+    h.apply(new SessionCommand.Configure(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10, 4, 1)));
+
+    assertThat(tryToConnect(h, "b", false, 60)).isInstanceOf(Outcome.Connected.class);
+    assertThat(tryToConnect(h, "c", false, 60)).isInstanceOf(Outcome.Full.class);
+  }
+
   @Test
   void aSessionWithoutExpiryEndsWithItsConnection() {
     var kept = h.connect("c").session();

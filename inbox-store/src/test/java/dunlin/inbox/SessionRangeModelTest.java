@@ -60,6 +60,9 @@ final class SessionRangeModelTest {
       assertThat(restarting.pushed()).as(at).containsExactlyInAnyOrderElementsOf(steady.pushed());
       steady.assertBalance();
       assertThat(restarting.range.state().queued.get()).as(at).isEqualTo(steady.range.state().queued.get());
+      long durable = steady.range.state().sessions.values().stream().filter(each -> each.expirySeconds > 0).count();
+      assertThat(steady.range.state().durableCount).as(at).hasValue(durable);
+      assertThat(restarting.range.state().durableCount).as(at).hasValue(durable);
       for (GroupState group : steady.range.state().groups.values()) {
         var other = restarting.range.state().groups.get(group.key);
         assertThat(other == null ? -1 : other.credit()).as(at).isEqualTo(group.credit());
@@ -119,7 +122,7 @@ final class SessionRangeModelTest {
 
   private static SessionCommand acknowledgeOldest(Random random, RangeHarness h, SessionRef session) {
     var present = h.range.state().sessions.get(SessionKey.of(session));
-    long first = present == null ? 1 : present.backlog.first;
+    long first = present == null ? 1 : present.backlog().first;
     long[] sequences = {first, first + 1, first + 2, first + 3 + random.nextInt(3)};
     return new SessionCommand.Acknowledge(session, sequences, false);
   }

@@ -14,7 +14,8 @@ public enum Limit {
   WILL_PAYLOAD("dunlin.mqtt.will-payload-max"),
   TOPIC_ALIASES("dunlin.mqtt.topic-alias-maximum"),
   RECEIVE_MAXIMUM("dunlin.mqtt.receive-maximum"),
-  SUBSCRIPTIONS("dunlin.session.subscriptions-max");
+  SUBSCRIPTIONS("dunlin.session.subscriptions-max"),
+  SESSIONS("dunlin.session.sessions-max");
 
   private final String setting;
 

@@ -123,7 +123,7 @@ public class LocalLaneBenchmark {
       String topic = "fleet/" + (int) ((i * 2_654_435_761L) % filters) + "/engine/status";
       messages[i] = Publication.of(PUBLISHER, topic, QoS.AT_MOST_ONCE, false, 0, new byte[256]);
     }
-    lane = dist.openLane();
+    lane = dist.openLane(Runnable::run);
   }
 
   @TearDown(Level.Trial)

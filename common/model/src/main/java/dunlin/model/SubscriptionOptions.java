@@ -15,6 +15,11 @@ public record SubscriptionOptions(
   /** The largest subscription identifier, that of a four-byte variable byte integer. */
   public static final int SUBSCRIPTION_IDENTIFIER_MAX = 268_435_455;
 
+  private static final int RETAIN_HANDLINGS = 3;
+
+  /** All there are without a subscription identifier, by {@link #place}. */
+  private static final SubscriptionOptions[] PLAIN = plain();
+
   public SubscriptionOptions {
     if (retainHandling < 0 || retainHandling > 2) {
       throw new IllegalArgumentException("retain handling " + retainHandling);
@@ -27,5 +32,26 @@ public record SubscriptionOptions(
   /** What an MQTT 3 SUBSCRIBE asks for: a QoS and nothing else. */
   public static SubscriptionOptions of(QoS maximumQoS) {
     return new SubscriptionOptions(maximumQoS, false, false, 0, 0);
+  }
+
+  private static SubscriptionOptions[] plain() {
+    var plain = new SubscriptionOptions[QoS.values().length * 4 * RETAIN_HANDLINGS];
+    for (QoS qos : QoS.values()) {
+      for (int i = 0; i < 4 * RETAIN_HANDLINGS; i++) {
+        var options = new SubscriptionOptions(qos, (i & 2) != 0, (i & 1) != 0, i / 4, 0);
+        plain[options.place()] = options;
+      }
+    }
+    return plain;
+  }
+
+  private int place() {
+    int flags = (noLocal ? 2 : 0) + (retainAsPublished ? 1 : 0);
+    return (maximumQoS.code() * 4 + flags) * RETAIN_HANDLINGS + retainHandling;
+  }
+
+  /** The same options, for those who keep them: one instance serves all subscriptions that have no identifier. */
+  public SubscriptionOptions shared() {
+    return subscriptionIdentifier == 0 ? PLAIN[place()] : this;
   }
 }

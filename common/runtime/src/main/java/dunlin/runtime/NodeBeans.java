@@ -9,6 +9,7 @@ import javax.management.JMException;
 import javax.management.JMRuntimeException;
 import javax.management.MBeanRegistrationException;
 import javax.management.MBeanServer;
+import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -22,7 +23,7 @@ import org.slf4j.LoggerFactory;
 public final class NodeBeans implements AutoCloseable {
   /*
    * Owner: any thread; every method holds the lock, and none of them is on a message's way.
-   * Bounds: one entry a registered bean; features register a fixed number of them.
+   * Bounds: one entry a registered bean; a feature registers a fixed number, or takes away those of what comes and goes.
    * Failure: a name that is taken (two nodes of one id in this JVM) leaves the first one's bean in place.
    */
   private static final Logger log = LoggerFactory.getLogger(NodeBeans.class);
@@ -62,15 +63,39 @@ public final class NodeBeans implements AutoCloseable {
    */
   public synchronized void register(String type, Map<String, String> keys, Object bean) {
     if (server == null) return;
-    StringBuilder name = new StringBuilder("dunlin:type=").append(type);
-    name.append(",node=").append(JmxNames.value(node));
-    keys.forEach((key, value) -> name.append(',').append(key).append('=').append(JmxNames.value(value)));
+    String name = name(type, keys);
     try {
-      ObjectName objectName = new ObjectName(name.toString());
+      ObjectName objectName = new ObjectName(name);
       server.registerMBean(bean, objectName);
       registered.push(objectName);
     } catch (JMException failure) {
       log.warn("Not visible by JMX: {}", name, failure);
+    }
+  }
+
+  /** Takes away one bean that was registered here; nothing happens when it was not. */
+  public synchronized void unregister(String type, Map<String, String> keys) {
+    try {
+      ObjectName name = new ObjectName(name(type, keys));
+      if (registered.remove(name)) unregister(name);
+    } catch (MalformedObjectNameException failure) {
+      log.debug("Never visible by JMX: {}", type, failure);
+    }
+  }
+
+  private String name(String type, Map<String, String> keys) {
+    StringBuilder name = new StringBuilder("dunlin:type=").append(type);
+    name.append(",node=").append(JmxNames.value(node));
+    keys.forEach((key, value) -> name.append(',').append(key).append('=').append(JmxNames.value(value)));
+    return name.toString();
+  }
+
+  private void unregister(ObjectName name) {
+    if (server == null) return;
+    try {
+      server.unregisterMBean(name);
+    } catch (InstanceNotFoundException | MBeanRegistrationException failure) {
+      log.debug("Already gone from JMX: {}", name, failure);
     }
   }
 
@@ -83,13 +108,6 @@ public final class NodeBeans implements AutoCloseable {
 
   @Override
   public synchronized void close() {
-    while (server != null && !registered.isEmpty()) {
-      ObjectName name = registered.pop();
-      try {
-        server.unregisterMBean(name);
-      } catch (InstanceNotFoundException | MBeanRegistrationException failure) {
-        log.debug("Already gone from JMX: {}", name, failure);
-      }
-    }
+    while (!registered.isEmpty()) unregister(registered.pop());
   }
 }

@@ -117,6 +117,9 @@ class MetricsTest {
 
       assertThat(names("one"))
           .containsExactlyInAnyOrder("dunlin:type=Listener,node=one,name=tcp", "dunlin:type=Listener,node=one,name=tls");
+      beans.unregister("Listener", Map.of("name", "tcp"));
+      beans.unregister("Listener", Map.of("name", "none"));
+      assertThat(names("one")).containsExactly("dunlin:type=Listener,node=one,name=tls");
     }
     assertThat(names("one")).isEmpty();
   }

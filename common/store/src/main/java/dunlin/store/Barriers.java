@@ -5,6 +5,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.Message;
@@ -18,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 final class Barriers {
   /*
    * Owner: any thread waits, the applying thread completes; the lock guards the map, futures are completed outside of it.
-   * Bounds: `most` waiting. Full: the next one is refused.
+   * Bounds: `most` asked and not answered. Full: the next one is refused.
    * Failure: fail() ends all that wait and all that come.
    */
   private final RangeId range;
@@ -27,13 +29,14 @@ final class Barriers {
   private final AtomicLong calls = new AtomicLong();
   private final TreeMap<Long, List<CompletableFuture<@Nullable Void>>> waiting = new TreeMap<>();
 
-  private int count;
+  private final Semaphore places;
   private long written = -1;
   private @Nullable StoreException failure;
 
   Barriers(RangeId range, int most) {
     this.range = range;
     this.most = most;
+    places = new Semaphore(most);
   }
 
   /**
@@ -42,6 +45,21 @@ final class Barriers {
    * or asks the others; it knows nothing of the rows, which are written a little later.
    */
   CompletableFuture<@Nullable Void> ask(RaftServer server, RaftGroupId group, Leadership leadership) {
+    if (!places.tryAcquire())
+      return CompletableFuture.failedFuture(new StoreException("range '" + range + "': " + most + " barriers wait already"));
+    var answer = new CompletableFuture<@Nullable Void>();
+    var _ =
+        asked(server, group, leadership)
+            .whenComplete(
+                (_, e) -> {
+                  places.release();
+                  if (e == null) answer.complete(null);
+                  else answer.completeExceptionally(e instanceof CompletionException && e.getCause() != null ? e.getCause() : e);
+                });
+    return answer;
+  }
+
+  private CompletableFuture<@Nullable Void> asked(RaftServer server, RaftGroupId group, Leadership leadership) {
     try {
       var division = server.getDivision(group);
       long term = division.getInfo().getCurrentTerm();
@@ -64,7 +82,7 @@ final class Barriers {
                       ? await(committed)
                       : CompletableFuture.<@Nullable Void>failedFuture(leadership.notLeader()))
           .thenCompose(waiting -> waiting);
-    } catch (IOException e) {
+    } catch (IOException | RuntimeException e) { // it is just being closed, and Ratis throws what it likes then
       return CompletableFuture.failedFuture(leadership.notLeader());
     }
   }
@@ -74,9 +92,6 @@ final class Barriers {
     synchronized (waiting) {
       if (failure != null) return CompletableFuture.failedFuture(failure);
       if (index <= written) return CompletableFuture.completedFuture(null);
-      if (count == most)
-        return CompletableFuture.failedFuture(new StoreException("range '" + range + "': " + most + " barriers wait already"));
-      count++;
       var one = new CompletableFuture<@Nullable Void>();
       waiting.computeIfAbsent(index, _ -> new ArrayList<>()).add(one);
       return one;
@@ -91,7 +106,6 @@ final class Barriers {
         done.addAll(first.getValue());
         waiting.remove(first.getKey());
       }
-      count -= done.size();
     }
     done.forEach(one -> one.complete(null));
   }
@@ -102,7 +116,6 @@ final class Barriers {
       if (failure == null) failure = e;
       waiting.values().forEach(failed::addAll);
       waiting.clear();
-      count = 0;
     }
     failed.forEach(one -> one.completeExceptionally(e));
   }

@@ -10,8 +10,9 @@ public interface Completion<R> {
   void done(R result);
 
   /**
-   * The command was not accepted (too large, range closed or failed), or its fate is unknown (leader lost, range closed
-   * meanwhile): it may or may not be applied.
+   * The command was surely not done and will not be: not led here ({@link NotLeaderException}), too large, range closed or
+   * failed, no room on disk ({@link LowDiskException}). Or else, and only then an {@link OutcomeUnknownException}, its fate is
+   * unknown: it may or may not be applied.
    */
   void failed(StoreException failure);
 }

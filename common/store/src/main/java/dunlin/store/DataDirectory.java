@@ -17,6 +17,7 @@ import java.nio.file.attribute.FileAttribute;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.UUID;
@@ -32,6 +33,7 @@ import org.jspecify.annotations.Nullable;
  *   lock.owner      which process that is
  *   raft/UUID/      Ratis: the log of one range
  *   ranges/UUID/    RocksDB: the rows of one range; RowsDirectory has what may stand beside it
+ *   replicas/UUID   that there is a replica of one range, or was and is lost; ReplicaNotes
  *   checkpoints/    copies of rows that other nodes are fetching
  *   quarantine/     damaged files of ranges that other nodes have, put aside
  * </pre>
@@ -48,6 +50,7 @@ final class DataDirectory implements AutoCloseable {
    */
   private static final String RAFT = "raft";
   private static final String RANGES = "ranges";
+  private static final String REPLICAS = "replicas";
   private static final String CHECKPOINTS = "checkpoints";
   private static final String QUARANTINE = "quarantine";
   private static final String DROPPED = ".dropped";
@@ -60,11 +63,13 @@ final class DataDirectory implements AutoCloseable {
   private final Path directory;
   private final FileLock lock;
   private final NodeIdentity identity;
+  private final ReplicaNotes notes;
 
   private DataDirectory(Path directory, FileLock lock, NodeIdentity identity) {
     this.directory = directory;
     this.lock = lock;
     this.identity = identity;
+    notes = new ReplicaNotes(directory.resolve(REPLICAS));
   }
 
   /**
@@ -137,6 +142,11 @@ final class DataDirectory implements AutoCloseable {
     return directory.resolve(RANGES).resolve(range.uuid().toString());
   }
 
+  /** Which ranges have ever had a replica here. */
+  ReplicaNotes notes() {
+    return notes;
+  }
+
   /** Where the copies are made that other nodes fetch. */
   Path checkpoints() {
     return directory.resolve(CHECKPOINTS);
@@ -153,16 +163,22 @@ final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** Deletes all that is here of a range, but what is in quarantine. */
-  void delete(RangeId range) {
+  /**
+   * Deletes all that is here of a range, but what is in quarantine.
+   *
+   * @param forget whether the note that there was a replica goes too; not of one that may have voted and whose range does
+   *     not know that it has gone
+   */
+  void delete(RangeId range, boolean forget) {
     try {
-      delete(range.uuid());
+      delete(range.uuid(), forget);
     } catch (IOException e) {
       throw new StoreException("range '" + range + "' cannot be deleted: " + reason(e), e);
     }
   }
 
-  private void delete(UUID range) throws IOException {
+  private void delete(UUID range, boolean forget) throws IOException {
+    if (forget) notes.delete(range); // first: a log without a note is a replica, a note without a log is a lost one
     GroupStorage.deleteTree(raft().resolve(range.toString()));
     new RowsDirectory(directory.resolve(RANGES).resolve(range.toString())).deleteAll();
     Files.deleteIfExists(dropped(range));
@@ -181,7 +197,7 @@ final class DataDirectory implements AutoCloseable {
     for (Path note : notes) {
       String name = String.valueOf(note.getFileName());
       UUID range = uuid(name.substring(0, name.length() - DROPPED.length()));
-      if (range != null) delete(range);
+      if (range != null) delete(range, true);
     }
   }
 
@@ -216,20 +232,20 @@ final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** The ranges that have a log or rows here. */
+  /** The ranges that have a log or rows here, or have lost them. */
   List<UUID> ranges() {
-    var found = new ArrayList<UUID>();
+    var found = new LinkedHashSet<UUID>(notes.all());
     for (String part : List.of(RAFT, RANGES)) {
       try (var entries = Files.newDirectoryStream(directory.resolve(part), Files::isDirectory)) {
         for (Path entry : entries) {
           UUID uuid = uuid(String.valueOf(entry.getFileName()));
-          if (uuid != null && !found.contains(uuid)) found.add(uuid);
+          if (uuid != null) found.add(uuid);
         }
       } catch (IOException e) {
         throw new StoreException("data directory " + directory + " cannot be listed: " + reason(e), e);
       }
     }
-    return found;
+    return List.copyOf(found);
   }
 
   @Override
@@ -241,7 +257,8 @@ final class DataDirectory implements AutoCloseable {
     }
   }
 
-  private static @Nullable UUID uuid(String name) {
+  /** The UUID that a file is named after; nothing for any other name. */
+  static @Nullable UUID uuid(String name) {
     try {
       var uuid = UUID.fromString(name);
       return uuid.toString().equals(name) ? uuid : null;

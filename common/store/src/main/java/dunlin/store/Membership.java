@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.protocol.ClientId;
@@ -34,6 +35,7 @@ final class Membership {
   private static final long CAUGHT_UP = 1000;
 
   private static final int PREFERRED = 1;
+  private static final long LOOK_AGAIN_NANOS = 20_000_000;
 
   private final RangeId range;
   private final RaftGroupId group;
@@ -108,9 +110,19 @@ final class Membership {
                     clientId, server.getId(), group, calls.incrementAndGet(), RatisPeers.id(node), step.left().toMillis());
             RaftNode.await(server.transferLeadershipAsync(request), what, step.left());
           } catch (StoreException e) {
-            if (leadership.leading() || !leadership.leader().filter(node::equals).isPresent()) throw e;
+            if (!leads(node, step)) throw e;
           }
         });
+  }
+
+  /** Waits, once this replica does not lead any more, until it hears who does. */
+  private boolean leads(UUID node, Step step) {
+    while (!leadership.leading()) {
+      var leader = leadership.leader();
+      if (leader.isPresent() || step.over()) return leader.filter(node::equals).isPresent();
+      LockSupport.parkNanos(LOOK_AGAIN_NANOS);
+    }
+    return false;
   }
 
   RangeStatus status(RaftServer.Division division, long applied, long flushed, long logBytes, int queued) {
@@ -200,6 +212,10 @@ final class Membership {
 
     Duration left() {
       return Duration.ofNanos(Math.max(1_000_000, until - System.nanoTime()));
+    }
+
+    boolean over() {
+      return System.nanoTime() - until > 0 || Thread.currentThread().isInterrupted();
     }
 
     void set(List<RaftPeer> voters, List<RaftPeer> listeners) {

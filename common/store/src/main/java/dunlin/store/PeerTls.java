@@ -23,23 +23,81 @@ import javax.net.ssl.KeyManager;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.TrustManager;
 import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509ExtendedKeyManager;
+import javax.net.ssl.X509ExtendedTrustManager;
 import org.apache.ratis.grpc.GrpcTlsConfig;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
-/** Reads what a node needs to know the others and to be known by them, so that Ratis can be given it. */
+/** What a node needs to know the others and to be known by them: read from files, and again when they have changed. */
 final class PeerTls {
+  /*
+   * Owner: whoever starts the node reads first; the upkeep thread refreshes; handshakes ask the managers.
+   * Failure: the first reading refuses the start. Later, files that cannot be used, as half of a change cannot, leave in
+   * place what there is, and are said once.
+   */
+  private static final Logger log = LoggerFactory.getLogger(PeerTls.class);
   private static final Pattern KEY = Pattern.compile("-----BEGIN PRIVATE KEY-----([^-]*)-----END PRIVATE KEY-----");
   private static final char[] NO_PASSWORD = new char[0];
 
-  private PeerTls() {}
+  private final PeerSecurity.MutualTls files;
+  private final SwappableTls.Keys keys;
+  private final SwappableTls.Trust trust;
+
+  private Content content; // of the upkeep thread
+  private String refused = ""; // likewise
+
+  /** The three files' bytes, by which a change is known: what is mounted changes without new times. */
+  private record Content(String key, String certificates, String authority) {}
+
+  private record Managers(X509ExtendedKeyManager keys, X509ExtendedTrustManager trust) {}
 
   /** @throws StoreException naming the file that cannot be used */
-  static GrpcTlsConfig read(PeerSecurity.MutualTls files) {
-    var chain = certificates(files.certificates(), "certificate");
-    var key = key(files.key(), chain.getFirst());
-    var authorities = certificates(files.authority(), "authority");
+  PeerTls(PeerSecurity.MutualTls files) {
+    this.files = files;
+    content = content();
+    var first = managers(content);
+    keys = new SwappableTls.Keys(first.keys);
+    trust = new SwappableTls.Trust(first.trust);
+  }
+
+  GrpcTlsConfig config() {
+    return new GrpcTlsConfig(keys, trust, true);
+  }
+
+  X509ExtendedKeyManager keys() {
+    return keys;
+  }
+
+  /** Takes over what the files say now; connections that are there stay. */
+  void refresh() {
     try {
-      return new GrpcTlsConfig(keyManager(key, chain), trustManager(authorities), true);
-    } catch (GeneralSecurityException | IOException e) {
+      var next = content();
+      if (next.equals(content)) return;
+      var managers = managers(next);
+      keys.replace(managers.keys);
+      trust.replace(managers.trust);
+      content = next;
+      refused = "";
+      log.info("The TLS of the cluster port has new files: {}", files);
+    } catch (StoreException e) {
+      if (!refused.equals(e.getMessage())) log.error("The former files stay in use: {}", e.getMessage(), e);
+      refused = String.valueOf(e.getMessage());
+    }
+  }
+
+  private Content content() {
+    return new Content(
+        text(files.key(), "key"), text(files.certificates(), "certificate"), text(files.authority(), "authority"));
+  }
+
+  private Managers managers(Content from) {
+    var chain = certificates(from.certificates, files.certificates(), "certificate");
+    var key = key(from.key, files.key(), chain.getFirst());
+    var authorities = certificates(from.authority, files.authority(), "authority");
+    try {
+      return new Managers((X509ExtendedKeyManager) keyManager(key, chain), (X509ExtendedTrustManager) trustManager(authorities));
+    } catch (GeneralSecurityException | IOException | ClassCastException e) {
       throw new StoreException("the TLS of the cluster port cannot be set up: " + e.getMessage(), e);
     }
   }
@@ -62,9 +120,9 @@ final class PeerTls {
     return factory.getTrustManagers()[0];
   }
 
-  private static List<X509Certificate> certificates(Path file, String what) {
+  private static List<X509Certificate> certificates(String pem, Path file, String what) {
     try {
-      var read = CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(bytes(file, what)));
+      var read = CertificateFactory.getInstance("X.509").generateCertificates(new ByteArrayInputStream(pem.getBytes(StandardCharsets.ISO_8859_1)));
       if (read.isEmpty()) throw new CertificateException("there is none in it");
       return read.stream().map(X509Certificate.class::cast).toList();
     } catch (CertificateException e) {
@@ -72,9 +130,9 @@ final class PeerTls {
     }
   }
 
-  private static PrivateKey key(Path file, X509Certificate certificate) {
+  private static PrivateKey key(String text, Path file, X509Certificate certificate) {
     try {
-      Matcher pem = KEY.matcher(new String(bytes(file, "key"), StandardCharsets.ISO_8859_1));
+      Matcher pem = KEY.matcher(text);
       if (!pem.find()) throw new InvalidKeyException("there is no PKCS#8 private key in it (BEGIN PRIVATE KEY)");
       var spec = new PKCS8EncodedKeySpec(Base64.getMimeDecoder().decode(pem.group(1)));
       var key = KeyFactory.getInstance(certificate.getPublicKey().getAlgorithm()).generatePrivate(spec);
@@ -103,9 +161,9 @@ final class PeerTls {
     if (!verifier.verify(signer.sign())) throw new InvalidKeyException("it is the key of another certificate");
   }
 
-  private static byte[] bytes(Path file, String what) {
+  private static String text(Path file, String what) {
     try {
-      return Files.readAllBytes(file);
+      return Files.readString(file, StandardCharsets.ISO_8859_1);
     } catch (IOException e) {
       throw new StoreException("the " + what + " of the cluster port's TLS in " + file + " cannot be read: " + e, e);
     }

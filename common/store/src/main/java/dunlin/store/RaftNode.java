@@ -23,36 +23,55 @@ import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.statemachine.StateMachine;
+import org.jspecify.annotations.Nullable;
 
 /** The one Raft server of a process, and what is asked of it while it runs. */
 final class RaftNode {
   /*
    * Owner: the store builds, starts and closes it; calls that wait are made on any thread that may block.
    */
+  private static final long TLS_FILES_NANOS = TimeUnit.SECONDS.toNanos(10);
+
   private final RaftServer server;
+  private final @Nullable PeerTls tls;
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
 
-  private RaftNode(RaftServer server) {
+  private long tlsReadNanos = System.nanoTime(); // of the upkeep thread
+
+  private RaftNode(RaftServer server, @Nullable PeerTls tls) {
     this.server = server;
+    this.tls = tls;
   }
 
   static RaftNode build(
       UUID nodeId, StoreSettings settings, DataDirectory data, Function<RaftGroupId, StateMachine> ranges) throws IOException {
     requireSafe(settings.cluster());
     requireFreePort(settings.cluster());
+    var tls =
+        settings.cluster().hasPeers() && settings.cluster().security() instanceof PeerSecurity.MutualTls files
+            ? new PeerTls(files)
+            : null;
     return new RaftNode(
         RaftServer.newBuilder()
             .setServerId(RatisPeers.id(nodeId))
             .setStateMachineRegistry(ranges::apply)
             .setProperties(RatisSettings.of(settings, data))
-            .setParameters(RatisSettings.parameters(settings))
+            .setParameters(RatisSettings.parameters(settings, tls))
             .setOption(RaftStorage.StartupOption.RECOVER)
-            .build());
+            .build(),
+        tls);
   }
 
   RaftServer server() {
     return server;
+  }
+
+  /** Looks from time to time whether the files of the cluster port's TLS have changed. */
+  void refreshTls(long nowNanos) {
+    if (tls == null || nowNanos - tlsReadNanos < TLS_FILES_NANOS) return;
+    tlsReadNanos = nowNanos;
+    tls.refresh();
   }
 
   void start() throws IOException {

@@ -48,6 +48,14 @@ final class RangeMeters implements AutoCloseable {
     commit.record(nanos, TimeUnit.NANOSECONDS);
   }
 
+  double commitMillis() {
+    return commit.mean(TimeUnit.MILLISECONDS);
+  }
+
+  double commitMillisMax() {
+    return commit.max(TimeUnit.MILLISECONDS);
+  }
+
   void applied(int commands) {
     entries.increment();
     operations.increment(commands);

@@ -176,7 +176,8 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
    * An entry of Ratis' own: a leader's first, or a change of peers. Comes before {@link #notifyLeaderReady}.
    *
    * <p>Ratis calls it also when it is told to install a snapshot, with the configuration that the leader has then: not as
-   * an entry that is applied, and on a thread of its network. That must not move the position.
+   * an entry that is applied, and on a thread of its network. That must not move the position. Should the thread be called
+   * otherwise one day, {@link #notifyTermIndexUpdated} still follows.
    */
   @Override
   public void notifyConfigurationChanged(long term, long index, RaftConfigurationProto configuration) {

@@ -55,6 +55,11 @@ public record RangeStatus(
     return peers.stream().filter(peer -> peer.member().node().equals(node)).findFirst();
   }
 
+  /** Committed entries that readers here do not see yet. */
+  public long applyLag() {
+    return Math.max(0, committed - applied);
+  }
+
   /** The furthest that any peer is behind, 0 for who does not lead. */
   public long largestLag() {
     return peers.stream().mapToLong(Peer::lag).max().stream().map(lag -> Math.max(0, lag)).findFirst().orElse(0);

@@ -1,13 +1,14 @@
 package dunlin.store;
 
+import dunlin.runtime.NodeBeans;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -20,9 +21,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.apache.ratis.protocol.RaftGroup;
-import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
-import org.apache.ratis.statemachine.StateMachine;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,7 +39,10 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * Failure: a range whose log, disk or logic fails is fenced at once and onFatal is told once; the process should then
    * stop, since a voter that goes on with a dead log costs the next fault its majority. A start that fails leaves
    * nothing running but at most one idle daemon thread of Ratis per range that it could not load.
+   *
+   * Long because it is the whole of what a node sees: half of it says what each call promises.
    */
+  private static final String BEAN_TYPE = "Range";
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
   /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
@@ -69,6 +71,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftNode node;
   private volatile @Nullable Upkeep upkeep;
+  private @Nullable NodeBeans beans; // guarded by creating
 
   private RangeStore(StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk) {
     this.settings = settings;
@@ -110,7 +113,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return new Member(data.identity().nodeId(), settings.cluster().host(), settings.cluster().port());
   }
 
-  /** The ranges that have a replica in the data directory: each must be declared before the start. */
+  /** The ranges that have a replica in the data directory, or have lost it there: each must be declared before the start. */
   public List<UUID> stored() {
     return data.ranges();
   }
@@ -194,76 +197,22 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   private void startRanges() {
     try {
-      refuseUnknownRanges();
-      for (var range : ranges) createIfNew(range);
+      var start = new NodeStart(settings, data, ranges, () -> state.get() == State.CLOSED, built -> node = built);
+      start.prepare();
       // The rows open on their own threads while Ratis' classes are loaded here and the logs are read.
-      for (var range : served()) range.open(memory, thread("open-" + range.id()));
-      var started = startNode();
+      for (var range : start.served()) range.open(memory, thread("open-" + range.id()));
+      var started = start.start();
       var ready = new ArrayList<CompletableFuture<?>>();
-      for (var range : served()) ready.add(range.ready(started.server()));
+      for (var range : start.served()) ready.add(range.ready(started.server()));
       var all = CompletableFuture.allOf(ready.toArray(CompletableFuture<?>[]::new));
       CompletableFuture.anyOf(all, firstFailure, closing).join();
       if (closing.isDone()) throw new StoreException("closed while it started");
       if (firstFailure.isDone()) throw firstFailure.join();
-      for (var range : served()) range.startProposing(started.server());
-      upkeep = new Upkeep(ranges, started.server(), disk, checkpoints, threadName("upkeep"));
+      for (var range : start.served()) range.startProposing(started.server());
+      upkeep = new Upkeep(ranges, started, disk, checkpoints, threadName("upkeep"));
     } catch (IOException e) {
       throw new CompletionException(e);
     }
-  }
-
-  private List<ReplicatedRange<?, ?>> served() {
-    return ranges.stream().filter(range -> !range.quarantined()).toList();
-  }
-
-  /** Starts Ratis; on a node with peers, without the ranges whose files are damaged and that others have. */
-  private RaftNode startNode() throws IOException {
-    if (settings.cluster().hasPeers())
-      for (var range : served()) {
-        var damage = range.damage();
-        if (damage != null && range.replicated()) range.quarantine(damage);
-      }
-    while (true) {
-      var building = RaftNode.build(data.identity().nodeId(), settings, data, this::stateMachine);
-      node = building;
-      if (state.get() == State.CLOSED) building.close(); // close() may have passed by before there was a server
-      try {
-        building.start();
-        requireAllGroups(building);
-        return building;
-      } catch (IOException | RuntimeException e) {
-        var about = settings.cluster().hasPeers() && state.get() != State.CLOSED ? StartFailure.about(e, ranges) : null;
-        if (about == null || about.quarantined() || !StartFailure.damage(e) || !about.replicated()) throw e;
-        building.close();
-        for (var range : served()) if (range != about) range.renew();
-        about.quarantine(new DamagedException("range '" + about.id() + "': its log cannot be loaded", e));
-      }
-    }
-  }
-
-  /** Ratis would revive a group that nobody declared, and we would have no logic for it. */
-  private void refuseUnknownRanges() {
-    var unknown = new HashSet<>(data.ranges());
-    for (var range : ranges) unknown.remove(range.id().uuid());
-    if (!unknown.isEmpty())
-      throw new StoreException("data directory " + data.path() + " holds ranges that this version does not know: " + unknown);
-  }
-
-  private void createIfNew(ReplicatedRange<?, ?> range) throws IOException {
-    Path raftLog = data.raft(range.id());
-    if (Files.isDirectory(raftLog)) return;
-    Path rows = data.rows(range.id());
-    if (data.quarantined(range.id())) {
-      range.stayInQuarantine();
-      return;
-    }
-    if (RocksRange.holdsTables(range.id(), rows) && range.replicated()) {
-      range.quarantine(new DamagedException("range '" + range.id() + "': its log in " + raftLog + " is gone"));
-      return;
-    }
-    if (RocksRange.holdsTables(range.id(), rows))
-      throw new StoreException("range '" + range.id() + "': it has rows in " + rows + " but its log in " + raftLog + " is gone");
-    GroupStorage.create(raftLog, range.peers().isEmpty() ? List.of(alone()) : range.peers());
   }
 
   /**
@@ -272,26 +221,34 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * @param peers who the range's peers are now, this node among them or not
    * @param asListener whether the range's leader is going to take this node in, by {@link Replica#addListener}: so every
    *     replica begins whose range is older than it. Else this node is one of those that the range begins with
-   * @throws StoreException when it cannot be made; nothing is left of it then
+   * @throws StoreException when it cannot be made; nothing is left of it then. Also when it is to begin with a vote and has
+   *     had one here before, which it may have used: it must be taken out of the range and come back as listener
    */
   public <C, R> Replica<C, R> createReplica(
       RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
     var serving = serving();
     synchronized (creating) {
+      boolean noted = data.notes().has(id);
+      if (noted && !asListener && !Files.exists(data.raft(id)))
+        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as listener");
       var former = find(id);
       if (former != null && former.quarantined()) release(former);
       var initial = asListener ? RatisPeers.withListener(peers, member()) : RatisPeers.voters(peers);
       if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
         throw new StoreException("range '" + id + "' has a replica here already");
       var range = declare(id, initial, codec, logic);
+      boolean mayVote = false;
       try {
         GroupStorage.create(data.raft(id), initial);
+        data.notes().write(id, true);
         range.open(memory, thread("open-" + id));
+        mayVote = !asListener;
         serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
         range.startProposing(serving.server());
+        show(range);
         return range;
       } catch (IOException | RuntimeException e) {
-        discard(serving, range, deadline);
+        discard(serving, range, !noted && !mayVote, deadline);
         if (e instanceof StoreException known) throw known;
         throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
       }
@@ -308,20 +265,21 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       var range = find(id);
       if (range == null) throw new StoreException("range '" + id + "' has no replica here");
       data.beginDrop(id);
-      discard(serving, range, deadline);
+      discard(serving, range, true, deadline);
     }
   }
 
-  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, Duration deadline) {
+  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, boolean forget, Duration deadline) {
     long until = System.nanoTime() + deadline.toNanos();
     try {
       boolean stopped = range.stop(until);
       ranges.remove(range); // so the upkeep does not miss the group
+      hide(range);
       if (serving.groups().contains(range.group())) serving.remove(range.group(), deadline);
       boolean closed = range.close(until);
       if (!stopped || !closed)
         throw new StoreException("range '" + range.id() + "': its replica is still in use; the next start deletes it");
-      data.delete(range.id());
+      data.delete(range.id(), forget);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StoreException("interrupted while the replica of range '" + range.id() + "' was dropped", e);
@@ -330,6 +288,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   private void release(ReplicatedRange<?, ?> quarantined) {
     ranges.remove(quarantined);
+    hide(quarantined);
     long until = System.nanoTime() + CLOSE_DEADLINE.toNanos();
     try {
       boolean stopped = quarantined.stop(until);
@@ -370,6 +329,28 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     source.use(carrier);
   }
 
+  /** Shows each replica by JMX, those that are created later too, until they are dropped. */
+  public void show(NodeBeans all) {
+    synchronized (creating) {
+      beans = all;
+      ranges.forEach(this::show);
+    }
+  }
+
+  private void show(ReplicatedRange<?, ?> range) {
+    var shown = beans;
+    if (shown != null) shown.register(BEAN_TYPE, beanKeys(range), range.bean());
+  }
+
+  private void hide(ReplicatedRange<?, ?> range) {
+    var shown = beans;
+    if (shown != null) shown.unregister(BEAN_TYPE, beanKeys(range));
+  }
+
+  private static Map<String, String> beanKeys(ReplicatedRange<?, ?> range) {
+    return Map.of("range", range.id().toString());
+  }
+
   /** How each replica of this node is doing. */
   public List<RangeStatus> status() {
     return ranges.stream().map(ReplicatedRange::status).toList();
@@ -385,26 +366,6 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private @Nullable ReplicatedRange<?, ?> find(RangeId id) {
     for (var range : ranges) if (range.id().equals(id)) return range;
     return null;
-  }
-
-  private RaftPeer alone() {
-    // Without a cluster port there is no address, and Ratis wants one.
-    var cluster = settings.cluster();
-    String address = cluster.hasPeers() ? member().address() : "127.0.0.1:0";
-    return RaftPeer.newBuilder().setId(nodeId()).setAddress(address).build();
-  }
-
-  private StateMachine stateMachine(RaftGroupId group) {
-    for (var range : ranges) if (range.group().equals(group)) return range.stateMachine();
-    throw new IllegalStateException("no range for " + group);
-  }
-
-  /** A group that Ratis could not load is only logged by it and then missing. */
-  private void requireAllGroups(RaftNode started) {
-    var served = started.groups();
-    for (var range : served())
-      if (!served.contains(range.group()))
-        throw new StoreException("range '" + range.id() + "': its log in " + data.raft(range.id()) + " was not loaded");
   }
 
   private String notLed() {

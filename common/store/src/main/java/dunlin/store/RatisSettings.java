@@ -15,6 +15,7 @@ import org.apache.ratis.server.RaftServerConfigKeys.Snapshot;
 import org.apache.ratis.server.RaftServerConfigKeys.Write;
 import org.apache.ratis.util.SizeInBytes;
 import org.apache.ratis.util.TimeDuration;
+import org.jspecify.annotations.Nullable;
 
 /** Every key of Ratis that differs from its default, and why. */
 final class RatisSettings {
@@ -99,14 +100,11 @@ final class RatisSettings {
   }
 
   /** What Ratis takes as objects and not as keys. */
-  static Parameters parameters(StoreSettings settings) {
+  static Parameters parameters(StoreSettings settings, @Nullable PeerTls tls) {
     var parameters = new Parameters();
     if (!settings.cluster().hasPeers()) return parameters;
     GrpcConfigKeys.Server.setServicesCustomizer(parameters, new PeerCallsOnly());
-    switch (settings.cluster().security()) {
-      case PeerSecurity.MutualTls files -> GrpcConfigKeys.TLS.setConf(parameters, PeerTls.read(files));
-      case PeerSecurity.Plaintext _ -> {}
-    }
+    if (tls != null) GrpcConfigKeys.TLS.setConf(parameters, tls.config());
     return parameters;
   }
 

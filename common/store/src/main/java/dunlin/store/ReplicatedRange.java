@@ -1,6 +1,5 @@
 package dunlin.store;
 
-import java.io.File;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
@@ -29,6 +28,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
    * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
    * Failure: the first failure fences the range for good: proposals and reads fail with it, waiting ones too, and the
    * store is told. To be taken out of the range's peers fences it likewise, and is no failure of the store.
+   *
+   * Long because here is where the parts of a replica meet: the parts themselves are classes of their own.
    */
   private static final Logger log = LoggerFactory.getLogger(ReplicatedRange.class);
   /** How often in a row the upkeep may find the group closed and nobody saying why. */
@@ -37,7 +38,6 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final RangeId id;
   private final RaftGroupId group;
   private final List<RaftPeer> peers;
-  private final StoreSettings settings;
   private final DataDirectory data;
   private final RowsDirectory files;
   private final DiskSpace disk;
@@ -50,6 +50,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final RangeProposer<C, R> proposer;
   private final CommandCodec<C> codec;
   private final LeaderCare care;
+  private final LogCare logCare;
   private final CompletableFuture<RocksRange> opening = new CompletableFuture<>();
   private final ThreadPoolExecutor readers;
   private final Consumer<StoreException> onFailure;
@@ -61,11 +62,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private volatile boolean removed;
   private volatile @Nullable RaftServer serving; // set once, when the range is served
 
-  // Of the upkeep thread.
-  private long flushedNanos = System.nanoTime();
-  private long flushedBytes;
-  private int notRunning;
-  private volatile long logBytes; // single writer: the upkeep thread
+  private int notRunning; // of the upkeep thread
+  private @Nullable Boolean notedOthers; // likewise
 
   ReplicatedRange(
       RangeId id,
@@ -81,7 +79,6 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.id = id;
     this.group = RaftGroupId.valueOf(id.uuid());
     this.peers = List.copyOf(peers);
-    this.settings = settings;
     this.data = data;
     this.disk = disk;
     files = new RowsDirectory(data.rows(id));
@@ -95,6 +92,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::failed);
     this.codec = codec;
     stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, opening, this);
+    logCare = new LogCare(settings, data.raft(id));
     care = new LeaderCare(this, data.identity().nodeId(), meters);
     leadership.listen(leads -> proposer.wake());
     readers =
@@ -110,13 +108,20 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
               throw new RejectedExecutionException("range '" + id + "': its readers are busy or gone");
             });
     meters.gauge("dunlin.store.reads.queued", "Reads that wait for a reader", readers, pool -> pool.getQueue().size());
-    meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logBytes);
+    meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logCare.bytes());
     meters.gauge("dunlin.store.leading", "1 on the node that leads the range", leadership, leads -> leads.leading() ? 1 : 0);
-    meters.gauge("dunlin.store.quarantined", "1 while the range's damaged files are put aside and it has no replica here", this, range -> range.quarantined ? 1 : 0);
+    meters.gauge(
+        "dunlin.store.quarantined", "1 while the range's damaged files are put aside and it has no replica here", this,
+        range -> range.quarantined ? 1 : 0);
     meters.gauge("dunlin.store.term", "Raft's term of the range", this, range -> range.status().term());
-    meters.gauge("dunlin.store.committed", "Last entry of the log that a majority has", this, range -> range.status().committed());
+    meters.gauge(
+        "dunlin.store.committed", "Last entry of the log that a majority has", this, range -> range.status().committed());
     meters.gauge("dunlin.store.applied", "Last entry of the log that readers see", this, range -> range.status().applied());
-    meters.gauge("dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this, range -> range.status().largestLag());
+    meters.gauge(
+        "dunlin.store.apply.lag", "Committed entries that readers here do not see yet", this, range -> range.status().applyLag());
+    meters.gauge(
+        "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
+        range -> range.status().largestLag());
   }
 
   @Override
@@ -165,13 +170,13 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     var server = serving;
     if (server != null && failure.get() == null) {
       try {
-        return membership.status(server.getDivision(group), applied, flushed, logBytes, proposer.queued());
+        return membership.status(server.getDivision(group), applied, flushed, logCare.bytes(), proposer.queued());
       } catch (IOException | RuntimeException e) { // it is just being closed, and Ratis throws what it likes then
         log.debug("Range {}: no status", id, e);
       }
     }
     var role = quarantined ? ReplicaRole.QUARANTINED : removed ? ReplicaRole.OUTSIDE : ReplicaRole.STOPPED;
-    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logBytes, proposer.queued(), List.of());
+    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logCare.bytes(), proposer.queued(), List.of());
   }
 
   @Override
@@ -210,6 +215,10 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   /** Who is to have a replica when this one is made; empty for this node alone. */
   List<RaftPeer> peers() {
     return peers;
+  }
+
+  RangeMXBean bean() {
+    return new RangeBean(this, meters);
   }
 
   RaftGroupId group() {
@@ -290,7 +299,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   boolean replicated() {
     var self = data.identity().nodeId();
     var known = GroupStorage.peersIn(data.raft(id));
-    if (known.isEmpty()) return peers.size() > 1;
+    if (known.isEmpty()) return peers.size() > 1 || data.notes().hadOthers(id);
     return known.stream().anyMatch(node -> !node.equals(self));
   }
 
@@ -373,23 +382,24 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     var division = server.getDivision(group);
     if (!running(server, division)) return;
     leadership.compare();
+    noteOthers(!Membership.alone(division));
     care.look(disk.low(), copying, nowNanos);
-    logBytes = bytesIn(data.raft(id).resolve("current").toFile());
     var rows = opening.join();
-    long entries = rows.written().index() - rows.flushed().index();
-    long bytes = stateMachine.appliedBytes();
-    boolean due =
-        entries >= settings.snapshotEntries()
-            || bytes - flushedBytes >= settings.snapshotLogBytes()
-            || nowNanos - flushedNanos >= settings.snapshotAge().toNanos();
-    if (!due) return;
-    flushedNanos = nowNanos;
-    flushedBytes = bytes;
-    if (entries == 0) return;
-    rows.flush();
+    if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
     var _ = division.getRaftLog().purge(rows.flushed().index());
+  }
+
+  /** So that the next start knows, should the files be lost, whether others have the range. */
+  private void noteOthers(boolean others) {
+    if (notedOthers != null && notedOthers == others) return;
+    notedOthers = others;
+    try {
+      data.notes().write(id, others);
+    } catch (IOException e) {
+      log.warn("Range {}: it cannot be noted that it {} replicas on other nodes", id, others ? "has" : "has no", e);
+    }
   }
 
   /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
@@ -455,12 +465,5 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   private String threadName(String role) {
     return "dunlin-" + data.identity().nodeId().toString().substring(0, 8) + "-" + id + "-" + role;
-  }
-
-  private static long bytesIn(File directory) {
-    long bytes = 0;
-    File[] files = directory.listFiles();
-    if (files != null) for (File file : files) bytes += file.length();
-    return bytes;
   }
 }

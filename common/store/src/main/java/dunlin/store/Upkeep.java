@@ -5,7 +5,6 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.apache.ratis.server.RaftServer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -19,15 +18,15 @@ final class Upkeep {
   private static final long PERIOD_MILLIS = 1000;
 
   private final Collection<ReplicatedRange<?, ?>> ranges; // changes while this looks
-  private final RaftServer server;
+  private final RaftNode node;
   private final DiskSpace disk;
   private final Checkpoints checkpoints;
   private final CountDownLatch closing = new CountDownLatch(1);
   private final Thread thread;
 
-  Upkeep(Collection<ReplicatedRange<?, ?>> ranges, RaftServer server, DiskSpace disk, Checkpoints checkpoints, String threadName) {
+  Upkeep(Collection<ReplicatedRange<?, ?>> ranges, RaftNode node, DiskSpace disk, Checkpoints checkpoints, String threadName) {
     this.ranges = ranges;
-    this.server = server;
+    this.node = node;
     this.disk = disk;
     this.checkpoints = checkpoints;
     thread = Thread.ofPlatform().daemon().name(threadName).start(this::run);
@@ -44,6 +43,7 @@ final class Upkeep {
       while (!closing.await(PERIOD_MILLIS, TimeUnit.MILLISECONDS)) {
         disk.measure();
         checkpoints.expire();
+        node.refreshTls(System.nanoTime());
         ranges.forEach(this::look);
       }
     } catch (InterruptedException e) {
@@ -53,7 +53,7 @@ final class Upkeep {
 
   private void look(ReplicatedRange<?, ?> range) {
     try {
-      range.upkeep(server, checkpoints.inUse(range.id()), System.nanoTime());
+      range.upkeep(node.server(), checkpoints.inUse(range.id()), System.nanoTime());
     } catch (StoreException e) {
       range.failed(e); // known to it already, unless it came from elsewhere
     } catch (IOException e) {

@@ -11,6 +11,7 @@ import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.util.Base64;
@@ -67,6 +68,30 @@ class PeerTlsTest {
     refused(new PeerSecurity.MutualTls(text, good.certificates(), good.authority()), "no PKCS#8 private key");
     refused(new PeerSecurity.MutualTls(good.key(), text, good.authority()), "certificate of the cluster port's TLS in " + text);
     refused(new PeerSecurity.MutualTls(other.key(), good.certificates(), good.authority()), "key of another certificate");
+  }
+
+  @Test
+  void filesThatHaveChangedAreTakenOverUnlessTheyAreHalfAChange() throws Exception {
+    Path ours = authority("ours");
+    var files = issue(ours, "node");
+    var next = issue(ours, "next");
+    var tls = new PeerTls(files);
+    assertThat(subject(tls)).isEqualTo("CN=node");
+
+    Files.copy(next.certificates(), files.certificates(), StandardCopyOption.REPLACE_EXISTING);
+    tls.refresh();
+    assertThat(subject(tls)).as("the key is still the old one").isEqualTo("CN=node");
+    Files.copy(next.key(), files.key(), StandardCopyOption.REPLACE_EXISTING);
+    tls.refresh();
+    assertThat(subject(tls)).isEqualTo("CN=next");
+    Files.delete(files.key());
+    tls.refresh();
+    assertThat(subject(tls)).isEqualTo("CN=next");
+  }
+
+  private static String subject(PeerTls tls) {
+    var chain = tls.keys().getCertificateChain("node");
+    return chain == null ? "none" : chain[0].getSubjectX500Principal().getName();
   }
 
   private void refused(PeerSecurity.MutualTls files, String message) {

@@ -47,6 +47,28 @@ class RangeStoreDamageTest {
   }
 
   @Test
+  void aLogAndRowsThatAreGone() throws IOException {
+    delete(group());
+    delete(rows());
+    refused("range 'routes': it had a replica here, and both its log in " + group() + " and its rows in " + rows() + " are gone");
+    assertThat(group()).as("nothing was begun anew").doesNotExist();
+  }
+
+  /** As a crash in the very first start leaves it, or a version that made no notes. */
+  @Test
+  void aReplicaThatIsNotNotedIsNotedBeforeItVotesAgain() throws IOException {
+    Path note = directory.resolve("replicas").resolve(group().getFileName());
+    Files.delete(note);
+    try (var one = OneRange.start(directory)) {
+      assertThat(note).hasBinaryContent(new byte[] {1, 0});
+      assertThat(one.rows()).hasSize(50);
+    }
+    delete(group());
+    delete(rows());
+    refused("range 'routes': it had a replica here");
+  }
+
+  @Test
   void aLogWithoutItsMetadata() throws IOException {
     Files.delete(log().resolve("raft-meta"));
     refused("range 'routes': its log in " + group() + " cannot be loaded: ");

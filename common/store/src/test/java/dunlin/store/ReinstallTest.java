@@ -41,8 +41,12 @@ class ReinstallTest {
     }
   }
 
+  private static Path group(Trio.Node node) {
+    return node.data.resolve("raft").resolve(Trio.RANGE.uuid().toString());
+  }
+
   private static Path log(Trio.Node node) {
-    return node.data.resolve("raft").resolve(Trio.RANGE.uuid().toString()).resolve("current");
+    return group(node).resolve("current");
   }
 
   private static Path rows(Trio.Node node) {
@@ -134,6 +138,34 @@ class ReinstallTest {
       trio.nodes.stream().filter(node -> node != damagedLog && node != damagedRows).forEach(Trio.Node::close);
       trio.apply(new Put("last", ""));
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(damagedRows.rows()).hasSize(61));
+    }
+  }
+
+  /** A new replica with a vote would have forgotten what the lost one voted for. */
+  @Test
+  void aReplicaThatLostLogAndRowsComesBackAsListenerOnly() throws IOException {
+    try (var trio = start()) {
+      for (int i = 0; i < 60; i++) trio.apply(new Put("key" + i, ""));
+      var lost = trio.followers().getFirst();
+      lost.close();
+      GroupStorage.deleteTree(group(lost));
+      GroupStorage.deleteTree(rows(lost));
+      lost.restart();
+      assertThat(lost.role()).isEqualTo(ReplicaRole.QUARANTINED);
+      assertThat(lost.store().stored()).containsExactly(Trio.RANGE.uuid());
+      assertThatThrownBy(
+              () -> lost.store().createReplica(Trio.RANGE, trio.members(), false, Command.CODEC, lost.logic, Trio.DEADLINE))
+          .hasMessageContaining("had a replica here that may have voted");
+      lost.close();
+      GroupStorage.deleteTree(lost.data.resolve("quarantine")); // by somebody who has seen that there is nothing in it
+
+      rejoin(trio, lost);
+
+      trio.leader().range().remove(lost.id(), Trio.DEADLINE);
+      lost.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
+      assertThat(lost.store().stored()).as("dropped is not lost").isEmpty();
+      lost.close();
+      lost.startEmpty();
     }
   }
 

@@ -24,13 +24,17 @@ public abstract class Acknowledgement {
     }
   }
 
+  /*
+   * Plain fields: whoever gives an answer publishes with it, by the atomic step on pending, what it has written before, and
+   * whoever gives the last one sees it. There is one of these for each message, so a fence saved is worth having.
+   */
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // written and read through PENDING
-  private volatile int pending = 1;
+  private int pending = 1;
 
   @SuppressWarnings("FieldMayBeFinal") // written through WORST
-  private volatile ReasonCode worst = ReasonCode.SUCCESS;
+  private ReasonCode worst = ReasonCode.SUCCESS;
 
-  private volatile boolean matched;
+  private boolean matched;
 
   /** Announces one more answer. Called by the lane's thread, or by a holder of an answer that was not given yet. */
   public final void expect() {

@@ -1,0 +1,101 @@
+package dunlin.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+
+/** A client without a socket on one event loop, which speaks MQTT 5 in hexadecimal text. */
+final class LoopClient {
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
+
+  private final Loop loop;
+  private final EmbeddedChannel channel;
+  private final StringBuilder heard = new StringBuilder();
+
+  private LoopClient(Frontend frontend, Loop loop) {
+    this.loop = loop;
+    channel = new EmbeddedChannel(new Connection(loop, frontend.listeners().byName("tcp").orElseThrow()));
+  }
+
+  /** Sends a CONNECT with a client identifier of one letter. */
+  static LoopClient connecting(Frontend frontend, int loop, char clientId, int expirySeconds) {
+    LoopClient client = on(frontend.loop(loop), () -> new LoopClient(frontend, frontend.loop(loop)));
+    String expiry = "%08x".formatted(expirySeconds);
+    client.send("1013" + "00044d515454" + "05" + "00" + "0000" + "0511" + expiry + "0001%02x".formatted((int) clientId));
+    return client;
+  }
+
+  static LoopClient connected(Frontend frontend, int loop, char clientId, int expirySeconds) {
+    LoopClient client = connecting(frontend, loop, clientId, expirySeconds);
+    client.hears("20.*");
+    return client;
+  }
+
+  /** A PUBLISH to topic "t" whose payload is text. */
+  static String publish(int first, int packetId, String payload) {
+    byte[] text = payload.getBytes(StandardCharsets.UTF_8);
+    return "%02x%02x000174%04x00".formatted(first, 6 + text.length, packetId) + HexFormat.of().formatHex(text);
+  }
+
+  /** Before the loop takes anything else, when it is the calling one. */
+  void send(String hex) {
+    on(loop, () -> channel.writeInbound(Unpooled.buffer().writeBytes(HexFormat.of().parseHex(hex))));
+  }
+
+  /** Everything that has come since the last {@link #hears}. */
+  String heard() {
+    return on(
+        loop,
+        () -> {
+          channel.runPendingTasks();
+          for (ByteBuf out = channel.readOutbound(); out != null; out = channel.readOutbound()) {
+            heard.append(ByteBufUtil.hexDump(out));
+            out.release();
+          }
+          return heard.toString();
+        });
+  }
+
+  /** Waits until what has come, all of it, is as a pattern says; then it is forgotten. */
+  void hears(String pattern) {
+    await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).untilAsserted(() -> assertThat(heard()).matches(pattern));
+    heard.setLength(0);
+  }
+
+  /** Everything that the loop was given until now is done, and nothing came of it for this client. */
+  void hearsNothing() {
+    for (int i = 0; i < 3; i++) on(loop, () -> true);
+    assertThat(heard()).isEmpty();
+  }
+
+  boolean isOpen() {
+    return on(loop, channel::isOpen);
+  }
+
+  void close() {
+    on(
+        loop,
+        () -> {
+          channel.close();
+          channel.runPendingTasks();
+          return true;
+        });
+  }
+
+  private static <T> T on(Loop loop, Callable<T> action) {
+    try {
+      return loop.isCurrent() ? action.call() : loop.executor().submit(action).get(30, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+}

@@ -1,0 +1,59 @@
+package dunlin.dist;
+
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Acknowledgement;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+
+/** A message that waits, on its way to frontends, until its QoS 2 exchange is recorded; it is the recorder's acknowledgement. */
+final class RecordedDelivery extends Acknowledgement implements Runnable {
+  /*
+   * A publisher that was taken over sends again, on its new connection, what was not acknowledged on the old one. What the old one had
+   * handed on, and the session tier then refused because the session has a new owner, would come twice to subscribers that got it
+   * without asking the session tier. So the session tier's log decides: what it has recorded is delivered, by the connection that it
+   * came from; what it refuses is delivered by the one that it is sent to again.
+   *
+   * When the process ends between the two, the message is not lost: the durable sessions have it from the entry that recorded the
+   * exchange, and those that wait here end with the process.
+   *
+   * Owner: the lane's thread holds routes and delivers; the recorder's answer comes from any thread.
+   * Bounds: what waits here is not acknowledged and so holds credit of its lane.
+   * Failure: an exchange that is not recorded is delivered to nobody, and the publisher gets the reason.
+   */
+  private final Publication message;
+  private final Acknowledgement acknowledgement;
+  private final Executor thread;
+  private final List<Held> held = new ArrayList<>(1);
+
+  private record Held(Delivery destination, MatchedRoutes routes) {}
+
+  /**
+   * @param acknowledgement expects one answer of this, beside those of the destinations
+   */
+  RecordedDelivery(Publication message, Acknowledgement acknowledgement, Executor thread) {
+    this.message = message;
+    this.acknowledgement = acknowledgement;
+    this.thread = thread;
+  }
+
+  void hold(Delivery destination, MatchedRoutes routes) {
+    held.add(new Held(destination, routes));
+  }
+
+  @Override
+  protected void complete(ReasonCode reason) {
+    if (reason.isError()) acknowledgement.answer(reason);
+    else thread.execute(this);
+  }
+
+  @Override
+  public void run() {
+    for (Held each : held) {
+      acknowledgement.expect();
+      each.destination().deliver(message, each.routes(), acknowledgement);
+    }
+    acknowledgement.answer(ReasonCode.SUCCESS);
+  }
+}
