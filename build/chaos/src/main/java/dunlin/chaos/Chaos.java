@@ -74,7 +74,7 @@ public final class Chaos {
           if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
           String value = rest.next();
           switch (option) {
-            case "--only" -> only = List.of(value.split(","));
+            case "--only" -> only = List.of(value.split(",", -1));
             case "--seed" -> seed = Long.parseLong(value);
             case "--rounds" -> rounds = Integer.parseInt(value);
             case "--election-millis" -> election = Duration.ofMillis(Long.parseLong(value));

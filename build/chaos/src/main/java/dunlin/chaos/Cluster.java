@@ -118,7 +118,7 @@ final class Cluster implements RangeMap, AutoCloseable {
 
     private static Set<UUID> ids(String text) {
       var ids = new HashSet<UUID>();
-      for (String id : text.split(",")) if (!id.isEmpty()) ids.add(UUID.fromString(id));
+      for (String id : text.split(",", -1)) if (!id.isEmpty()) ids.add(UUID.fromString(id));
       return ids;
     }
 

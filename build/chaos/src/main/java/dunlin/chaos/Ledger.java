@@ -135,6 +135,6 @@ final class Ledger implements RangeLogic<Ledger.Write, Ledger.Answer> {
   }
 
   private static byte fill(long id, int at) {
-    return (byte) ((id * 0x9E37_79B9_7F4A_7C15L) >>> (at % 7 * 8 + 8));
+    return (byte) ((id * 0x9E37_79B9_7F4A_7C15L) >>> (8 + 8 * (at % 7)));
   }
 }

@@ -55,7 +55,7 @@ import org.slf4j.LoggerFactory;
  *   NUMBER map EPOCH PLACE...           where the range is from now on
  *   NUMBER status | last | dump FILE    how the replica does, the last place of its rows, all of its rows
  *   NUMBER join PLACE...                makes a replica, which the leader is to take in
- *   NUMBER add PLACE | promote NODE | remove NODE | transfer NODE      of the leader
+ *   NUMBER add PLACE | promote NODE | remove NODE      of the leader
  *   NUMBER stop
  *   node: NUMBER ok ... | NUMBER failed REASON
  * </pre>
@@ -149,7 +149,6 @@ public final class LedgerNode implements LocalRanges {
       case "add" -> replica().addListener(Place.parse(rest).member(), DEADLINE);
       case "promote" -> replica().promote(UUID.fromString(rest), DEADLINE);
       case "remove" -> replica().remove(UUID.fromString(rest), DEADLINE);
-      case "transfer" -> replica().transferLeadership(UUID.fromString(rest), DEADLINE);
       case "stop" -> stop();
       case "status" -> {
         return status();

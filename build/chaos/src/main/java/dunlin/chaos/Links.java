@@ -30,7 +30,7 @@ final class Links implements AutoCloseable {
       answers = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
       String first = answers.readLine();
       if (first == null || !first.startsWith("ready ")) throw new TrialException("no network: " + first);
-      ready = first.split(" ");
+      ready = first.split(" ", -1);
     } catch (IOException e) {
       throw new TrialException("no network", e);
     }

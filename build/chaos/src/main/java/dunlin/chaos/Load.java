@@ -44,10 +44,9 @@ final class Load implements AutoCloseable {
           return true;
         }
 
-        /** Never sent again when it may be done: the checker would find it doubled, and so it shows that the client keeps to it. */
         @Override
         public boolean idempotent(Ledger.Write write) {
-          return false;
+          return false; // never sent again when it may be done; the checker sees whether the client keeps to it
         }
       };
 
@@ -90,12 +89,20 @@ final class Load implements AutoCloseable {
   }
 
   private void write() {
-    while (!stopping) {
+    while (true) {
       window.acquireUninterruptibly();
+      if (stopping) break;
       var write = new Ledger.Write(ids.incrementAndGet(), highest.get());
-      while (!range.propose(write, recording(write))) LockSupport.parkNanos(WRITER_PAUSE_NANOS); // full: it was not begun
+      var completion = recording(write);
+      boolean begun = range.propose(write, completion);
+      while (!begun && !stopping) { // the client is full
+        LockSupport.parkNanos(WRITER_PAUSE_NANOS);
+        begun = range.propose(write, completion);
+      }
+      if (!begun) break;
       LockSupport.parkNanos(WRITER_PAUSE_NANOS);
     }
+    window.release();
   }
 
   private Completion<Ledger.Answer> recording(Ledger.Write write) {

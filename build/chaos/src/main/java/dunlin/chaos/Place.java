@@ -15,7 +15,7 @@ record Place(UUID node, String host, int raftPort, int servicePort) {
   }
 
   static List<Place> parseAll(String text) {
-    return text.isBlank() ? List.of() : Arrays.stream(text.trim().split(" ")).map(Place::parse).toList();
+    return text.isBlank() ? List.of() : Arrays.stream(text.trim().split(" ", -1)).map(Place::parse).toList();
   }
 
   static String text(List<Place> places) {

@@ -96,7 +96,7 @@ final class Stage implements AutoCloseable {
     while (true) {
       int port = random.nextInt(LOWEST_PORT, HIGHEST_PORT);
       if (!taken.add(port)) continue;
-      try (var socket = new ServerSocket(port, 1, InetAddress.getByName(LOOPBACK))) {
+      try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return socket.getLocalPort();
       } catch (IOException e) {
         // Somebody else's.

@@ -28,7 +28,7 @@ final class Trial {
   private static final int ENTRIES_KEPT = 50;
   private static final int SNAPSHOT_ENTRIES = 300;
 
-  private record Strike(long fromNanos, long untilNanos) {}
+  private record Round(long fromNanos, long untilNanos) {}
 
   private final Fault fault;
   private final Stage stage;
@@ -37,7 +37,7 @@ final class Trial {
   private final Random random;
   private final long seed;
   private final int rounds;
-  private final List<Strike> strikes = new ArrayList<>();
+  private final List<Round> finished = new ArrayList<>();
   private final List<String> problems = new ArrayList<>();
   private @Nullable Load load;
   private long struckNanos;
@@ -94,11 +94,11 @@ final class Trial {
       if (struckNanos == 0) throw new IllegalStateException(fault.name() + " does not say when it strikes");
       awaitProgress();
       pause(STEADY);
-      strikes.add(new Strike(struckNanos, System.nanoTime()));
+      finished.add(new Round(struckNanos, System.nanoTime()));
     }
     var history = load().stop();
     var findings = Checker.check(history, rows());
-    var gaps = strikes.stream().map(strike -> Checker.longestGap(history, strike.fromNanos, strike.untilNanos)).toList();
+    var gaps = finished.stream().map(round -> Checker.longestGap(history, round.fromNanos, round.untilNanos)).toList();
     if (!fault.mustLose() && gaps.stream().anyMatch(gap -> gap > GAP_MOST.toNanos()))
       problems.add("no write was acknowledged for more than " + GAP_MOST);
     return new Result(fault, seed, verdict(findings), gaps, Optional.of(findings), problems);

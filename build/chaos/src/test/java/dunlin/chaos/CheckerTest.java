@@ -30,7 +30,7 @@ class CheckerTest {
     long acknowledged = 0;
     while (operations.size() < count) {
       int together = random.nextInt(1, 5);
-      long invoked = nanos += 10;
+      long invoked = tick();
       long seen = acknowledged;
       for (int i = 0; i < together; i++) {
         long id = nextId++;
@@ -44,12 +44,17 @@ class CheckerTest {
               }
               default -> new Outcome.Placed(place(id, seen));
             };
-        operations.add(new Operation(id, seen, invoked, nanos += 10, outcome));
+        operations.add(new Operation(id, seen, invoked, tick(), outcome));
         if (outcome instanceof Outcome.Placed(long place)) acknowledged = place;
       }
-      reads.add(new Read(nanos += 10, rows.size()));
+      reads.add(new Read(tick(), rows.size()));
     }
     Collections.shuffle(operations, random); // they are recorded as they end, on any thread
+  }
+
+  private long tick() {
+    nanos += 10;
+    return nanos;
   }
 
   private long place(long id, long seen) {
@@ -72,14 +77,17 @@ class CheckerTest {
   }
 
   private int anyPlaced(Random random) {
-    return any(random, Outcome.Placed.class);
-  }
-
-  private int any(Random random, Class<?> outcome) {
     while (true) {
       int at = random.nextInt(operations.size());
-      if (outcome.isInstance(operations.get(at).outcome())) return at;
+      if (operations.get(at).outcome() instanceof Outcome.Placed) return at;
     }
+  }
+
+  private long lastAcknowledged() {
+    long last = 0;
+    for (var operation : operations)
+      if (operation.outcome() instanceof Outcome.Placed(long place)) last = Math.max(last, place);
+    return last;
   }
 
   private void change(int at, Outcome outcome) {
@@ -141,7 +149,7 @@ class CheckerTest {
   void aLossOnOneReplicaIsFoundThoughTheOthersHaveTheWrite() {
     someWrites(new Random(1), 200);
     var fewer = new ArrayList<>(rows);
-    var last = operations.stream().filter(operation -> operation.outcome() instanceof Outcome.Placed).mapToLong(operation -> ((Outcome.Placed) operation.outcome()).place()).max().orElseThrow();
+    long last = lastAcknowledged();
     while (fewer.size() >= last) fewer.removeLast();
 
     finds(check(rows, fewer), Violation.LOST, Violation.DIFFERENT);
@@ -241,7 +249,7 @@ class CheckerTest {
   void aReadAfterABarrierShowsWhatWasAcknowledgedBefore() {
     someWrites(new Random(1), 200);
     nanos = operations.stream().mapToLong(Operation::answeredNanos).max().orElseThrow();
-    long last = operations.stream().filter(operation -> operation.outcome() instanceof Outcome.Placed).mapToLong(operation -> ((Outcome.Placed) operation.outcome()).place()).max().orElseThrow();
+    long last = lastAcknowledged();
     reads.add(new Read(nanos + 1, last));
     assertThat(check().clean()).isTrue();
     reads.add(new Read(nanos + 2, last - 1));

@@ -86,7 +86,7 @@ class LedgerTest {
 
       bytes.rewind();
       int at = random.nextInt(17, bytes.limit());
-      bytes.put(at, (byte) (bytes.get(at) ^ 1 << random.nextInt(8)));
+      bytes.put(at, (byte) (bytes.get(at) ^ (1 << random.nextInt(8))));
       assertThatThrownBy(() -> Ledger.WRITES.decode(bytes)).hasMessageContaining("damaged");
     }
   }
