@@ -85,6 +85,21 @@ final class Trial {
   private Result run() {
     cluster.start();
     load = new Load(cluster, new Random(seed), cluster::last);
+    try {
+      strikeAll();
+    } catch (TrialException e) {
+      if (!fault.mustLose()) throw e;
+      log.warn("{}: nodes that have lost what they promised need not come back", fault.name(), e);
+    }
+    var history = load().stop();
+    var findings = Checker.check(history, rows());
+    var gaps = finished.stream().map(round -> Checker.longestGap(history, round.fromNanos, round.untilNanos)).toList();
+    if (!fault.mustLose() && gaps.stream().anyMatch(gap -> gap > GAP_MOST.toNanos()))
+      problems.add("no write was acknowledged for more than " + GAP_MOST);
+    return new Result(fault, seed, verdict(findings), gaps, Optional.of(findings), problems);
+  }
+
+  private void strikeAll() {
     for (int round = 1; round <= rounds; round++) {
       awaitProgress();
       pause(STEADY);
@@ -96,12 +111,6 @@ final class Trial {
       pause(STEADY);
       finished.add(new Round(struckNanos, System.nanoTime()));
     }
-    var history = load().stop();
-    var findings = Checker.check(history, rows());
-    var gaps = finished.stream().map(round -> Checker.longestGap(history, round.fromNanos, round.untilNanos)).toList();
-    if (!fault.mustLose() && gaps.stream().anyMatch(gap -> gap > GAP_MOST.toNanos()))
-      problems.add("no write was acknowledged for more than " + GAP_MOST);
-    return new Result(fault, seed, verdict(findings), gaps, Optional.of(findings), problems);
   }
 
   private Map<String, List<Row>> rows() {
