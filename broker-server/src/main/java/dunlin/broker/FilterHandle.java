@@ -42,7 +42,7 @@ final class FilterHandle {
     this.filter = filter;
     this.number = number;
     this.byLoop = new @Nullable SubscriberList[filter.shared() ? 0 : loopCount];
-    this.group = filter.shared() ? new ShareGroup(filter.ordered()) : null;
+    this.group = filter.shared() ? new ShareGroup(filter.ordered(), loopCount) : null;
   }
 
   TopicFilter filter() {

@@ -25,8 +25,8 @@ final class GroupDelivery {
    * Owner: the event loop.
    * Bounds: a message is passed on between loops at most so often as there are tries; of QoS 1 and 2, what waits or is at the
    *   session tier is within its lane's window, but for messages of members that have left, which are within their sessions'
-   *   bounds. Of QoS 0, one message a publisher waits, and those that met a member that was full only just now; both are bounded in
-   *   bytes, beyond which they are dropped and counted.
+   *   bounds. Of QoS 0, one message a publisher waits, bounded in bytes beyond which they are dropped and counted; and those that
+   *   another loop passed on to a member that was full by then, which keep the credit of their lane.
    * Failure: what the session tier does not take is tried again until its time is up. A group that has let a message of QoS 0 wait
    *   in vain is stalled: further ones are dropped at once, until a member takes something again.
    */
@@ -37,25 +37,40 @@ final class GroupDelivery {
   private boolean retryDue;
   private int atSessionTier;
 
-  /** Bytes of QoS 0 among what waits. */
-  private long unacknowledgedBytes;
+  /** Bytes of QoS 0 among what waits without credit of a lane. */
+  private long bytesWithoutCredit;
 
   /** Whose message of QoS 0 is being handed out; null when nobody can be held up for it. */
   private @Nullable InboundPublishes publisher;
 
-  /** @param heldUp who is not read from as long as this waits; only of QoS 0 */
+  /**
+   * A message that nobody has taken yet.
+   *
+   * @param heldUp who is not read from as long as this waits; only of QoS 0
+   * @param lane the loop whose lane's credit it keeps as long as it waits, or null; only of QoS 0
+   */
   private record Waiting(
       Publication message,
       FilterHandle filter,
       @Nullable Acknowledgement acknowledgement,
       long deadlineMillis,
-      @Nullable InboundPublishes heldUp) {
+      @Nullable InboundPublishes heldUp,
+      @Nullable Loop lane) {
     void answer(ReasonCode reason) {
       if (acknowledgement != null) acknowledgement.answer(reason);
     }
 
     boolean acknowledged() {
       return message.qos() != QoS.AT_MOST_ONCE;
+    }
+
+    /** Whether it counts to what waits without credit of a lane. */
+    boolean bounded() {
+      return !acknowledged() && lane == null;
+    }
+
+    int size() {
+      return message.body().length;
     }
   }
 
@@ -79,35 +94,40 @@ final class GroupDelivery {
    */
   void dispatch(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
     ShareGroup group = groupOf(filter);
-    Subscriber member = filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick();
+    Subscriber member = filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick(loop.index());
     if (member == null) {
-      nobodyTakes(refused(message, filter, acknowledgement, null));
+      nobodyTakes(refused(message, filter, acknowledgement, null, null));
     } else if (member.session.loop() == loop) {
-      offer(message, member, acknowledgement, publisher);
+      offer(message, member, acknowledgement, publisher, null);
     } else if (message.qos() == QoS.AT_MOST_ONCE && member.session.load() == LiveSession.REFUSES) {
-      nobodyTakes(refused(message, filter, null, publisher));
+      nobodyTakes(refused(message, filter, null, publisher, null));
     } else {
       passOn(message, member, acknowledgement);
     }
   }
 
-  /** Offers a message that another loop has passed on to a member of this loop, and to others when it refuses. */
-  void offer(Publication message, Subscriber member, @Nullable Acknowledgement acknowledgement) {
-    offer(message, member, acknowledgement, null);
+  /**
+   * Offers a message that another loop has passed on to a member of this loop, and to others when it refuses.
+   *
+   * @return whether the credit of its lane is free again; otherwise this gives it back later
+   */
+  boolean offer(Publication message, Subscriber member, @Nullable Acknowledgement acknowledgement, Loop lane) {
+    return offer(message, member, acknowledgement, null, message.qos() == QoS.AT_MOST_ONCE ? lane : null);
   }
 
-  private void offer(
+  private boolean offer(
       Publication message,
       Subscriber member,
       @Nullable Acknowledgement acknowledgement,
-      @Nullable InboundPublishes from) {
+      @Nullable InboundPublishes from,
+      @Nullable Loop lane) {
     if (offerTo(member, message)) {
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
-      return;
+      return true;
     }
-    Waiting refused = refused(message, member.filter, acknowledgement, from);
-    if (!staysWithMember(member.filter) && offerToOthers(refused)) return;
-    nobodyTakes(refused);
+    Waiting refused = refused(message, member.filter, acknowledgement, from, lane);
+    if (!staysWithMember(member.filter) && offerToOthers(refused)) return true;
+    return !nobodyTakes(refused);
   }
 
   private static boolean offerTo(Subscriber member, Publication message) {
@@ -120,10 +140,11 @@ final class GroupDelivery {
       Publication message,
       FilterHandle filter,
       @Nullable Acknowledgement acknowledgement,
-      @Nullable InboundPublishes from) {
+      @Nullable InboundPublishes from,
+      @Nullable Loop lane) {
     FrontendSettings.GroupWaits waits = loop.frontend().settings().groupWaits();
     Duration wait = message.qos() == QoS.AT_MOST_ONCE ? waits.unacknowledged() : waits.acknowledged();
-    return new Waiting(message, filter, acknowledgement, loop.nowMillis() + wait.toMillis(), from);
+    return new Waiting(message, filter, acknowledgement, loop.nowMillis() + wait.toMillis(), from, lane);
   }
 
   /** In an ordered group a publisher's messages wait for its member, as long as there is one. */
@@ -157,15 +178,15 @@ final class GroupDelivery {
     loop.batchTo(member.session.loop()).add(message, member, acknowledgement);
   }
 
-  /** No connected member without an inbox takes it now. */
-  private void nobodyTakes(Waiting message) {
-    if (!message.acknowledged()) {
-      waitForRoom(message);
-    } else if (staysWithMember(message.filter())) {
+  /** No connected member without an inbox takes it now; whether it is kept here with the credit of its lane, if it has that. */
+  private boolean nobodyTakes(Waiting message) {
+    if (!message.acknowledged()) return waitForRoom(message);
+    if (staysWithMember(message.filter())) {
       keep(message);
     } else {
       offerToDurable(message);
     }
+    return false;
   }
 
   private void offerToDurable(Waiting message) {
@@ -195,23 +216,23 @@ final class GroupDelivery {
     loop.counts().copies().dropped(DropReason.NO_MEMBER);
   }
 
-  /** Keeps a message of QoS 0 for a short time, when that may help, and holds its publisher up. */
-  private void waitForRoom(Waiting message) {
+  /** Keeps a message of QoS 0 for a short time, when that may help, and holds its publisher up; false when it is dropped. */
+  private boolean waitForRoom(Waiting message) {
     ShareGroup group = groupOf(message.filter());
-    int size = message.message().body().length;
     FrontendSettings.GroupWaits waits = loop.frontend().settings().groupWaits();
-    boolean full = unacknowledgedBytes + size > waits.unacknowledgedBytesMax();
+    boolean full = message.bounded() && bytesWithoutCredit + message.size() > waits.unacknowledgedBytesMax();
     if (group.size() == 0 || group.stalled() || full || waits.unacknowledged().isZero()) {
       drop();
-      return;
+      return false;
     }
     if (message.heldUp() != null) message.heldUp().groupIsFull();
     keep(message);
+    return true;
   }
 
   private void keep(Waiting message) {
     waiting.add(message);
-    if (!message.acknowledged()) unacknowledgedBytes += message.message().body().length;
+    if (message.bounded()) bytesWithoutCredit += message.size();
     if (retryDue) return;
     retryDue = true;
     loop.executor().schedule(this::retryWaiting, RETRY_MILLIS, TimeUnit.MILLISECONDS);
@@ -223,9 +244,10 @@ final class GroupDelivery {
     long now = loop.readClock();
     for (int left = waiting.size(); left > 0; left--) {
       Waiting next = waiting.remove();
-      if (!next.acknowledged()) unacknowledgedBytes -= next.message().body().length;
+      if (next.bounded()) bytesWithoutCredit -= next.size();
       if (retry(next, now)) {
         if (next.heldUp() != null) next.heldUp().groupHasRoom();
+        if (next.lane() != null) loop.batchTo(next.lane()).giveCredit(1, next.size());
       } else {
         keep(next);
       }
@@ -241,6 +263,10 @@ final class GroupDelivery {
       next.answer(ReasonCode.QUOTA_EXCEEDED);
       return true;
     }
+    if (!next.acknowledged() && group.size() == 0) {
+      drop();
+      return true;
+    }
     if (next.filter().filter().ordered()) return retryOrdered(next, group);
     if (offerToOthers(next)) return true;
     if (!next.acknowledged()) return false;
@@ -251,6 +277,7 @@ final class GroupDelivery {
   private boolean retryOrdered(Waiting next, ShareGroup group) {
     Subscriber member = group.pickFor(next.message().publisher());
     if (member == null) {
+      if (!next.acknowledged()) return false;
       nobodyTakes(next);
     } else if (member.session.loop() != loop) {
       if (!next.acknowledged() && member.session.load() == LiveSession.REFUSES) return false;

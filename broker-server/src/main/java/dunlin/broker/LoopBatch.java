@@ -89,7 +89,10 @@ final class LoopBatch implements Runnable {
           }
         }
         case Subscriber member -> {
-          to.groups().offer(message, member, acknowledgement);
+          if (!to.groups().offer(message, member, acknowledgement, from)) {
+            count--;
+            bytes -= message.body().length;
+          }
           acknowledgement = null; // the group answers for itself, maybe later
         }
         default -> throw new IllegalStateException("a message for " + targets[i]);

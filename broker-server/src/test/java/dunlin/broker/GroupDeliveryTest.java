@@ -18,8 +18,8 @@ import org.junit.jupiter.api.Test;
 class GroupDeliveryTest {
   private static final Duration SOON = Duration.ofSeconds(20);
 
-  private final OpenFrontend open = new OpenFrontend(1);
-  private final FilterHandle filter = OpenFrontend.handle("$share/g/t", 1);
+  private final OpenFrontend open = new OpenFrontend(2);
+  private final FilterHandle filter = OpenFrontend.handle("$share/g/t", 2);
   private final ShareGroup group = Objects.requireNonNull(filter.group());
   private final LiveSession publisher = open.session(0, "publisher");
   private final Subscriber member =
@@ -52,7 +52,7 @@ class GroupDeliveryTest {
   @Test
   void aPublisherGoesOnOnlyWhenAllOfItsMessagesHaveRoom() {
     memberTakes(false);
-    FilterHandle other = OpenFrontend.handle("$share/h/t", 1);
+    FilterHandle other = OpenFrontend.handle("$share/h/t", 2);
     ShareGroup otherGroup = Objects.requireNonNull(other.group());
     Subscriber taking = new Subscriber(open.session(0, "taking"), other, SubscriptionOptions.of(QoS.AT_MOST_ONCE));
     otherGroup.add(taking);
@@ -110,15 +110,83 @@ class GroupDeliveryTest {
     assertThat(publisherIsRead()).isTrue();
   }
 
+  /** A loop that passes messages on sees with a delay that a member is full; so many go to it that only its lane's window bounds them. */
+  @Test
+  void whatAnotherLoopPassedOnKeepsTheCreditOfItsLaneUntilAMemberHasRoom() {
+    isFullUnseen();
+    int half = OpenFrontend.GROUP_WAITS.unacknowledgedBytesMax() / 2;
+    passOn(3, half);
+    await().atMost(SOON).until(() -> waiting() == 3);
+    assertThat(onTheWay()).isEqualTo(3);
+    assertThat(dropped()).isZero();
+
+    memberTakes(true);
+    await().atMost(SOON).until(() -> onTheWay() == 0);
+    assertThat(waiting()).isZero();
+    assertThat(delivered()).isEqualTo(3);
+  }
+
+  @Test
+  void whatAnotherLoopPassedOnGivesItsCreditBackWhenItIsDropped() {
+    isFullUnseen();
+    passOn(1, 10);
+    await().atMost(SOON).until(() -> waiting() == 1);
+    assertThat(onTheWay()).isOne();
+    await().atMost(SOON).until(() -> onTheWay() == 0);
+    assertThat(waiting()).isZero();
+    assertThat(dropped()).isOne();
+    assertThat(group.stalled()).isTrue();
+
+    passOn(1, 10);
+    await().atMost(SOON).until(() -> dropped() == 2);
+    await().atMost(SOON).until(() -> onTheWay() == 0);
+  }
+
+  @Test
+  void whatAnotherLoopPassedOnGivesItsCreditBackWhenTheLastMemberLeaves() {
+    isFullUnseen();
+    passOn(1, 10);
+    await().atMost(SOON).until(() -> waiting() == 1);
+    open.on(0, this::leave);
+    await().atMost(SOON).until(() -> onTheWay() == 0);
+    assertThat(waiting()).isZero();
+    assertThat(dropped()).isOne();
+    assertThat(group.stalled()).isFalse();
+  }
+
   private boolean leave() {
     group.remove(member);
     return true;
   }
 
+  private static Publication message(int bytes) {
+    var by = new Publisher(Publisher.DEFAULT_TENANT, "publisher");
+    return Publication.of(by, "t", QoS.AT_MOST_ONCE, false, System.currentTimeMillis(), new byte[bytes]);
+  }
+
+  /** The member takes nothing more, and other loops do not know it yet. */
+  private void isFullUnseen() {
+    open.on(0, () -> writable(member, false));
+  }
+
+  /** In one round of the other loop, so before it sees what became of the first. */
+  private void passOn(int messages, int bytes) {
+    open.on(
+        1,
+        () -> {
+          for (int i = 0; i < messages; i++) open.loop(1).groups().dispatch(message(bytes), filter, null);
+          return true;
+        });
+  }
+
+  /** Messages of the other loop's lane that are on their way. */
+  private int onTheWay() {
+    return open.on(1, () -> open.loop(1).window().messages());
+  }
+
   private void publish(int bytes, FilterHandle... more) {
     FilterHandle[] filters = more.length == 0 ? new FilterHandle[] {filter} : more;
-    var by = new Publisher(Publisher.DEFAULT_TENANT, "publisher");
-    var message = Publication.of(by, "t", QoS.AT_MOST_ONCE, false, System.currentTimeMillis(), new byte[bytes]);
+    var message = message(bytes);
     open.on(
         0,
         () -> {
@@ -139,11 +207,16 @@ class GroupDeliveryTest {
     open.on(
         0,
         () -> {
-          Channel channel = who.session.connection().context().channel();
-          Objects.requireNonNull(channel.unsafe().outboundBuffer()).setUserDefinedWritability(1, takes);
+          writable(who, takes);
           who.session.updateLoad();
           return true;
         });
+  }
+
+  private static boolean writable(Subscriber who, boolean writable) {
+    Channel channel = who.session.connection().context().channel();
+    Objects.requireNonNull(channel.unsafe().outboundBuffer()).setUserDefinedWritability(1, writable);
+    return true;
   }
 
   private int waiting() {

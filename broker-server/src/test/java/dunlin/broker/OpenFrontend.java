@@ -58,10 +58,14 @@ final class OpenFrontend implements AutoCloseable {
   private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
 
   OpenFrontend(int lanes) {
+    this(lanes, QUEUE_MESSAGES);
+  }
+
+  OpenFrontend(int lanes, int queueMessages) {
     var settings =
         new FrontendSettings(
             List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
-            FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, QUEUE_MESSAGES, 65_536,
+            FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, queueMessages, 65_536,
             LANE_MESSAGES, 1_000, GROUP_WAITS, "", WIDE);
     authentication = Authentication.none(meters);
     frontend = new Frontend(settings, authentication, "node", 7, InstantSource.system(), meters, drops);
@@ -118,9 +122,9 @@ final class OpenFrontend implements AutoCloseable {
         });
   }
 
-  /** A subscription of a new session on loop 0, with QoS 1. */
-  Subscriber subscriber(FilterHandle filter, String clientId) {
-    return new Subscriber(session(0, clientId), filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE));
+  /** A subscription of a new session on a loop, with QoS 1. */
+  Subscriber subscriber(int loop, FilterHandle filter, String clientId) {
+    return new Subscriber(session(loop, clientId), filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE));
   }
 
   static FilterHandle handle(String filter, int loops) {

@@ -34,7 +34,7 @@ class SubscriberListTest {
       if (!inside.isEmpty() && random.nextInt(5) < (step < 250 ? 2 : 3)) {
         list.remove(inside.remove(random.nextInt(inside.size())));
       } else {
-        Subscriber added = open.subscriber(filter, "s" + step);
+        Subscriber added = open.subscriber(0, filter, "s" + step);
         list.add(added);
         inside.add(added);
       }
@@ -47,7 +47,7 @@ class SubscriberListTest {
   @Test
   void whoIsNotInTheListCannotBeRemoved() {
     SubscriberList list = new SubscriberList();
-    Subscriber one = open.subscriber(filter, "one");
+    Subscriber one = open.subscriber(0, filter, "one");
     list.add(one);
     list.remove(one);
 
@@ -57,9 +57,9 @@ class SubscriberListTest {
   @Test
   void aHandleSaysOnWhichLoopsItHasSubscribers() {
     FilterHandle handle = OpenFrontend.handle("t", 3);
-    Subscriber one = open.subscriber(handle, "one");
-    Subscriber other = open.subscriber(handle, "other");
-    Subscriber third = open.subscriber(handle, "third");
+    Subscriber one = open.subscriber(0, handle, "one");
+    Subscriber other = open.subscriber(0, handle, "other");
+    Subscriber third = open.subscriber(0, handle, "third");
     handle.add(2, one);
     handle.add(2, other);
     handle.add(0, third);

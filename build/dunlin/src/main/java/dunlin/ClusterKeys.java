@@ -5,6 +5,8 @@ import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.store.ClusterSettings;
 import dunlin.store.PeerSecurity;
+import dunlin.store.remote.RangeClientSettings;
+import dunlin.store.remote.RangeServiceSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -13,6 +15,9 @@ import java.util.stream.Stream;
 /** The settings by which a node and the others of its cluster reach and know each other. */
 final class ClusterKeys {
   private static final ClusterSettings USUAL = ClusterSettings.NONE;
+  private static final RangeServiceSettings SERVICE = RangeServiceSettings.defaults();
+  private static final RangeClientSettings CLIENT = RangeClientSettings.defaults();
+  private static final long MIB = 1L << 20;
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
 
@@ -36,7 +41,7 @@ final class ClusterKeys {
   static final Setting<Boolean> PLAINTEXT =
       Setting.flag(
           "dunlin.cluster.plaintext", false,
-          "Whether the port may be open beyond loopback without TLS, where whoever reaches it is taken for a node.");
+          "Whether the ports between nodes may be open beyond loopback without TLS, where whoever reaches them is taken for a node.");
   static final Setting<Duration> ELECTION_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.election-timeout", USUAL.electionTimeout(), Duration.ofMillis(300), Duration.ofMinutes(1),
@@ -52,12 +57,33 @@ final class ClusterKeys {
       Setting.duration(
           "dunlin.cluster.copy-time", USUAL.installDeadline(), Duration.ofSeconds(1), Duration.ofDays(1),
           "How long fetching one copy may take; what is there then is kept for the next try.");
+  static final Setting<Integer> SERVICE_PORT =
+      Setting.integer(
+          "dunlin.cluster.service-port", 0, 0, 65_535,
+          "Port by which other nodes call the ranges of this one; this version runs alone and refuses to start with any.");
+  static final Setting<Integer> SERVICE_STREAMS_MAX =
+      Setting.integer(
+          "dunlin.cluster.service-streams-max", SERVICE.streamsMax(), 1, 65_536,
+          "Streams of callers that may be open there, about one for each other node; more are refused.");
+  static final Setting<Long> SERVICE_BYTES_MAX =
+      Setting.bytes(
+          "dunlin.cluster.service-bytes-max", SERVICE.nodeBytesMax(), SERVICE.bytesMax(), 1_024 * 1_024 * MIB,
+          "Bytes of callers' commands that may be under way there; more are refused as by a busy node.");
+  static final Setting<Duration> CALL_TIMEOUT =
+      Setting.duration(
+          "dunlin.cluster.call-timeout", CLIENT.timeout(), Duration.ofMillis(100), Duration.ofHours(1),
+          "How long a call of a range on another node may take, over all attempts.");
+  static final Setting<Duration> CALL_STALL =
+      Setting.duration(
+          "dunlin.cluster.call-stall", CLIENT.stallAfter(), Duration.ofMillis(10), Duration.ofMinutes(1),
+          "Silence of another node that owes replies, after which calls go to others.");
   static final Setting<List<String>> SEEDS =
       Setting.textList(
           "dunlin.cluster.seeds", List.of(), "Other nodes to join; this version runs alone and refuses to start with any.");
 
   static final List<Setting<?>> ALL =
-      List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SEEDS);
+      List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SERVICE_PORT,
+          SERVICE_STREAMS_MAX, SERVICE_BYTES_MAX, CALL_TIMEOUT, CALL_STALL, SEEDS);
 
   private ClusterKeys() {}
 
@@ -71,6 +97,36 @@ final class ClusterKeys {
         settings.get(LOG_KEPT),
         settings.get(COPY_RATE),
         settings.get(COPY_TIME));
+  }
+
+  /** Of what answers other nodes' calls. */
+  static RangeServiceSettings service(Settings settings) {
+    return new RangeServiceSettings(
+        settings.get(SERVICE_STREAMS_MAX),
+        SERVICE.requestsMax(),
+        SERVICE.bytesMax(),
+        settings.get(SERVICE_BYTES_MAX),
+        SERVICE.frameBytesMax(),
+        SERVICE.closeTimeout(),
+        settings.get(PLAINTEXT));
+  }
+
+  /** Of what calls other nodes. */
+  static RangeClientSettings client(Settings settings) {
+    return new RangeClientSettings(
+        CLIENT.rangeRequestsMax(),
+        CLIENT.rangeBytesMax(),
+        CLIENT.nodeRequestsMax(),
+        CLIENT.commandBytesMax(),
+        CLIENT.frameRequests(),
+        CLIENT.frameBytes(),
+        settings.get(CALL_TIMEOUT),
+        CLIENT.backoffFirst(),
+        CLIENT.backoffMost(),
+        CLIENT.hopsMax(),
+        CLIENT.connectTimeout(),
+        settings.get(CALL_STALL),
+        CLIENT.keepAlive());
   }
 
   private static String host(Settings settings) {

@@ -358,6 +358,9 @@ final class NodeSettings {
     if (!settings.get(ClusterKeys.SEEDS).isEmpty()) {
       throw new SettingException("dunlin.cluster.seeds: this version runs alone and cannot join other nodes, leave it empty");
     }
+    if (settings.get(ClusterKeys.SERVICE_PORT) != 0) {
+      throw new SettingException("dunlin.cluster.service-port: this version runs alone and answers no other nodes, leave it at 0");
+    }
     if (isUnfit(settings.get(RESPONSE_INFORMATION), 16_384, "+#")) {
       throw new SettingException("dunlin.mqtt.response-information: no wildcards, no control characters, at most 16384 characters");
     }

@@ -8,6 +8,8 @@ import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
 import dunlin.store.ClusterSettings;
 import dunlin.store.PeerSecurity;
+import dunlin.store.remote.RangeClientSettings;
+import dunlin.store.remote.RangeServiceSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -46,6 +48,24 @@ class ClusterKeysTest {
   }
 
   @Test
+  void callsOfOtherNodesKeepToWhatIsSet() {
+    var usual = settings(Map.of());
+    assertThat(ClusterKeys.service(usual)).isEqualTo(RangeServiceSettings.defaults());
+    assertThat(ClusterKeys.client(usual)).isEqualTo(RangeClientSettings.defaults());
+
+    var given =
+        settings(
+            Map.of(
+                "dunlin.cluster.service-streams-max", "7", "dunlin.cluster.service-bytes-max", "1GiB", "dunlin.cluster.call-timeout",
+                "20s", "dunlin.cluster.call-stall", "3s", "dunlin.cluster.plaintext", "true"));
+    assertThat(ClusterKeys.service(given).plaintextAnywhere()).isTrue();
+    assertThat(ClusterKeys.service(given).streamsMax()).isEqualTo(7);
+    assertThat(ClusterKeys.service(given).nodeBytesMax()).isEqualTo(1 << 30);
+    assertThat(ClusterKeys.client(given).timeout()).isEqualTo(Duration.ofSeconds(20));
+    assertThat(ClusterKeys.client(given).stallAfter()).isEqualTo(Duration.ofSeconds(3));
+  }
+
+  @Test
   void tlsIsWholeOrAbsentAndNotBesidePlaintext() {
     for (String key : TLS.keySet()) {
       var part = new HashMap<>(TLS);
@@ -66,6 +86,10 @@ class ClusterKeysTest {
   }
 
   private static ClusterSettings read(Map<String, String> given) {
-    return ClusterKeys.read(Settings.load(NodeSettings.ALL, SettingSource.map("test", given)));
+    return ClusterKeys.read(settings(given));
+  }
+
+  private static Settings settings(Map<String, String> given) {
+    return Settings.load(NodeSettings.ALL, SettingSource.map("test", given));
   }
 }

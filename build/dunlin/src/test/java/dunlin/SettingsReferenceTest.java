@@ -54,6 +54,13 @@ class SettingsReferenceTest {
   }
 
   @Test
+  void aPortForOtherNodesIsRefusedAsLongAsThereAreNone() {
+    assertThatThrownBy(() -> check("dunlin.cluster.service-port", "7002"))
+        .isInstanceOf(SettingException.class)
+        .hasMessageContaining("dunlin.cluster.service-port");
+  }
+
+  @Test
   void whatClientsAreToldMustBeFitForAPacket() {
     for (String unfit : new String[] {"a/+", "a/#/", "a\nb", "x".repeat(16_385)}) {
       assertThatThrownBy(() -> check("dunlin.mqtt.response-information", unfit)).isInstanceOf(SettingException.class);

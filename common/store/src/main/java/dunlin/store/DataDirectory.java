@@ -47,6 +47,8 @@ final class DataDirectory implements AutoCloseable {
    * Why lock.owner: POSIX locks belong to the process, and closing any descriptor of the file drops them. A second node
    * in this Java must therefore be refused before it opens `lock`, else its failure would take the lock of the first.
    * The note names process, its start and the lock file's identity, so that a copy of a directory is not refused.
+   *
+   * Long because what may be in the directory, and in which order it comes and goes, is to be read in one place.
    */
   private static final String RAFT = "raft";
   private static final String RANGES = "ranges";

@@ -10,14 +10,14 @@ import java.util.function.Consumer;
  */
 public interface LocalRange {
   /** Where the range is, as this replica knows it. */
-  RangeDescriptor descriptor();
+  RangeLocation location();
 
   /**
    * Puts a command into the log when this replica leads and the range is still as the caller thinks it is. Commands of one
    * thread are applied in the order of its calls. Once one of them was refused, none that was proposed after it and before
    * its refusal was told is applied either: a leader that steps down refuses all that waits.
    *
-   * @param epoch the epoch of the descriptor by which the caller came here
+   * @param epoch the epoch of the location by which the caller came here
    * @param command as its {@link CommandCodec} has written it, from position to limit; the bytes are never changed
    */
   void propose(long epoch, ByteBuffer command, Consumer<RangeReply> reply);

@@ -30,9 +30,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** What a node needs to know the others and to be known by them: read from files, and again when they have changed. */
-final class PeerTls {
+public final class PeerTls {
   /*
-   * Owner: whoever starts the node reads first; the upkeep thread refreshes; handshakes ask the managers.
+   * Owner: whoever starts the node reads first; one thread refreshes, the upkeep for the cluster port; handshakes ask the
+   * managers.
    * Failure: the first reading refuses the start. Later, files that cannot be used, as half of a change cannot, leave in
    * place what there is, and are said once.
    */
@@ -44,7 +45,7 @@ final class PeerTls {
   private final SwappableTls.Keys keys;
   private final SwappableTls.Trust trust;
 
-  private Content content; // of the upkeep thread
+  private Content content; // of the thread that refreshes
   private String refused = ""; // likewise
 
   /** The three files' bytes, by which a change is known: what is mounted changes without new times. */
@@ -53,7 +54,7 @@ final class PeerTls {
   private record Managers(X509ExtendedKeyManager keys, X509ExtendedTrustManager trust) {}
 
   /** @throws StoreException naming the file that cannot be used */
-  PeerTls(PeerSecurity.MutualTls files) {
+  public PeerTls(PeerSecurity.MutualTls files) {
     this.files = files;
     content = content();
     var first = managers(content);
@@ -65,12 +66,18 @@ final class PeerTls {
     return new GrpcTlsConfig(keys, trust, true);
   }
 
-  X509ExtendedKeyManager keys() {
+  /** What this node shows, always by the latest files. */
+  public X509ExtendedKeyManager keys() {
     return keys;
   }
 
+  /** Whom this node knows, likewise. */
+  public X509ExtendedTrustManager trust() {
+    return trust;
+  }
+
   /** Takes over what the files say now; connections that are there stay. */
-  void refresh() {
+  public void refresh() {
     try {
       var next = content();
       if (next.equals(content)) return;
@@ -79,7 +86,7 @@ final class PeerTls {
       trust.replace(managers.trust);
       content = next;
       refused = "";
-      log.info("The TLS of the cluster port has new files: {}", files);
+      log.info("The TLS between nodes has new files: {}", files);
     } catch (StoreException e) {
       if (!refused.equals(e.getMessage())) log.error("The former files stay in use: {}", e.getMessage(), e);
       refused = String.valueOf(e.getMessage());
@@ -98,7 +105,7 @@ final class PeerTls {
     try {
       return new Managers((X509ExtendedKeyManager) keyManager(key, chain), (X509ExtendedTrustManager) trustManager(authorities));
     } catch (GeneralSecurityException | IOException | ClassCastException e) {
-      throw new StoreException("the TLS of the cluster port cannot be set up: " + e.getMessage(), e);
+      throw new StoreException("the TLS between nodes cannot be set up: " + e.getMessage(), e);
     }
   }
 
@@ -165,11 +172,11 @@ final class PeerTls {
     try {
       return Files.readString(file, StandardCharsets.ISO_8859_1);
     } catch (IOException e) {
-      throw new StoreException("the " + what + " of the cluster port's TLS in " + file + " cannot be read: " + e, e);
+      throw new StoreException("the " + what + " of the TLS between nodes in " + file + " cannot be read: " + e, e);
     }
   }
 
   private static StoreException refused(String what, Path file, Exception e) {
-    return new StoreException("the " + what + " of the cluster port's TLS in " + file + " cannot be used: " + e.getMessage(), e);
+    return new StoreException("the " + what + " of the TLS between nodes in " + file + " cannot be used: " + e.getMessage(), e);
   }
 }

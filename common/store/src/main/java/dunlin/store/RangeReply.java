@@ -15,7 +15,7 @@ public sealed interface RangeReply {
   record NotLeader(@Nullable UUID leader) implements RangeReply {}
 
   /** The range is no longer, or not yet, what the caller takes it for; so it is here. */
-  record WrongEpoch(RangeDescriptor now) implements RangeReply {}
+  record WrongEpoch(RangeLocation now) implements RangeReply {}
 
   /** A bounded queue is full. */
   record Overloaded() implements RangeReply {}

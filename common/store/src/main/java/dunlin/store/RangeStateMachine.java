@@ -40,6 +40,8 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
    * a snapshot and before it stops, in its updater thread, which is the only one that could complete them: entries
    * committed meanwhile keep our batch open, and it would wait for ever. Nothing is lost by it: results go to the
    * proposer, and readers are told nothing, only after the write.
+   *
+   * Long because it answers everything that Ratis asks of a state machine; what it decides is small.
    */
   private static final int WRITE_BYTES = 1024 * 1024;
   private static final int WRITE_ENTRIES = 4096;

@@ -221,8 +221,9 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * @param peers who the range's peers are now, this node among them or not
    * @param asListener whether the range's leader is going to take this node in, by {@link Replica#addListener}: so every
    *     replica begins whose range is older than it. Else this node is one of those that the range begins with
-   * @throws StoreException when it cannot be made; nothing is left of it then. Also when it is to begin with a vote and has
-   *     had one here before, which it may have used: it must be taken out of the range and come back as listener
+   * @throws StoreException when it cannot be made; then nothing is left of it, or it is deleted at the next start. Also when it
+   *     is to begin with a vote and has had one here before, which it may have used, be it in a creation that failed: then it
+   *     must be taken out of the range and come back as listener
    */
   public <C, R> Replica<C, R> createReplica(
       RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
@@ -248,7 +249,11 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
         show(range);
         return range;
       } catch (IOException | RuntimeException e) {
-        discard(serving, range, !noted && !mayVote, deadline);
+        try {
+          discard(serving, range, !noted && !mayVote, deadline);
+        } catch (StoreException more) {
+          e.addSuppressed(more);
+        }
         if (e instanceof StoreException known) throw known;
         throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
       }
@@ -264,13 +269,14 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     synchronized (creating) {
       var range = find(id);
       if (range == null) throw new StoreException("range '" + id + "' has no replica here");
-      data.beginDrop(id);
       discard(serving, range, true, deadline);
     }
   }
 
+  /** @param forget whether nothing may be left, not even the note that the replica was there */
   private void discard(RaftNode serving, ReplicatedRange<?, ?> range, boolean forget, Duration deadline) {
     long until = System.nanoTime() + deadline.toNanos();
+    if (forget) data.beginDrop(range.id());
     try {
       boolean stopped = range.stop(until);
       ranges.remove(range); // so the upkeep does not miss the group
@@ -278,7 +284,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       if (serving.groups().contains(range.group())) serving.remove(range.group(), deadline);
       boolean closed = range.close(until);
       if (!stopped || !closed)
-        throw new StoreException("range '" + range.id() + "': its replica is still in use; the next start deletes it");
+        throw new StoreException(
+            "range '" + range.id() + "': its replica is still in use; the next start " + (forget ? "deletes it" : "serves it again"));
       data.delete(range.id(), forget);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();

@@ -10,7 +10,7 @@ public enum ReplicaRole {
   LISTENER,
   /** Is none of the range's peers: not yet, or not any more. */
   OUTSIDE,
-  /** Its files were damaged, and have been put aside: the range must take it out and in again. */
+  /** Its files were damaged and have been put aside, or they were lost: the range must take it out and in again. */
   QUARANTINED,
   /** Has failed or is closed. */
   STOPPED

@@ -319,14 +319,14 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (rows != null) rows.closeNow();
     var aside = data.quarantine(id);
     log.error(
-        "Range {}: its files here are damaged and put aside in {}; it has no replica on this node before the range's leader"
-            + " has taken the node out and in again", id, aside, why);
+        "Range {}: its files here are damaged or lost, and what there was is in {}; it has no replica on this node before the"
+            + " range's leader has taken the node out and in again", id, aside, why);
     stayInQuarantine();
   }
 
   void stayInQuarantine() {
     quarantined = true;
-    fence(new StoreException("range '" + id + "': its files on this node were damaged and are put aside"));
+    fence(new StoreException("range '" + id + "': its files on this node were damaged or lost"));
   }
 
   boolean quarantined() {
@@ -378,7 +378,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   /** Watches the group, and flushes the rows and cuts the log when it is time. */
   void upkeep(RaftServer server, boolean copying, long nowNanos) throws IOException {
-    if (failure.get() != null) return;
+    // One that is just being created is declared before Ratis has its group.
+    if (failure.get() != null || serving == null) return;
     var division = server.getDivision(group);
     if (!running(server, division)) return;
     leadership.compare();

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import org.slf4j.Logger;
@@ -13,9 +14,11 @@ import org.slf4j.LoggerFactory;
 final class RowsCopy {
   /*
    * Owner: a thread for each try, one try at a time.
-   * Bounds and failure: CheckpointDownload's. A try that fails is followed by another when the leader says so again.
+   * Bounds and failure: CheckpointDownload's. A try that fails is followed by another after a pause, when the leader says so again.
    */
   private static final Logger log = LoggerFactory.getLogger(RowsCopy.class);
+
+  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private final RangeId range;
   private final RowsDirectory files;
@@ -60,6 +63,7 @@ final class RowsCopy {
                 copy.complete(fetch(leader, logBegin));
               } catch (IOException | RuntimeException e) {
                 log.warn("Range {}: no copy of its rows from node {} yet: {}", range, leader, e.getMessage(), e);
+                LockSupport.parkNanos(PAUSE_NANOS); // the leader says so again at once
                 copy.completeExceptionally(e);
               }
             });

@@ -16,27 +16,27 @@ public final class ServedReplica<C, R> implements LocalRange {
   private final Replica<C, R> replica;
   private final CommandCodec<C> commands;
   private final ResultCodec<R> results;
-  private final Supplier<RangeDescriptor> descriptor;
+  private final Supplier<RangeLocation> location;
 
   /**
-   * @param descriptor what this node knows of the range now; asked for every request, so it answers from memory
+   * @param location what this node knows of the range now; asked for every request, so it answers from memory
    */
   public ServedReplica(
-      Replica<C, R> replica, CommandCodec<C> commands, ResultCodec<R> results, Supplier<RangeDescriptor> descriptor) {
+      Replica<C, R> replica, CommandCodec<C> commands, ResultCodec<R> results, Supplier<RangeLocation> location) {
     this.replica = replica;
     this.commands = commands;
     this.results = results;
-    this.descriptor = descriptor;
+    this.location = location;
   }
 
   @Override
-  public RangeDescriptor descriptor() {
-    return descriptor.get();
+  public RangeLocation location() {
+    return location.get();
   }
 
   @Override
   public void propose(long epoch, ByteBuffer command, Consumer<RangeReply> reply) {
-    var known = descriptor.get();
+    var known = location.get();
     if (known.epoch() != epoch) {
       reply.accept(new RangeReply.WrongEpoch(known));
       return;
@@ -67,7 +67,7 @@ public final class ServedReplica<C, R> implements LocalRange {
 
   @Override
   public void barrier(long epoch, Consumer<RangeReply> reply) {
-    var known = descriptor.get();
+    var known = location.get();
     if (known.epoch() != epoch) {
       reply.accept(new RangeReply.WrongEpoch(known));
       return;

@@ -62,11 +62,11 @@ class PeerTlsTest {
     Path text = Files.writeString(directory.resolve("text.pem"), "nothing of the kind");
     var other = issue(ours, "other");
 
-    refused(new PeerSecurity.MutualTls(missing, good.certificates(), good.authority()), "key of the cluster port's TLS in " + missing);
-    refused(new PeerSecurity.MutualTls(good.key(), missing, good.authority()), "certificate of the cluster port's TLS in " + missing);
-    refused(new PeerSecurity.MutualTls(good.key(), good.certificates(), missing), "authority of the cluster port's TLS in " + missing);
+    refused(new PeerSecurity.MutualTls(missing, good.certificates(), good.authority()), "key of the TLS between nodes in " + missing);
+    refused(new PeerSecurity.MutualTls(good.key(), missing, good.authority()), "certificate of the TLS between nodes in " + missing);
+    refused(new PeerSecurity.MutualTls(good.key(), good.certificates(), missing), "authority of the TLS between nodes in " + missing);
     refused(new PeerSecurity.MutualTls(text, good.certificates(), good.authority()), "no PKCS#8 private key");
-    refused(new PeerSecurity.MutualTls(good.key(), text, good.authority()), "certificate of the cluster port's TLS in " + text);
+    refused(new PeerSecurity.MutualTls(good.key(), text, good.authority()), "certificate of the TLS between nodes in " + text);
     refused(new PeerSecurity.MutualTls(other.key(), good.certificates(), good.authority()), "key of another certificate");
   }
 

@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -255,6 +256,83 @@ class ReplicationTest {
       leaving.join(trio.members());
       trio.leader().range().addListener(leaving.store().member(), Trio.DEADLINE);
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(leaving.rows()).hasSize(31));
+    }
+  }
+
+  /** The upkeep looks at all replicas all the time; one that takes long to create is none that Ratis has lost. */
+  @Test
+  void aCreationMayTakeItsTime() {
+    var mayOpen = new CountDownLatch(1);
+    RangeLogic<Command, String> slow =
+        new RangeLogic<>() {
+          private final Command.Logic logic = new Command.Logic();
+
+          @Override
+          public void open(RangeReader state) {
+            try {
+              mayOpen.await();
+            } catch (InterruptedException e) {
+              throw new AssertionError(e);
+            }
+            logic.open(state);
+          }
+
+          @Override
+          public List<String> apply(List<Command> commands, RangeWriter out) {
+            return logic.apply(commands, out);
+          }
+        };
+    try (var trio = Trio.start(directory)) {
+      trio.apply(new Put("a", "1"));
+      var fourth = trio.newNode().startEmpty();
+      var fatal = new CopyOnWriteArrayList<StoreException>();
+      fourth.store().onFatal(fatal::add);
+      var creation =
+          CompletableFuture.supplyAsync(
+              () -> fourth.store().createReplica(Trio.RANGE, trio.members(), true, Command.CODEC, slow, Trio.DEADLINE),
+              Thread::startVirtualThread);
+      await().during(Duration.ofSeconds(2)).atMost(Trio.DEADLINE).until(fatal::isEmpty);
+      assertThat(creation).isNotDone();
+
+      mayOpen.countDown();
+      assertThat(creation).succeedsWithin(Trio.DEADLINE);
+      trio.leader().range().addListener(fourth.store().member(), Trio.DEADLINE);
+      assertThat(fatal).isEmpty();
+    }
+  }
+
+  @Test
+  void aCreationThatFailsLeavesNothingOrThatItMayHaveVoted() {
+    RangeLogic<Command, String> broken =
+        new RangeLogic<>() {
+          @Override
+          public void open(RangeReader state) {
+            throw new IllegalStateException("cannot be opened");
+          }
+
+          @Override
+          public List<String> apply(List<Command> commands, RangeWriter out) {
+            throw new AssertionError("never opened");
+          }
+        };
+    try (var trio = Trio.start(directory)) {
+      trio.apply(new Put("a", "1"));
+      var fourth = trio.newNode().startEmpty();
+      var voters = new ArrayList<>(trio.members());
+
+      assertThatThrownBy(() -> fourth.store().createReplica(Trio.RANGE, voters, true, Command.CODEC, broken, Trio.DEADLINE))
+          .hasStackTraceContaining("cannot be opened");
+      assertThat(fourth.store().stored()).isEmpty();
+      assertThatThrownBy(() -> fourth.store().createReplica(Trio.RANGE, voters, false, Command.CODEC, broken, Trio.DEADLINE))
+          .hasStackTraceContaining("cannot be opened");
+      assertThat(fourth.store().stored()).containsExactly(Trio.RANGE.uuid());
+      assertThatThrownBy(
+              () -> fourth.store().createReplica(Trio.RANGE, voters, false, Command.CODEC, new Command.Logic(), Trio.DEADLINE))
+          .hasMessageContaining("had a replica here that may have voted");
+
+      fourth.join(trio.members());
+      trio.leader().range().addListener(fourth.store().member(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(fourth.rows()).containsExactly("a=1"));
     }
   }
 

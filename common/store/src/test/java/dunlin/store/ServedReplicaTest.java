@@ -3,7 +3,7 @@ package dunlin.store;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.store.Command.Append;
-import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.RangeLocation.Peer;
 import dunlin.store.remote.RangeClient;
 import dunlin.store.remote.RangeClientSettings;
 import dunlin.store.remote.RangeMap;
@@ -49,7 +49,7 @@ class ServedReplicaTest {
   private static final RemoteRange.Rules<Command> RULES =
       new RemoteRange.Rules<>() {
         @Override
-        public boolean belongs(Command command, RangeDescriptor now) {
+        public boolean belongs(Command command, RangeLocation now) {
           return true;
         }
 
@@ -63,15 +63,15 @@ class ServedReplicaTest {
 
   private volatile List<Peer> peers = List.of();
 
-  private RangeDescriptor descriptor() {
-    return new RangeDescriptor(Trio.RANGE.uuid(), 1, new byte[0], null, peers, null);
+  private RangeLocation location() {
+    return new RangeLocation(Trio.RANGE.uuid(), 1, new byte[0], null, peers, null);
   }
 
   private RangeService serve(Trio.Node node) {
     LocalRanges ranges =
         range ->
             range.equals(Trio.RANGE.uuid())
-                ? Optional.of(new ServedReplica<>(node.range(), Command.CODEC, RESULTS, this::descriptor))
+                ? Optional.of(new ServedReplica<>(node.range(), Command.CODEC, RESULTS, this::location))
                 : Optional.empty();
     var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     var settings = RangeServiceSettings.defaults();
@@ -120,12 +120,12 @@ class ServedReplicaTest {
     var map =
         new RangeMap() {
           @Override
-          public Optional<RangeDescriptor> find(UUID range) {
-            return Optional.of(descriptor());
+          public Optional<RangeLocation> find(UUID range) {
+            return Optional.of(location());
           }
 
           @Override
-          public void learned(RangeDescriptor now) {
+          public void learned(RangeLocation now) {
             throw new AssertionError("the epoch never changes");
           }
 

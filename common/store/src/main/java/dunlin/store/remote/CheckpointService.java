@@ -66,8 +66,8 @@ final class CheckpointService implements AutoCloseable {
   private byte[] open(byte[] message) {
     var request = Frames.read(Wire.CheckpointRequest.parser(), message, 0);
     requireUs(request.getNode());
-    var opened = checkpoints.openCheckpoint(new RangeId(request.getKind(), Descriptors.id(request.getRange())));
-    var answer = Wire.Checkpoint.newBuilder().setId(ByteString.copyFrom(Descriptors.bytes(opened.id())));
+    var opened = checkpoints.openCheckpoint(new RangeId(request.getKind(), Locations.id(request.getRange())));
+    var answer = Wire.Checkpoint.newBuilder().setId(ByteString.copyFrom(Locations.bytes(opened.id())));
     for (var file : opened.files())
       answer.addFiles(Wire.File.newBuilder().setName(file.name()).setBytes(file.bytes()).setChecksum(file.checksum()));
     return answer.build().toByteArray();
@@ -78,13 +78,13 @@ final class CheckpointService implements AutoCloseable {
     requireUs(request.getNode());
     byte[] chunk =
         checkpoints.readCheckpoint(
-            Descriptors.id(request.getCheckpoint()), request.getFile(), request.getOffset(), request.getBytes());
+            Locations.id(request.getCheckpoint()), request.getFile(), request.getOffset(), request.getBytes());
     meters.chunk(chunk.length);
     return chunk;
   }
 
   private void requireUs(ByteString meant) {
-    if (!Descriptors.id(meant).equals(node))
+    if (!Locations.id(meant).equals(node))
       throw Status.FAILED_PRECONDITION.withDescription("this is node " + node).asRuntimeException();
   }
 

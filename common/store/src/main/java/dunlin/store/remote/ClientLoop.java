@@ -77,7 +77,7 @@ final class ClientLoop {
   private static void attempt(Runnable task) {
     try {
       task.run();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // without the thread no call would ever end
       log.error("The range client has failed in a task", e);
     }
   }
@@ -85,7 +85,7 @@ final class ClientLoop {
   private long lookAround() {
     try {
       return round.getAsLong();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       log.error("The range client has failed in a round", e);
       return 1_000_000;
     }

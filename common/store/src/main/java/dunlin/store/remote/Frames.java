@@ -144,8 +144,8 @@ final class Frames {
     static EncodedReply of(long number, RangeReply outcome) {
       return switch (outcome) {
         case RangeReply.Done(var result) -> new EncodedReply(number, (byte) 0, result);
-        case RangeReply.NotLeader(var leader) -> new EncodedReply(number, (byte) 1, leader == null ? new byte[0] : Descriptors.bytes(leader));
-        case RangeReply.WrongEpoch(var now) -> new EncodedReply(number, (byte) 2, Descriptors.toWire(now).toByteArray());
+        case RangeReply.NotLeader(var leader) -> new EncodedReply(number, (byte) 1, leader == null ? new byte[0] : Locations.bytes(leader));
+        case RangeReply.WrongEpoch(var now) -> new EncodedReply(number, (byte) 2, Locations.toWire(now).toByteArray());
         case RangeReply.Overloaded _ -> new EncodedReply(number, (byte) 3, new byte[0]);
         case RangeReply.Unavailable(var reason) -> new EncodedReply(number, (byte) 4, text(reason));
         case RangeReply.Expired _ -> new EncodedReply(number, (byte) 5, new byte[0]);
@@ -186,7 +186,7 @@ final class Frames {
     return switch (code) {
       case 0 -> new RangeReply.Done(bytes(body));
       case 1 -> new RangeReply.NotLeader(leader(body));
-      case 2 -> new RangeReply.WrongEpoch(Descriptors.read(body));
+      case 2 -> new RangeReply.WrongEpoch(Locations.read(body));
       case 3 -> new RangeReply.Overloaded();
       case 4 -> new RangeReply.Unavailable(text(body));
       case 5 -> new RangeReply.Expired();

@@ -70,7 +70,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
         Wire.Hello.newBuilder()
             .setVersion(Frames.VERSION)
             .setCaller(client.name())
-            .setNode(ByteString.copyFrom(Descriptors.bytes(peer.node())))
+            .setNode(ByteString.copyFrom(Locations.bytes(peer.node())))
             .setFrameBytesMax(client.replyFrameBytesMax());
     stream.call.sendMessage(Frames.control(Frames.HELLO, hello.build()));
     return stream;

@@ -1,6 +1,6 @@
 package dunlin.store.remote;
 
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.remote.ClientMeters.Reason;
 import io.grpc.Status;
 import java.util.ArrayList;
@@ -29,7 +29,7 @@ final class NodeLink {
   private static final long WANTED_NANOS = 2_000_000_000;
 
   private final RangeClient client;
-  private final RangeDescriptor.Peer peer;
+  private final RangeLocation.Peer peer;
   private final Map<UUID, Source> pools = new HashMap<>();
   private final LinkedHashSet<Source> ready = new LinkedHashSet<>();
 
@@ -41,13 +41,13 @@ final class NodeLink {
   private long wantedNanos;
   private final AtomicInteger load = new AtomicInteger();
 
-  NodeLink(RangeClient client, RangeDescriptor.Peer peer) {
+  NodeLink(RangeClient client, RangeLocation.Peer peer) {
     this.client = client;
     this.peer = peer;
     wantedNanos = client.now();
   }
 
-  RangeDescriptor.Peer peer() {
+  RangeLocation.Peer peer() {
     return peer;
   }
 

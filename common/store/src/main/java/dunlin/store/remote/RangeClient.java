@@ -2,7 +2,7 @@ package dunlin.store.remote;
 
 import dunlin.store.CommandCodec;
 import dunlin.store.OutcomeUnknownException;
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.RangeReply;
 import dunlin.store.ResultCodec;
 import dunlin.store.StoreException;
@@ -32,6 +32,8 @@ public final class RangeClient implements AutoCloseable {
    * nobody else's requests; at its deadline each call ends.
    * Failure: what was never sent, or was refused, ends as "not done"; what was sent and not answered as "unknown". close()
    * ends everything so.
+   *
+   * Long because what becomes of a call, from its proposal over each answer to its end, is decided here and nowhere else.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeClient.class);
   private static final long TICK_NANOS = 5_000_000;
@@ -52,7 +54,7 @@ public final class RangeClient implements AutoCloseable {
   private final AtomicInteger calls = new AtomicInteger();
 
   // Of the client's thread.
-  private final Map<RangeDescriptor.Peer, NodeLink> links = new HashMap<>();
+  private final Map<RangeLocation.Peer, NodeLink> links = new HashMap<>();
   private final PriorityQueue<Due> due = new PriorityQueue<>((one, other) -> Long.signum(one.atNanos - other.atNanos));
   private @Nullable RemoteCall first;
   private @Nullable RemoteCall last;
@@ -215,39 +217,39 @@ public final class RangeClient implements AutoCloseable {
     }
   }
 
-  /** The calls behind the first one go by the same descriptor, as many as a frame may have. */
+  /** The calls behind the first one go by the same location, as many as a frame may have. */
   private void follow(Source sequence, long epoch) {
-    var descriptor = map.find(sequence.route.range).orElse(null);
-    if (descriptor == null || descriptor.epoch() != epoch) return;
+    var location = map.find(sequence.route.range).orElse(null);
+    if (location == null || location.epoch() != epoch) return;
     int count = 0;
     for (var call : sequence.waiting) {
       if (count++ == settings.frameRequests()) return;
-      if (call.epoch != epoch && !call.ended) followOrFail(call, descriptor);
+      if (call.epoch != epoch && !call.ended) followOrFail(call, location);
     }
   }
 
-  private boolean followOrFail(RemoteCall call, RangeDescriptor descriptor) {
-    if (call.epoch == descriptor.epoch()) return true;
-    if (call.ending.belongs(descriptor)) {
-      call.epoch = descriptor.epoch();
+  private boolean followOrFail(RemoteCall call, RangeLocation location) {
+    if (call.epoch == location.epoch()) return true;
+    if (call.ending.belongs(location)) {
+      call.epoch = location.epoch();
       return true;
     }
-    fail(call, "the command belongs to another range since epoch " + descriptor.epoch());
+    fail(call, "the command belongs to another range since epoch " + location.epoch());
     return false;
   }
 
   /** Where to send a call; null when it has ended, or will come again. */
   private @Nullable NodeLink destination(RangeRoute route, RemoteCall call) {
-    var descriptor = map.find(route.range).orElse(null);
-    if (descriptor == null) {
+    var location = map.find(route.range).orElse(null);
+    if (location == null) {
       map.doubted(route.range);
       return refuse(call, Reason.NO_ROUTE);
     }
-    if (!followOrFail(call, descriptor)) return null;
+    if (!followOrFail(call, location)) return null;
     long now = now();
     var peer =
         route.next(
-            descriptor,
+            location,
             candidate -> {
               var known = links.get(candidate);
               return known != null && known.away(now);
@@ -278,6 +280,7 @@ public final class RangeClient implements AutoCloseable {
       case RangeReply.NotLeader(var hint) -> {
         meters.refused(Reason.NOT_LEADER);
         route.refused(node, hint);
+        if (hint != null && map.find(route.range).flatMap(known -> known.peer(hint)).isEmpty()) map.doubted(route.range);
         again(call, Reason.NOT_LEADER, hint != null && !hint.equals(node));
       }
       case RangeReply.WrongEpoch(var now) -> {
@@ -285,7 +288,7 @@ public final class RangeClient implements AutoCloseable {
         boolean newer = now.range().equals(route.range) && now.epoch() > call.epoch;
         if (newer) map.learned(now);
         else route.refused(node, null); // the node is behind
-        long known = map.find(route.range).map(RangeDescriptor::epoch).orElse(call.epoch);
+        long known = map.find(route.range).map(RangeLocation::epoch).orElse(call.epoch);
         again(call, Reason.WRONG_EPOCH, known > call.epoch);
       }
       case RangeReply.Overloaded _ -> {

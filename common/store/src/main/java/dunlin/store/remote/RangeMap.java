@@ -1,6 +1,6 @@
 package dunlin.store.remote;
 
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import java.util.Optional;
 import java.util.UUID;
 
@@ -9,10 +9,10 @@ import java.util.UUID;
  * memory, and asks others on threads of its own.
  */
 public interface RangeMap {
-  Optional<RangeDescriptor> find(UUID range);
+  Optional<RangeLocation> find(UUID range);
 
   /** A node has answered that its range is now so, which is newer than what {@link #find} gave. */
-  void learned(RangeDescriptor now);
+  void learned(RangeLocation now);
 
   /** What {@link #find} gives leads nowhere, or gives nothing: time to ask again. Called often while that lasts. */
   void doubted(UUID range);

@@ -1,6 +1,6 @@
 package dunlin.store.remote;
 
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Predicate;
@@ -31,18 +31,18 @@ final class RangeRoute {
   }
 
   /** The node to ask now; empty when all that come into question are away. */
-  Optional<RangeDescriptor.Peer> next(RangeDescriptor descriptor, Predicate<RangeDescriptor.Peer> away) {
-    var hinted = peer(descriptor, leader, away);
+  Optional<RangeLocation.Peer> next(RangeLocation location, Predicate<RangeLocation.Peer> away) {
+    var hinted = peer(location, leader, away);
     if (hinted.isPresent()) return hinted;
-    var known = descriptor.leader();
+    var known = location.leader();
     if (known != null && !known.equals(refusedBy)) {
-      var named = peer(descriptor, known, away);
+      var named = peer(location, known, away);
       if (named.isPresent()) return named;
     }
-    int count = descriptor.peers().size();
-    RangeDescriptor.Peer lastResort = null;
+    int count = location.peers().size();
+    RangeLocation.Peer lastResort = null;
     for (int i = 0; i < count; i++) {
-      var peer = descriptor.peers().get(Math.floorMod(turn + i, count));
+      var peer = location.peers().get(Math.floorMod(turn + i, count));
       if (away.test(peer)) continue;
       if (!peer.node().equals(refusedBy)) return Optional.of(peer);
       lastResort = peer;
@@ -50,9 +50,9 @@ final class RangeRoute {
     return Optional.ofNullable(lastResort);
   }
 
-  private static Optional<RangeDescriptor.Peer> peer(
-      RangeDescriptor descriptor, @Nullable UUID node, Predicate<RangeDescriptor.Peer> away) {
-    return node == null ? Optional.empty() : descriptor.peer(node).filter(away.negate());
+  private static Optional<RangeLocation.Peer> peer(
+      RangeLocation location, @Nullable UUID node, Predicate<RangeLocation.Peer> away) {
+    return node == null ? Optional.empty() : location.peer(node).filter(away.negate());
   }
 
   /** The node has done what was asked, so it leads. */

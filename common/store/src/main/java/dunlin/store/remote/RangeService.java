@@ -116,6 +116,7 @@ public final class RangeService implements AutoCloseable {
    * @param address where it listens; port 0 takes a free one
    * @param tls null for connections without TLS
    * @param nanoTime counts as System.nanoTime does
+   * @throws StoreException when it cannot listen there, or would be open to everybody
    */
   public static RangeService start(
       InetSocketAddress address,
@@ -126,11 +127,21 @@ public final class RangeService implements AutoCloseable {
       @Nullable ServiceTls tls,
       MeterRegistry meters,
       LongSupplier nanoTime) {
+    if (tls == null && !settings.plaintextAnywhere()) requireLoopback(address);
     try {
       return new RangeService(address, node, ranges, checkpoints, settings, tls, meters, nanoTime);
     } catch (IOException e) {
       throw new StoreException("the store service cannot listen on " + address + ": " + e.getMessage(), e);
     }
+  }
+
+  private static void requireLoopback(InetSocketAddress address) {
+    var ip = address.getAddress();
+    if (ip == null || !ip.isLoopbackAddress())
+      throw new StoreException(
+          "the store service would be open without TLS on " + address
+              + ": whoever reaches it could write into the ranges. Set dunlin.cluster.tls.*, or dunlin.cluster.plaintext where"
+              + " nobody else can reach it");
   }
 
   public int port() {
@@ -206,9 +217,18 @@ public final class RangeService implements AutoCloseable {
 
   void write(Runnable task) {
     try {
-      writer.execute(task);
+      writer.execute(() -> attempt(task));
     } catch (RejectedExecutionException _) {
       // Closed: there is nobody left to write to.
+    }
+  }
+
+  /** The executor would keep a failure to itself. */
+  private static void attempt(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException e) {
+      log.error("The store service has failed to write to a caller", e);
     }
   }
 

@@ -11,9 +11,17 @@ import java.time.Duration;
  * @param nodeBytesMax bytes of the commands of all streams, at least bytesMax; one more is answered with "overloaded"
  * @param frameBytesMax largest frame taken, 64 KiB to 64 MiB; a larger one ends its stream
  * @param closeTimeout how long what is under way may take when the service closes, at most 1 min; then its fate is unknown
+ * @param plaintextAnywhere whether the service may be open beyond loopback without TLS, where whoever reaches it is taken for a
+ *     node
  */
 public record RangeServiceSettings(
-    int streamsMax, int requestsMax, long bytesMax, long nodeBytesMax, int frameBytesMax, Duration closeTimeout) {
+    int streamsMax,
+    int requestsMax,
+    long bytesMax,
+    long nodeBytesMax,
+    int frameBytesMax,
+    Duration closeTimeout,
+    boolean plaintextAnywhere) {
   private static final int KIB = 1024;
   private static final int MIB = 1024 * KIB;
 
@@ -24,6 +32,11 @@ public record RangeServiceSettings(
     within("bytesMax", bytesMax, frameBytesMax, Long.MAX_VALUE);
     within("nodeBytesMax", nodeBytesMax, bytesMax, Long.MAX_VALUE);
     within("closeTimeout (ms)", closeTimeout.toMillis(), 0, 60_000);
+  }
+
+  public RangeServiceSettings(
+      int streamsMax, int requestsMax, long bytesMax, long nodeBytesMax, int frameBytesMax, Duration closeTimeout) {
+    this(streamsMax, requestsMax, bytesMax, nodeBytesMax, frameBytesMax, closeTimeout, false);
   }
 
   public static RangeServiceSettings defaults() {

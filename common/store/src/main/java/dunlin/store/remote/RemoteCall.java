@@ -1,6 +1,6 @@
 package dunlin.store.remote;
 
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.StoreException;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
@@ -14,7 +14,7 @@ final class RemoteCall {
 
   /** What a call means to whoever made it. */
   interface Ending {
-    boolean belongs(RangeDescriptor now);
+    boolean belongs(RangeLocation now);
 
     void done(byte[] result, UUID node);
 
@@ -32,7 +32,7 @@ final class RemoteCall {
   final Ending ending;
 
   long order; // place in its sequence
-  long epoch = -1; // of the descriptor that it follows
+  long epoch = -1; // of the location that it follows
   long number; // of the attempt under way
   int attempts;
   int hops; // hints followed since the last pause

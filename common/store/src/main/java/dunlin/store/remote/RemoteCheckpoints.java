@@ -3,8 +3,8 @@ package dunlin.store.remote;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import dunlin.store.CheckpointSource;
-import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.RangeId;
+import dunlin.store.RangeLocation.Peer;
 import dunlin.store.remote.wire.Wire;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
@@ -56,14 +56,14 @@ public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable 
   public Checkpoint open(UUID node, RangeId range) throws IOException {
     var request =
         Wire.CheckpointRequest.newBuilder()
-            .setNode(ByteString.copyFrom(Descriptors.bytes(node)))
+            .setNode(ByteString.copyFrom(Locations.bytes(node)))
             .setKind(range.kind())
-            .setRange(ByteString.copyFrom(Descriptors.bytes(range.uuid())));
+            .setRange(ByteString.copyFrom(Locations.bytes(range.uuid())));
     byte[] message = call(node, ServiceMethods.OPEN_CHECKPOINT, request.build(), OPEN_TIMEOUT);
     try {
       var answer = Frames.read(Wire.Checkpoint.parser(), message, 0);
       var files = answer.getFilesList().stream().map(file -> new File(file.getName(), file.getBytes(), file.getChecksum()));
-      return new Checkpoint(Descriptors.id(answer.getId()), files.toList());
+      return new Checkpoint(Locations.id(answer.getId()), files.toList());
     } catch (FrameException e) {
       throw new IOException("node " + node + ": " + e.getMessage(), e);
     }
@@ -73,8 +73,8 @@ public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable 
   public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
     var request =
         Wire.ChunkRequest.newBuilder()
-            .setNode(ByteString.copyFrom(Descriptors.bytes(node)))
-            .setCheckpoint(ByteString.copyFrom(Descriptors.bytes(checkpoint)))
+            .setNode(ByteString.copyFrom(Locations.bytes(node)))
+            .setCheckpoint(ByteString.copyFrom(Locations.bytes(checkpoint)))
             .setFile(file)
             .setOffset(offset)
             .setBytes(bytes);

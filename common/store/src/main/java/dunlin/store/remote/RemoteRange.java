@@ -3,7 +3,7 @@ package dunlin.store.remote;
 import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.OutcomeUnknownException;
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.ResultCodec;
 import dunlin.store.StoreException;
 import java.nio.ByteBuffer;
@@ -33,7 +33,7 @@ public final class RemoteRange<C, R> {
    */
   public interface Rules<C> {
     /** Whether the command belongs to the range as it is now; its keys may have been split. Called on the client's thread. */
-    boolean belongs(C command, RangeDescriptor now);
+    boolean belongs(C command, RangeLocation now);
 
     /** Whether it does no harm to apply the command twice: then it is sent again when its fate is unknown. */
     boolean idempotent(C command);
@@ -141,7 +141,7 @@ public final class RemoteRange<C, R> {
     }
 
     @Override
-    public boolean belongs(RangeDescriptor now) {
+    public boolean belongs(RangeLocation now) {
       return rules.belongs(command, now);
     }
 
@@ -174,7 +174,7 @@ public final class RemoteRange<C, R> {
     }
 
     @Override
-    public boolean belongs(RangeDescriptor now) {
+    public boolean belongs(RangeLocation now) {
       return true;
     }
 

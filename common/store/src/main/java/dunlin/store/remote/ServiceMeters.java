@@ -40,7 +40,7 @@ final class ServiceMeters implements AutoCloseable {
     expired = refusals("expired");
     unknown = refusals("unknown");
     badFrames = counter("dunlin.store.service.frames.bad", "Frames that no correct node sends; each ended its stream");
-    refusedStreams = counter("dunlin.store.service.streams.refused", "Streams refused because too many were open");
+    refusedStreams = counter("dunlin.store.service.streams.refused", "Streams refused because too many were open, or ended because they said nothing");
     pauses = counter("dunlin.store.service.pauses", "Times a stream was not read from because its window was full");
   }
 

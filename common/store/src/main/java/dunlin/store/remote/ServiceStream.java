@@ -27,11 +27,12 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
    * service's writer, the only one that writes to the call.
    * Bounds: requestsMax and bytesMax of the settings, and the frame that passes them: the next one is asked for only when
    * there is room. A request holds its place until its reply is written, so a caller that reads no replies gets no further.
-   * Failure: a bad frame ends the stream with INVALID_ARGUMENT. What was proposed by then goes on, and nobody is told.
+   * Failure: a bad frame ends the stream with INVALID_ARGUMENT, and no hello in time with DEADLINE_EXCEEDED. What was proposed by then goes on, and nobody is told.
    */
   private static final Logger log = LoggerFactory.getLogger(ServiceStream.class);
   private static final int REPLY_FRAME_BYTES = 64 * 1024;
   private static final int CALLER_LENGTH_MAX = 128;
+  private static final long HELLO_NANOS = 10_000_000_000L;
 
   private final RangeService service;
   private final ServerCall<byte[], byte[]> call;
@@ -42,7 +43,9 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
   private final AtomicBoolean drainAsked = new AtomicBoolean();
   private final AtomicBoolean paused = new AtomicBoolean();
 
-  private boolean greeted; // event loop only
+  private final long openedNanos;
+
+  private volatile boolean greeted; // single writer: the event loop
   private volatile int replyFrameBytesMax; // single writer: the event loop
   private volatile boolean gone;
   private boolean closed; // writer only
@@ -52,6 +55,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
   ServiceStream(RangeService service, ServerCall<byte[], byte[]> call) {
     this.service = service;
     this.call = call;
+    openedNanos = service.now();
   }
 
   void open() {
@@ -121,7 +125,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
     if (hello.getVersion() != Frames.VERSION) throw new FrameException("version " + hello.getVersion() + " is not known");
     if (hello.getCaller().length() > CALLER_LENGTH_MAX) throw new FrameException("caller with a long name");
     if (hello.getFrameBytesMax() < REPLY_FRAME_BYTES) throw new FrameException("caller that takes frames of " + hello.getFrameBytesMax());
-    if (!Descriptors.id(hello.getNode()).equals(service.node())) {
+    if (!Locations.id(hello.getNode()).equals(service.node())) {
       // Another node has this address now: no fault of the caller's.
       end(Status.FAILED_PRECONDITION.withDescription("this is node " + service.node()));
       return;
@@ -172,7 +176,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
 
   private static void hand(Frames.Request request, LocalRange range, long epoch, Outstanding outstanding) {
     try {
-      var known = range.descriptor();
+      var known = range.location();
       if (known.epoch() != epoch) {
         outstanding.accept(new RangeReply.WrongEpoch(known));
         return;
@@ -202,8 +206,15 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
     if (paused.compareAndSet(true, false)) call.request(1);
   }
 
-  /** Ends requests that have no time left, so that a range without a majority does not keep the window from others. */
+  /**
+   * Ends requests that have no time left, so that a range without a majority does not keep the window from others; and the
+   * stream of a caller that says nothing, so that it does not keep its place.
+   */
   void sweep(long now) {
+    if (!greeted && !gone && now - openedNanos > HELLO_NANOS) {
+      service.meters().streamRefused();
+      end(Status.DEADLINE_EXCEEDED.withDescription("no hello in time"));
+    }
     for (var outstanding : unanswered.values())
       if (outstanding.deadlineNanos - now <= 0) outstanding.accept(outstanding.fateUnknown("its time was up while it was under way"));
   }

@@ -3,7 +3,7 @@ package dunlin.store.remote;
 import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.OutcomeUnknownException;
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.ResultCodec;
 import dunlin.store.StoreException;
 import io.micrometer.core.instrument.search.Search;
@@ -13,8 +13,13 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +77,7 @@ final class Caller implements AutoCloseable {
   static final RemoteRange.Rules<Entry> RULES =
       new RemoteRange.Rules<>() {
         @Override
-        public boolean belongs(Entry command, RangeDescriptor now) {
+        public boolean belongs(Entry command, RangeLocation now) {
           return now.contains(key(command.id()));
         }
 
@@ -82,7 +87,8 @@ final class Caller implements AutoCloseable {
         }
       };
 
-  final Map<UUID, RangeDescriptor> known = new ConcurrentHashMap<>();
+  final Map<UUID, RangeLocation> known = new ConcurrentHashMap<>();
+  final Set<UUID> doubted = ConcurrentHashMap.newKeySet();
   final Map<Long, End> ends = new ConcurrentHashMap<>();
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   final RangeClient client;
@@ -95,18 +101,18 @@ final class Caller implements AutoCloseable {
     var map =
         new RangeMap() {
           @Override
-          public Optional<RangeDescriptor> find(UUID range) {
+          public Optional<RangeLocation> find(UUID range) {
             return Optional.ofNullable(known.get(range));
           }
 
           @Override
-          public void learned(RangeDescriptor now) {
+          public void learned(RangeLocation now) {
             known.put(now.range(), now);
           }
 
           @Override
           public void doubted(UUID range) {
-            // It has nobody to ask.
+            doubted.add(range);
           }
         };
     client = new RangeClient("a test", settings, map, tls, meters, nanoTime, new Random(1));
@@ -121,22 +127,22 @@ final class Caller implements AutoCloseable {
     var some = RangeClientSettings.defaults();
     return new RangeClientSettings(
         some.rangeRequestsMax(), some.rangeBytesMax(), some.nodeRequestsMax(), some.commandBytesMax(), some.frameRequests(),
-        some.frameBytes(), timeout, some.backoffFirst(), Duration.ofMillis(50), some.hopsMax(), some.connectTimeout(),
-        Duration.ofSeconds(30), some.keepAlive());
+        some.frameBytes(), timeout, some.backoffFirst(), Duration.ofMillis(50), some.hopsMax(), Duration.ofSeconds(30),
+        Duration.ofSeconds(30), Duration.ofMinutes(1));
   }
 
   static byte[] key(long id) {
     return ByteBuffer.allocate(8).putLong(id).array();
   }
 
-  RemoteRange<Entry, Integer> range(RangeDescriptor descriptor) {
-    known.put(descriptor.range(), descriptor);
-    return client.range(descriptor.range(), COMMANDS, RESULTS, RULES);
+  RemoteRange<Entry, Integer> range(RangeLocation location) {
+    known.put(location.range(), location);
+    return client.range(location.range(), COMMANDS, RESULTS, RULES);
   }
 
-  RemoteRange<Entry, Integer> orderedRange(RangeDescriptor descriptor) {
-    known.put(descriptor.range(), descriptor);
-    return client.orderedRange(descriptor.range(), COMMANDS, RESULTS, RULES);
+  RemoteRange<Entry, Integer> orderedRange(RangeLocation location) {
+    known.put(location.range(), location);
+    return client.orderedRange(location.range(), COMMANDS, RESULTS, RULES);
   }
 
   boolean propose(RemoteRange<Entry, Integer> range, Entry command) {
@@ -163,16 +169,24 @@ final class Caller implements AutoCloseable {
   }
 
   End await(long id) {
-    Awaitility.await().atMost(Duration.ofSeconds(30)).until(() -> ends.containsKey(id));
+    // At once: Awaitility looks for the first time after 100 ms, and some tests wait for a thousand ends one by one.
+    Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(5)).atMost(Duration.ofSeconds(30)).until(() -> ends.containsKey(id));
     var end = ends.get(id);
     if (end == null) throw new AssertionError("command " + id + " has no end");
     return end;
   }
 
-  RangeDescriptor knownNow(UUID range) {
-    var descriptor = known.get(range);
-    if (descriptor == null) throw new AssertionError("nothing is known of " + range);
-    return descriptor;
+  /** Waits until the client's thread has come to all that was proposed by now. */
+  void catchUp() throws InterruptedException, ExecutionException, TimeoutException {
+    var come = new CompletableFuture<Boolean>();
+    client.execute(() -> come.complete(true));
+    come.get(30, TimeUnit.SECONDS);
+  }
+
+  RangeLocation knownNow(UUID range) {
+    var location = known.get(range);
+    if (location == null) throw new AssertionError("nothing is known of " + range);
+    return location;
   }
 
   double count(String name, String... tags) {

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.fail;
 
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.RangeReply;
 import dunlin.store.remote.Frames.EncodedReply;
 import dunlin.store.remote.Frames.Kind;
@@ -15,9 +15,11 @@ import java.util.Random;
 import java.util.UUID;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class FramesTest {
   static LongStream seeds() {
     return LongStream.range(0, 40);
@@ -63,13 +65,13 @@ class FramesTest {
   }
 
   private static List<RangeReply> everyReply() {
-    var peers = List.of(new RangeDescriptor.Peer(new UUID(1, 2), "node.example", 4711));
+    var peers = List.of(new RangeLocation.Peer(new UUID(1, 2), "node.example", 4711));
     return List.of(
         new RangeReply.Done(new byte[] {1, 2, 3}),
         new RangeReply.NotLeader(null),
         new RangeReply.NotLeader(new UUID(3, 4)),
-        new RangeReply.WrongEpoch(new RangeDescriptor(new UUID(5, 6), 7, new byte[] {1}, null, peers, new UUID(1, 2))),
-        new RangeReply.WrongEpoch(new RangeDescriptor(new UUID(5, 6), 7, new byte[0], new byte[] {9}, peers, null)),
+        new RangeReply.WrongEpoch(new RangeLocation(new UUID(5, 6), 7, new byte[] {1}, null, peers, new UUID(1, 2))),
+        new RangeReply.WrongEpoch(new RangeLocation(new UUID(5, 6), 7, new byte[0], new byte[] {9}, peers, null)),
         new RangeReply.Overloaded(),
         new RangeReply.Unavailable("no such range"),
         new RangeReply.Expired(),

@@ -4,8 +4,8 @@ import dunlin.store.CheckpointSource;
 import dunlin.store.LocalCheckpoints;
 import dunlin.store.LocalRange;
 import dunlin.store.LocalRanges;
-import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
+import dunlin.store.RangeLocation;
 import dunlin.store.RangeReply;
 import dunlin.store.StoreException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -48,8 +48,8 @@ final class LedgerCluster implements AutoCloseable {
       this.range = range;
     }
 
-    private RangeDescriptor descriptor() {
-      return new RangeDescriptor(range, epoch, from, to, peers(), leader == null || !tellsLeader ? null : leader.id);
+    private RangeLocation location() {
+      return new RangeLocation(range, epoch, from, to, peers(), leader == null || !tellsLeader ? null : leader.id);
     }
   }
 
@@ -147,9 +147,9 @@ final class LedgerCluster implements AutoCloseable {
     }
 
     @Override
-    public RangeDescriptor descriptor() {
+    public RangeLocation location() {
       synchronized (lock) {
-        return ledger.descriptor();
+        return ledger.location();
       }
     }
 
@@ -177,7 +177,7 @@ final class LedgerCluster implements AutoCloseable {
 
     private @Nullable RangeReply refusal(long epoch) {
       synchronized (lock) {
-        if (epoch != ledger.epoch) return new RangeReply.WrongEpoch(ledger.descriptor());
+        if (epoch != ledger.epoch) return new RangeReply.WrongEpoch(ledger.location());
         if (ledger.leader != node) return new RangeReply.NotLeader(ledger.leader == null || !ledger.tellsLeader ? null : ledger.leader.id);
         if (ledger.refuseOverloaded > 0) {
           ledger.refuseOverloaded--;
@@ -221,8 +221,8 @@ final class LedgerCluster implements AutoCloseable {
     return nodes.get(index);
   }
 
-  List<RangeDescriptor.Peer> peers() {
-    return nodes.stream().map(node -> new RangeDescriptor.Peer(node.id, "localhost", node.port)).toList();
+  List<RangeLocation.Peer> peers() {
+    return nodes.stream().map(node -> new RangeLocation.Peer(node.id, "localhost", node.port)).toList();
   }
 
   Ledger ledger(int number, Node leader) {
@@ -234,9 +234,9 @@ final class LedgerCluster implements AutoCloseable {
     }
   }
 
-  RangeDescriptor descriptor(Ledger ledger) {
+  RangeLocation location(Ledger ledger) {
     synchronized (lock) {
-      return ledger.descriptor();
+      return ledger.location();
     }
   }
 

@@ -1,20 +1,28 @@
 package dunlin.store.remote;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.store.RangeReply;
+import dunlin.store.StoreException;
 import io.grpc.Status;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.Random;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The service as callers meet it that send what they like. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RangeServiceTest {
   private static final int KIB = 1024;
   private static final Duration LONG = Duration.ofSeconds(30);
@@ -131,6 +139,8 @@ class RangeServiceTest {
         var caller = new RawStream(cluster.node(0).port)) {
       var node = cluster.node(0);
       var ledger = cluster.ledger(1, node);
+      caller.send(RawStream.hello(node.id));
+      caller.awaitWelcome();
       deaf.send(RawStream.hello(node.id));
       deaf.awaitWelcome();
       // Replies of 3 MB, more than the windows of HTTP/2 hold.
@@ -142,8 +152,6 @@ class RangeServiceTest {
       var outstanding = node.meters.get("dunlin.store.service.outstanding").gauge();
       await().during(Duration.ofMillis(500)).atMost(LONG).until(() -> outstanding.value() >= 100);
       assertThat(cluster.applied(ledger)).hasSizeLessThan(200_000);
-      caller.send(RawStream.hello(node.id));
-      caller.awaitWelcome();
       caller.send(RawStream.requests(ledger.range, 1, false, 8, 1_000_000));
       caller.read(1);
 
@@ -164,10 +172,10 @@ class RangeServiceTest {
       node.hold();
       one.send(RawStream.hello(node.id));
       one.awaitWelcome();
-      one.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 1));
-      await().atMost(LONG).until(() -> node.waiting() == 1);
       other.send(RawStream.hello(node.id));
       other.awaitWelcome();
+      one.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 1));
+      await().atMost(LONG).until(() -> node.waiting() == 1);
       other.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 2));
       other.read(1);
 
@@ -178,6 +186,44 @@ class RangeServiceTest {
       other.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 3));
       other.read(1);
       assertThat(other.awaitReplies(2).getLast().outcome()).isInstanceOf(RangeReply.Done.class);
+    }
+  }
+
+  @Test
+  void whoSaysNothingGivesItsPlaceBack() throws Exception {
+    var clock = new AtomicLong(1);
+    try (var cluster = LedgerCluster.start(1);
+        var service =
+            RangeService.start(
+                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), cluster.node(0).id, cluster.node(0), cluster.node(0),
+                RangeServiceSettings.defaults(), null, new SimpleMeterRegistry(), clock::get);
+        var mute = new RawStream(service.port());
+        var greeting = new RawStream(service.port())) {
+      greeting.send(RawStream.hello(cluster.node(0).id));
+      greeting.awaitWelcome();
+      mute.awaitOpen();
+      clock.addAndGet(Duration.ofSeconds(11).toNanos());
+
+      assertThat(mute.awaitEnd().getCode()).isEqualTo(Status.Code.DEADLINE_EXCEEDED);
+      assertThat(greeting.open()).isTrue();
+    }
+  }
+
+  @Test
+  void withoutTlsItIsOpenBeyondLoopbackOnlyWhereThatIsAllowed() {
+    var everywhere = new InetSocketAddress("0.0.0.0", 0);
+    var some = RangeServiceSettings.defaults();
+    var allowed =
+        new RangeServiceSettings(
+            some.streamsMax(), some.requestsMax(), some.bytesMax(), some.nodeBytesMax(), some.frameBytesMax(), some.closeTimeout(), true);
+    try (var cluster = LedgerCluster.start(1)) {
+      var node = cluster.node(0);
+      assertThatThrownBy(
+              () -> RangeService.start(everywhere, node.id, node, node, some, null, new SimpleMeterRegistry(), System::nanoTime))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("would be open without TLS on")
+          .hasMessageContaining("dunlin.cluster.plaintext");
+      RangeService.start(everywhere, node.id, node, node, allowed, null, new SimpleMeterRegistry(), System::nanoTime).close();
     }
   }
 

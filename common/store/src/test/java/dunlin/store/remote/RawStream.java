@@ -21,22 +21,30 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** A caller that sends whatever frames a test likes, and reads replies only when it is told to. */
 final class RawStream implements AutoCloseable {
   private final ManagedChannel channel;
   private final ClientCall<byte[], byte[]> call;
   private final List<byte[]> received = new CopyOnWriteArrayList<>();
+  private final CompletableFuture<@Nullable Void> opened = new CompletableFuture<>();
   private final CompletableFuture<Status> end = new CompletableFuture<>();
 
   RawStream(int port) {
     channel =
         NettyChannelBuilder.forAddress("localhost", port, InsecureChannelCredentials.create())
             .maxInboundMessageSize(64 * 1024 * 1024)
+            .flowControlWindow(1024 * 1024) // which also keeps it from growing by itself
             .build();
     call = channel.newCall(ServiceMethods.FRAMES, CallOptions.DEFAULT);
     call.start(
         new ClientCall.Listener<>() {
+          @Override
+          public void onHeaders(Metadata headers) {
+            opened.complete(null);
+          }
+
           @Override
           public void onMessage(byte[] frame) {
             received.add(frame);
@@ -56,7 +64,7 @@ final class RawStream implements AutoCloseable {
         Wire.Hello.newBuilder()
             .setVersion(Frames.VERSION)
             .setCaller("raw")
-            .setNode(ByteString.copyFrom(Descriptors.bytes(node)))
+            .setNode(ByteString.copyFrom(Locations.bytes(node)))
             .setFrameBytesMax(1 << 20)
             .build());
   }
@@ -81,6 +89,11 @@ final class RawStream implements AutoCloseable {
 
   void read(int frames) {
     call.request(frames);
+  }
+
+  /** The service has taken the stream. */
+  void awaitOpen() throws InterruptedException, ExecutionException, TimeoutException {
+    opened.get(30, TimeUnit.SECONDS);
   }
 
   /** The first frame, which welcomes. */

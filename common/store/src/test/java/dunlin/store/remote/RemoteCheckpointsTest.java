@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.store.CheckpointSource;
-import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.RangeId;
+import dunlin.store.RangeLocation.Peer;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.InsecureChannelCredentials;
@@ -26,7 +26,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RemoteCheckpointsTest {
   private static final RangeId RANGE = RangeId.firstOf("ledger");
 

@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.store.PeerSecurity;
 import dunlin.store.StoreException;
 import dunlin.store.remote.Caller.Entry;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.security.KeyStore;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,9 +21,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Certificates are made by the keytool of this Java. */
+@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ServiceTlsTest {
   private static final Duration LONG = Duration.ofSeconds(30);
 
@@ -75,7 +80,7 @@ class ServiceTlsTest {
   }
 
   private static ServiceTls tls(String own, String trusted) {
-    return new ServiceTls(file(own + ".pem"), file(own + ".key"), file(trusted + ".pem"));
+    return new ServiceTls(new PeerSecurity.MutualTls(file(own + ".key"), file(own + ".pem"), file(trusted + ".pem")));
   }
 
   @Test
@@ -83,7 +88,7 @@ class ServiceTlsTest {
     try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), tls("ours-node", "ours"));
         var caller = new Caller(Caller.settings(), tls("ours-stranger", "ours"), System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      caller.propose(caller.range(cluster.descriptor(ledger)), Entry.of(1));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
 
       assertThat(caller.await(1).failure()).isNull();
     }
@@ -113,7 +118,7 @@ class ServiceTlsTest {
     try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), service);
         var caller = new Caller(Caller.settings(), called, System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      caller.propose(caller.range(cluster.descriptor(ledger)), Entry.of(1));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.streams.broken") > 2);
       assertThat(caller.ends).isEmpty();
       caller.client.close();
@@ -125,8 +130,28 @@ class ServiceTlsTest {
 
   @Test
   void filesThatCannotBeReadAreNamed() {
-    var wrong = new ServiceTls(file("nothing.pem"), file("ours-node.key"), file("ours.pem"));
+    assertThatThrownBy(() -> tls("nothing", "ours")).isInstanceOf(StoreException.class).hasMessageContaining("nothing.key");
+  }
 
-    assertThatThrownBy(wrong::server).isInstanceOf(StoreException.class).hasMessageContaining("nothing.pem");
+  @Test
+  void newCertificatesAreTakenOverWhileTheServiceRuns() throws Exception {
+    use("ours");
+    var service = tls("used", "used-authority");
+    try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), service);
+        var caller = new Caller(Caller.settings(), tls("theirs-node", "theirs"), System::nanoTime)) {
+      var ledger = cluster.ledger(1, cluster.node(0));
+      caller.propose(caller.range(cluster.location(ledger)), Entry.of(1));
+      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.streams.broken") > 2);
+      use("theirs");
+      service.refresh();
+
+      assertThat(caller.await(1).failure()).isNull();
+    }
+  }
+
+  private static void use(String authority) throws IOException {
+    for (var name : List.of(".pem", ".key"))
+      Files.copy(file(authority + "-node" + name), file("used" + name), StandardCopyOption.REPLACE_EXISTING);
+    Files.copy(file(authority + ".pem"), file("used-authority.pem"), StandardCopyOption.REPLACE_EXISTING);
   }
 }

@@ -2,15 +2,15 @@ package dunlin.store.remote;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.remote.wire.Wire;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.UUID;
 
-/** Descriptors and node ids between nodes. */
-final class Descriptors {
-  private Descriptors() {}
+/** Locations and node ids between nodes. */
+final class Locations {
+  private Locations() {}
 
   static byte[] bytes(UUID id) {
     return ByteBuffer.allocate(16).putLong(id.getMostSignificantBits()).putLong(id.getLeastSignificantBits()).array();
@@ -22,26 +22,26 @@ final class Descriptors {
     return new UUID(in.getLong(), in.getLong());
   }
 
-  static Wire.Descriptor toWire(RangeDescriptor descriptor) {
+  static Wire.Location toWire(RangeLocation location) {
     var out =
-        Wire.Descriptor.newBuilder()
-            .setRange(ByteString.copyFrom(bytes(descriptor.range())))
-            .setEpoch(descriptor.epoch())
-            .setFrom(ByteString.copyFrom(descriptor.from()));
-    if (descriptor.to() != null) out.setTo(ByteString.copyFrom(descriptor.to())).setHasTo(true);
-    for (var peer : descriptor.peers())
+        Wire.Location.newBuilder()
+            .setRange(ByteString.copyFrom(bytes(location.range())))
+            .setEpoch(location.epoch())
+            .setFrom(ByteString.copyFrom(location.from()));
+    if (location.to() != null) out.setTo(ByteString.copyFrom(location.to())).setHasTo(true);
+    for (var peer : location.peers())
       out.addPeers(
           Wire.Peer.newBuilder().setNode(ByteString.copyFrom(bytes(peer.node()))).setHost(peer.host()).setPort(peer.port()));
-    if (descriptor.leader() != null) out.setLeader(ByteString.copyFrom(bytes(descriptor.leader())));
+    if (location.leader() != null) out.setLeader(ByteString.copyFrom(bytes(location.leader())));
     return out.build();
   }
 
-  static RangeDescriptor read(ByteBuffer in) {
+  static RangeLocation read(ByteBuffer in) {
     try {
-      var wire = Wire.Descriptor.parseFrom(in);
-      var peers = new ArrayList<RangeDescriptor.Peer>();
-      for (var peer : wire.getPeersList()) peers.add(new RangeDescriptor.Peer(id(peer.getNode()), peer.getHost(), peer.getPort()));
-      return new RangeDescriptor(
+      var wire = Wire.Location.parseFrom(in);
+      var peers = new ArrayList<RangeLocation.Peer>();
+      for (var peer : wire.getPeersList()) peers.add(new RangeLocation.Peer(id(peer.getNode()), peer.getHost(), peer.getPort()));
+      return new RangeLocation(
           id(wire.getRange()),
           wire.getEpoch(),
           wire.getFrom().toByteArray(),
@@ -49,7 +49,7 @@ final class Descriptors {
           peers,
           wire.getLeader().isEmpty() ? null : id(wire.getLeader()));
     } catch (InvalidProtocolBufferException | IllegalArgumentException e) {
-      throw new FrameException("descriptor that cannot be read", e);
+      throw new FrameException("location that cannot be read", e);
     }
   }
 }

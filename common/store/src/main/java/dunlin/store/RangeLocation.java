@@ -9,13 +9,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * Where a range is and which keys it has.
  *
- * @param epoch grows with every change of the interval or the peers; not with the leader
+ * @param epoch grows with every change of the interval; peers and leader may change without
  * @param from the first key
  * @param to the key behind the last one, null when the range has no end
  * @param peers the nodes with a replica, at most 16
  * @param leader the node that seems to lead, null when none is known
  */
-public record RangeDescriptor(
+public record RangeLocation(
     UUID range, long epoch, byte[] from, byte @Nullable [] to, List<Peer> peers, @Nullable UUID leader) {
   public static final int PEERS_MAX = 16;
 
@@ -28,7 +28,7 @@ public record RangeDescriptor(
   }
 
   // Not the compact form: javac keeps no annotations of its array parameters.
-  public RangeDescriptor(
+  public RangeLocation(
       UUID range, long epoch, byte[] from, byte @Nullable [] to, List<Peer> peers, @Nullable UUID leader) {
     if (epoch < 0) throw new IllegalArgumentException("epoch " + epoch);
     if (peers.size() > PEERS_MAX) throw new IllegalArgumentException(peers.size() + " peers, " + PEERS_MAX + " are possible");
@@ -38,11 +38,6 @@ public record RangeDescriptor(
     this.to = to;
     this.peers = List.copyOf(peers);
     this.leader = leader;
-  }
-
-  /** Whether both have the same keys. */
-  public boolean sameInterval(RangeDescriptor other) {
-    return Arrays.equals(from, other.from) && Arrays.equals(to, other.to);
   }
 
   public boolean contains(byte[] key) {
