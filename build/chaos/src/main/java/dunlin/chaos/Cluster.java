@@ -1,6 +1,6 @@
 package dunlin.chaos;
 
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.ReplicaRole;
 import dunlin.store.remote.RangeMap;
 import java.io.IOException;
@@ -134,7 +134,7 @@ final class Cluster implements RangeMap, AutoCloseable {
 
   private final List<Node> nodes = new ArrayList<>();
   private final Options options;
-  private volatile RangeDescriptor descriptor = Place.descriptor(0, List.of());
+  private volatile RangeLocation location = Place.location(0, List.of());
   private long epoch;
 
   Cluster(List<Site> sites, Options options) {
@@ -165,22 +165,22 @@ final class Cluster implements RangeMap, AutoCloseable {
   }
 
   private String map() {
-    return "map " + descriptor.epoch() + " " + Place.text(places());
+    return "map " + location.epoch() + " " + Place.text(places());
   }
 
   /** Tells those that run where the range is since another node has a replica. */
   void moved() {
-    descriptor = Place.descriptor(++epoch, places());
+    location = Place.location(++epoch, places());
     for (var node : nodes) if (node.alive()) node.process().ask(ASK, map());
   }
 
   @Override
-  public Optional<RangeDescriptor> find(UUID range) {
-    return Optional.of(descriptor);
+  public Optional<RangeLocation> find(UUID range) {
+    return Optional.of(location);
   }
 
   @Override
-  public void learned(RangeDescriptor now) {
+  public void learned(RangeLocation now) {
     // Callers share the map with those that change it.
   }
 

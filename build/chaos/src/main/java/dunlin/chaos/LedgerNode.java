@@ -5,7 +5,7 @@ import dunlin.store.LocalRange;
 import dunlin.store.LocalRanges;
 import dunlin.store.Member;
 import dunlin.store.PeerSecurity;
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeStatus;
 import dunlin.store.RangeStore;
@@ -79,7 +79,7 @@ public final class LedgerNode implements LocalRanges {
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final PrintStream answers;
 
-  private volatile RangeDescriptor descriptor = Place.descriptor(0, List.of());
+  private volatile RangeLocation location = Place.location(0, List.of());
   private volatile @Nullable Replica<Ledger.Write, Ledger.Answer> replica;
   private volatile @Nullable RangeService service;
 
@@ -92,7 +92,7 @@ public final class LedgerNode implements LocalRanges {
           log.error("This node cannot go on and stops", failure);
           Runtime.getRuntime().halt(FATAL);
         });
-    store.fetchCheckpointsBy(new RemoteCheckpoints(node -> descriptor.peer(node), null));
+    store.fetchCheckpointsBy(new RemoteCheckpoints(node -> location.peer(node), null));
   }
 
   public static void main(String[] args) throws IOException {
@@ -143,7 +143,7 @@ public final class LedgerNode implements LocalRanges {
       case "start" -> start(Place.parseAll(rest));
       case "map" -> {
         var epochAndPlaces = rest.split(" ", 2);
-        descriptor = Place.descriptor(Long.parseLong(epochAndPlaces[0]), Place.parseAll(epochAndPlaces[1]));
+        location = Place.location(Long.parseLong(epochAndPlaces[0]), Place.parseAll(epochAndPlaces[1]));
       }
       case "join" -> replica = store.createReplica(Ledger.RANGE, members(rest), true, Ledger.WRITES, ledger, DEADLINE);
       case "add" -> replica().addListener(Place.parse(rest).member(), DEADLINE);
@@ -169,8 +169,12 @@ public final class LedgerNode implements LocalRanges {
       replica = store.range(Ledger.RANGE, peers.stream().map(Place::member).toList(), Ledger.WRITES, ledger);
     store.start(DEADLINE);
     var address = new InetSocketAddress(self.host(), self.servicePort());
-    service =
-        RangeService.start(address, self.node(), this, store, RangeServiceSettings.defaults(), null, meters, System::nanoTime);
+    var d = RangeServiceSettings.defaults();
+    // In a network namespace of its own nobody else reaches it.
+    var settings =
+        new RangeServiceSettings(
+            d.streamsMax(), d.requestsMax(), d.bytesMax(), d.nodeBytesMax(), d.frameBytesMax(), d.closeTimeout(), true);
+    service = RangeService.start(address, self.node(), this, store, settings, null, meters, System::nanoTime);
   }
 
   private void stop() {
@@ -188,7 +192,7 @@ public final class LedgerNode implements LocalRanges {
     var here = replica;
     return here == null || !range.equals(Ledger.RANGE.uuid())
         ? Optional.empty()
-        : Optional.of(new ServedReplica<>(here, Ledger.WRITES, Ledger.ANSWERS, () -> descriptor));
+        : Optional.of(new ServedReplica<>(here, Ledger.WRITES, Ledger.ANSWERS, () -> location));
   }
 
   private Replica<Ledger.Write, Ledger.Answer> replica() {

@@ -3,7 +3,7 @@ package dunlin.chaos;
 import dunlin.chaos.Operation.Outcome;
 import dunlin.store.Completion;
 import dunlin.store.OutcomeUnknownException;
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import dunlin.store.StoreException;
 import dunlin.store.remote.RangeClient;
 import dunlin.store.remote.RangeClientSettings;
@@ -40,7 +40,7 @@ final class Load implements AutoCloseable {
   private static final RemoteRange.Rules<Ledger.Write> RULES =
       new RemoteRange.Rules<>() {
         @Override
-        public boolean belongs(Ledger.Write write, RangeDescriptor now) {
+        public boolean belongs(Ledger.Write write, RangeLocation now) {
           return true;
         }
 

@@ -1,7 +1,7 @@
 package dunlin.chaos;
 
 import dunlin.store.Member;
-import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeLocation;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
@@ -22,16 +22,16 @@ record Place(UUID node, String host, int raftPort, int servicePort) {
     return String.join(" ", places.stream().map(Place::toString).toList());
   }
 
-  static RangeDescriptor descriptor(long epoch, List<Place> places) {
-    return new RangeDescriptor(Ledger.RANGE.uuid(), epoch, new byte[0], null, places.stream().map(Place::peer).toList(), null);
+  static RangeLocation location(long epoch, List<Place> places) {
+    return new RangeLocation(Ledger.RANGE.uuid(), epoch, new byte[0], null, places.stream().map(Place::peer).toList(), null);
   }
 
   Member member() {
     return new Member(node, host, raftPort);
   }
 
-  RangeDescriptor.Peer peer() {
-    return new RangeDescriptor.Peer(node, host, servicePort);
+  RangeLocation.Peer peer() {
+    return new RangeLocation.Peer(node, host, servicePort);
   }
 
   @Override
