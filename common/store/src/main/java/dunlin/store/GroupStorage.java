@@ -17,6 +17,7 @@ import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftServerConfigKeys.Log.CorruptionPolicy;
+import org.apache.ratis.server.raftlog.RaftLog;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.util.SizeInBytes;
 
@@ -33,8 +34,13 @@ final class GroupStorage {
   private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
 
   private static final String CONFIGURATION_FILE = "raft-meta.conf";
-  /** Where the first leader writes the same peers into the log. */
-  private static final int FIRST_INDEX = 0;
+  /**
+   * Before the first entry, where the first leader writes the same peers into the log. That entry may be replaced by one of
+   * another first leader, and Ratis then forgets the peers of every index that is cut off, after it has noted the new ones: were
+   * these at index 0 too, the replica would have no peers at all, and close itself at its next election.
+   * One before Ratis' own number for no index, which it does not take here.
+   */
+  private static final long BEFORE_FIRST_INDEX = RaftLog.INVALID_LOG_INDEX - 1;
 
   private GroupStorage() {}
 
@@ -92,7 +98,7 @@ final class GroupStorage {
       if (peer.getStartupRole() == RaftPeerRole.LISTENER) written.addListeners(peer.getRaftPeerProto());
       else written.addPeers(peer.getRaftPeerProto());
     }
-    byte[] bytes = LogEntryProto.newBuilder().setIndex(FIRST_INDEX).setConfigurationEntry(written).build().toByteArray();
+    byte[] bytes = LogEntryProto.newBuilder().setIndex(BEFORE_FIRST_INDEX).setConfigurationEntry(written).build().toByteArray();
     Path file = current.resolve(CONFIGURATION_FILE);
     Files.write(file, bytes);
     try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {

@@ -1,0 +1,103 @@
+package dunlin.chaos;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The network between harness and nodes: a network namespace for each node, and links that can be cut and slowed; src/main/c/links.c. */
+final class Links implements AutoCloseable {
+  /*
+   * Owner: the thread of the trials; one request at a time.
+   * Failure: namespaces and devices live as long as the process does, and that as long as the harness.
+   */
+  private static final int HARNESS = 0;
+
+  private final Process process;
+  private final Writer requests;
+  private final BufferedReader answers;
+  private final String[] ready;
+
+  Links(Path program, int nodes) {
+    try {
+      process =
+          new ProcessBuilder(program.toString(), String.valueOf(nodes)).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+      requests = new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8);
+      answers = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+      String first = answers.readLine();
+      if (first == null || !first.startsWith("ready ")) throw new TrialException("no network: " + first);
+      ready = first.split(" ", -1);
+    } catch (IOException e) {
+      throw new TrialException("no network", e);
+    }
+  }
+
+  static String address(int port) {
+    return "10.89.0." + (port + 1);
+  }
+
+  /** What comes before a command that shall run in the network namespace of a port. */
+  List<String> prefix(int port) {
+    return List.of("nsenter", "--net=/proc/" + process.pid() + "/fd/" + ready[port]);
+  }
+
+  /** Cuts a port off from all others, the harness too. */
+  void isolate(int port) {
+    for (int other = HARNESS; other <= Cluster.NODES; other++) if (other != port) cut(port, other);
+  }
+
+  /** Cuts a port off from the other nodes; callers still reach it. */
+  void isolateFromNodes(int port) {
+    for (int other = HARNESS + 1; other <= Cluster.NODES; other++) if (other != port) cut(port, other);
+  }
+
+  /** The port still sends to the other nodes, and hears nothing from them. */
+  void deafen(int port) {
+    for (int other = HARNESS + 1; other <= Cluster.NODES; other++) if (other != port) link(other, port, 0, true);
+  }
+
+  private void cut(int port, int other) {
+    link(port, other, 0, true);
+    link(other, port, 0, true);
+  }
+
+  /** All packets on all links take so long. */
+  void slow(int millis) {
+    for (int from = HARNESS; from <= Cluster.NODES; from++)
+      for (int to = HARNESS; to <= Cluster.NODES; to++) if (from != to) link(from, to, millis, false);
+  }
+
+  void heal() {
+    slow(0);
+  }
+
+  private void link(int from, int to, int millis, boolean cut) {
+    ask("link " + from + " " + to + " " + millis + " " + (cut ? 1 : 0));
+  }
+
+  /** Packets that were lost on cut links so far: a partition that loses nothing has tested nothing. */
+  long lost() {
+    return Long.parseLong(ask("lost"));
+  }
+
+  private String ask(String request) {
+    try {
+      requests.write(request + "\n");
+      requests.flush();
+      String answer = answers.readLine();
+      if (answer == null || !answer.startsWith("ok")) throw new TrialException("links: '" + request + "': " + answer);
+      return answer.substring(2).trim();
+    } catch (IOException e) {
+      throw new TrialException("links: '" + request + "'", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+}

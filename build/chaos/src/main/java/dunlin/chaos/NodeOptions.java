@@ -1,0 +1,68 @@
+package dunlin.chaos;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+
+/**
+ * What a node process is started with.
+ *
+ * @param fsync false for the trial that must find a loss
+ * @param entriesKept small, so that a node that was away fetches a copy of the rows
+ * @param snapshotEntries small, so that rows are flushed and the log is cut within a trial
+ */
+record NodeOptions(
+    Path directory,
+    String host,
+    int raftPort,
+    int servicePort,
+    boolean fsync,
+    long diskFreeMin,
+    Duration electionTimeout,
+    int entriesKept,
+    int snapshotEntries) {
+
+  List<String> arguments() {
+    var arguments = new ArrayList<String>();
+    arguments.add("directory=" + directory);
+    arguments.add("host=" + host);
+    arguments.add("raft-port=" + raftPort);
+    arguments.add("service-port=" + servicePort);
+    arguments.add("fsync=" + fsync);
+    arguments.add("disk-free-min=" + diskFreeMin);
+    arguments.add("election-millis=" + electionTimeout.toMillis());
+    arguments.add("entries-kept=" + entriesKept);
+    arguments.add("snapshot-entries=" + snapshotEntries);
+    return arguments;
+  }
+
+  static NodeOptions parse(List<String> arguments) {
+    var given = new HashMap<String, String>();
+    for (String argument : arguments) {
+      int equals = argument.indexOf('=');
+      if (equals < 0) throw new IllegalArgumentException("'" + argument + "' is not KEY=VALUE");
+      given.put(argument.substring(0, equals), argument.substring(equals + 1));
+    }
+    var options =
+        new NodeOptions(
+            Path.of(take(given, "directory")),
+            take(given, "host"),
+            Integer.parseInt(take(given, "raft-port")),
+            Integer.parseInt(take(given, "service-port")),
+            Boolean.parseBoolean(take(given, "fsync")),
+            Long.parseLong(take(given, "disk-free-min")),
+            Duration.ofMillis(Long.parseLong(take(given, "election-millis"))),
+            Integer.parseInt(take(given, "entries-kept")),
+            Integer.parseInt(take(given, "snapshot-entries")));
+    if (!given.isEmpty()) throw new IllegalArgumentException("nobody knows " + given.keySet());
+    return options;
+  }
+
+  private static String take(HashMap<String, String> given, String key) {
+    String value = given.remove(key);
+    if (value == null) throw new IllegalArgumentException(key + " is missing");
+    return value;
+  }
+}

@@ -1,0 +1,111 @@
+package dunlin.chaos;
+
+import dunlin.chaos.Fault.Need;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** What trials can be made with on this machine, and the sites of their nodes. */
+final class Stage implements AutoCloseable {
+  /*
+   * Owner: the thread of the trials.
+   */
+  private static final String LOOPBACK = "127.0.0.1";
+  private static final int RAFT_PORT = 7000;
+  private static final int SERVICE_PORT = 7001;
+  // Below those that the system gives to connections: a node comes back at its port.
+  private static final int LOWEST_PORT = 20_000;
+  private static final int HIGHEST_PORT = 30_000;
+
+  private final @Nullable Path programs;
+  private final Set<Need> offers;
+  private final @Nullable Links links;
+  private final Random random;
+  private final Set<Integer> taken = new HashSet<>();
+
+  /**
+   * @param programs where the programs of src/main/c have been built; null when they are not
+   * @param isolated whether the process has namespaces of its own for mounts, network and processes, as root
+   */
+  Stage(@Nullable Path programs, boolean isolated, Random random) {
+    this.programs = programs;
+    this.random = random;
+    offers = programs == null ? Set.of() : isolated ? EnumSet.allOf(Need.class) : EnumSet.of(Need.FSYNC);
+    links = programs != null && isolated ? new Links(programs.resolve("links"), Cluster.NODES) : null;
+  }
+
+  boolean offers(Set<Need> needs) {
+    return offers.containsAll(needs);
+  }
+
+  Links links() {
+    if (links == null) throw new IllegalStateException("this stage has no network of its own");
+    return links;
+  }
+
+  /** Sites for the nodes of one trial, in an empty directory. */
+  List<Site> sites(Path directory, Set<Need> needs) {
+    try {
+      Files.createDirectories(directory);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    var sites = new ArrayList<Site>();
+    for (int port = 1; port <= Cluster.NODES; port++) sites.add(site(directory, "n" + port, port, needs));
+    return sites;
+  }
+
+  private Site site(Path directory, String name, int port, Set<Need> needs) {
+    boolean network = needs.contains(Need.NETWORK);
+    var fsync = needs.contains(Need.FSYNC) ? new FsyncFault(program("fsync.so"), directory.resolve(name + ".fsync")) : null;
+    var disk =
+        needs.contains(Need.DISK)
+            ? new LoopDisk(directory.resolve(name + ".image"), directory.resolve(name), program("powercut"))
+            : null;
+    return new Site(
+        name,
+        network ? Links.address(port) : LOOPBACK,
+        network ? RAFT_PORT : freePort(),
+        network ? SERVICE_PORT : freePort(),
+        disk == null ? directory.resolve(name) : disk.data(),
+        directory.resolve(name + ".log"),
+        network ? links().prefix(port) : List.of(),
+        fsync == null ? Map.of() : fsync.environment(),
+        network ? port : 0,
+        fsync,
+        disk);
+  }
+
+  private Path program(String name) {
+    if (programs == null) throw new IllegalStateException(name + " was not built");
+    return programs.resolve(name);
+  }
+
+  private int freePort() {
+    while (true) {
+      int port = random.nextInt(LOWEST_PORT, HIGHEST_PORT);
+      if (!taken.add(port)) continue;
+      try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
+        return socket.getLocalPort();
+      } catch (IOException e) {
+        // Somebody else's.
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    if (links != null) links.close();
+  }
+}

@@ -1,0 +1,5 @@
+/** Faults against a range of three nodes, each a process of its own, and the check of what came of them. */
+@NullMarked
+package dunlin.chaos;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.chaos;
+
+import org.jspecify.annotations.NullMarked;
