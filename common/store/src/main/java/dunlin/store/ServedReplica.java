@@ -48,20 +48,21 @@ public final class ServedReplica<C, R> implements LocalRange {
       reply.accept(new RangeReply.Unavailable("a command that cannot be read: " + e.getMessage()));
       return;
     }
-    boolean taken =
-        replica.propose(
-            decoded,
-            new Completion<>() {
-              @Override
-              public void done(R result) {
-                reply.accept(new RangeReply.Done(results.encode(result)));
-              }
+    var completion =
+        new Completion<R>() {
+          @Override
+          public void done(R result) {
+            reply.accept(new RangeReply.Done(results.encode(result)));
+          }
 
-              @Override
-              public void failed(StoreException failure) {
-                reply.accept(replyFor(failure));
-              }
-            });
+          @Override
+          public void failed(StoreException failure) {
+            reply.accept(replyFor(failure));
+          }
+        };
+    // Where the range has its epoch in its rows, that decides, in the order of the log.
+    boolean taken =
+        replica.descriptor().isPresent() ? replica.propose(epoch, decoded, completion) : replica.propose(decoded, completion);
     if (!taken) reply.accept(new RangeReply.Overloaded());
   }
 
@@ -75,14 +76,15 @@ public final class ServedReplica<C, R> implements LocalRange {
     var _ = replica.readBarrier().whenComplete((_, e) -> reply.accept(e == null ? new RangeReply.Done(new byte[0]) : barrierFailed(e)));
   }
 
-  private static RangeReply barrierFailed(Throwable thrown) {
+  private RangeReply barrierFailed(Throwable thrown) {
     @Nullable Throwable cause = thrown instanceof CompletionException ? thrown.getCause() : thrown;
     return cause instanceof StoreException failure ? replyFor(failure) : new RangeReply.Unavailable("a barrier has failed: " + cause);
   }
 
-  static RangeReply replyFor(StoreException failure) {
+  private RangeReply replyFor(StoreException failure) {
     return switch (failure) {
       case NotLeaderException refused -> new RangeReply.NotLeader(refused.leader().orElse(null));
+      case WrongEpochException _ -> new RangeReply.WrongEpoch(location.get());
       case OutcomeUnknownException unknown -> new RangeReply.Unknown(text(unknown));
       default -> new RangeReply.Unavailable(text(failure));
     };
