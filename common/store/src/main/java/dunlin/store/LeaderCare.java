@@ -67,7 +67,7 @@ final class LeaderCare {
 
   /**
    * A follower that answers and does not come along although there is something to get: Ratis 3.3.0 can tell one to
-   * install a snapshot for ever (RATIS-2500). Another leader begins with it anew.
+   * install a snapshot for ever (RATIS-2500). Another leader begins with it anew, which helps when its log begins elsewhere.
    */
   private void watch(RangeStatus status, RangeStatus.Peer peer, boolean copying, long nowNanos) {
     var node = peer.member().node();

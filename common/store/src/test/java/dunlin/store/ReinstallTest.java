@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -21,9 +23,13 @@ class ReinstallTest {
   @TempDir Path directory;
 
   private Trio start() {
+    return start(UnaryOperator.identity());
+  }
+
+  private Trio start(UnaryOperator<ClusterSettings> cluster) {
     return Trio.start(
         directory,
-        UnaryOperator.identity(),
+        cluster,
         d ->
             new StoreSettings(
                 true, d.cluster(), d.memoryBytes(), 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), d.entryBytesMax(), 10,
@@ -84,6 +90,49 @@ class ReinstallTest {
       behind.restart();
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
     }
+  }
+
+  /** Its own log then ends within the leader's, which goes over to appending from there and asks for no copy a second time. */
+  @Test
+  void anOldLeaderWithATailThatNobodyElseHasComesAlongByACopy() {
+    try (var trio = start(ReinstallTest::patient)) {
+      for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
+      var old = trio.leader();
+      var others = trio.followers();
+      for (var other : others) await().atMost(Trio.DEADLINE).until(() -> other.rows().equals(old.rows()));
+      var closing = others.stream().map(other -> CompletableFuture.runAsync(other::close, Thread::startVirtualThread)).toList();
+      CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+      var tail = new ArrayList<CompletableFuture<String>>();
+      for (int i = 0; i < 6; i++) tail.add(Trio.propose(old, new Append("tail", "t")));
+      assertThat(old.range().status().leaderOrNull()).as("it has not noticed yet that it is alone").isEqualTo(old.id());
+      await().atMost(Trio.DEADLINE).until(() -> tail.stream().allMatch(CompletableFuture::isCompletedExceptionally));
+      old.close();
+
+      others.forEach(Trio.Node::restart);
+      for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+      // Now their logs begin where the first of them became the leader, at what is the first entry of the tail.
+      for (var other : others) await().atMost(Trio.DEADLINE).until(() -> firstSegment(other) > 0);
+      old.copiesHeld = new CountDownLatch(1);
+      old.restart();
+      await().atMost(Trio.DEADLINE).until(() -> old.copiesAsked.get() > 0);
+      for (int i = 0; i < 5; i++) trio.apply(new Append("meanwhile", "c")); // the leader appends while the copy is not there
+      old.copiesHeld.countDown();
+
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.rows()).noneMatch(row -> row.startsWith("tail="));
+      assertThat(old.copiesAsked).as("a copy that is ready is not fetched again").hasValue(1);
+      assertThat(old.meters.get("dunlin.store.install.waiting").gauge().value()).isZero();
+      assertThat(new RowsDirectory(rows(old)).ready()).doesNotExist();
+      trio.leader().range().transferLeadership(old.id(), Trio.DEADLINE);
+      assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
+    }
+  }
+
+  /** So that a leader has the time to take commands while the others are closed: it steps down later. */
+  private static ClusterSettings patient(ClusterSettings usual) {
+    return new ClusterSettings(
+        usual.port(), usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(5), usual.entriesKept(),
+        usual.installBytesPerSecond(), usual.installDeadline());
   }
 
   @Test

@@ -15,9 +15,11 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +44,10 @@ final class Trio implements AutoCloseable {
     volatile @Nullable RangeStore running;
     volatile @Nullable Replica<Command, String> replica;
     volatile Command.Logic logic = new Command.Logic();
+    /** How often this node has asked another one for a copy of its rows. */
+    final AtomicInteger copiesAsked = new AtomicInteger();
+    /** What such a copy waits for. */
+    volatile CountDownLatch copiesHeld = new CountDownLatch(0);
 
     Node(Path data, int port) {
       this.data = data;
@@ -70,7 +76,7 @@ final class Trio implements AutoCloseable {
 
     void openStore() {
       var opened = RangeStore.open(settings(port), data, meters, disk());
-      opened.fetchCheckpointsBy(new Direct());
+      opened.fetchCheckpointsBy(new Direct(this));
       running = opened;
       open.put(opened.member().node(), opened);
     }
@@ -141,8 +147,21 @@ final class Trio implements AutoCloseable {
 
   /** Carries checkpoints between the stores of this process. */
   final class Direct implements CheckpointSource {
+    private final Node asking;
+
+    Direct(Node asking) {
+      this.asking = asking;
+    }
+
     @Override
     public Checkpoint open(UUID node, RangeId range) throws IOException {
+      asking.copiesAsked.incrementAndGet();
+      try {
+        if (!asking.copiesHeld.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)) throw new IOException("held for too long");
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IOException("interrupted", e);
+      }
       return at(node).openCheckpoint(range);
     }
 
