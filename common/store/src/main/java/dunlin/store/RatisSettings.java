@@ -45,7 +45,10 @@ final class RatisSettings {
     // At Ratis' 150 to 300 ms a stall of the disk or a collection deposes the leader.
     var timeout = TimeDuration.valueOf(cluster.electionTimeout().toMillis(), TimeUnit.MILLISECONDS);
     Rpc.setTimeoutMin(properties, timeout);
-    Rpc.setTimeoutMax(properties, timeout.multiply(2));
+    // A follower looks only when a time that it has drawn is over. One is under way when the leader goes, and the next has to pass
+    // in silence, so the leader is missed after up to twice the longest: three times the shortest. When the other follower has
+    // the longer log, one of these two alone can be elected; that is why the longest counts, and not the earlier of both.
+    Rpc.setTimeoutMax(properties, timeout.multiply(1.5));
     // A lone peer asks nobody, it only waits this long before it makes itself the leader.
     Rpc.setFirstElectionTimeoutMin(properties, millis(cluster.hasPeers() ? 150 : 20));
     Rpc.setFirstElectionTimeoutMax(properties, millis(cluster.hasPeers() ? 300 : 50));
