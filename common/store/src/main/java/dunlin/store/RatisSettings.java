@@ -77,6 +77,8 @@ final class RatisSettings {
     // Twice as slow at a follower, and a pause between appends.
     Log.setAppendEntriesComposeEnabled(properties, false);
     Log.Appender.setWaitTimeMin(properties, millis(0));
+    // By default a follower that was away for half a minute is tried every 5 s only, and goes back through its log as slowly.
+    Log.Appender.setRetryPolicy(properties, "1ms,10, 1s,1000000000");
     // The only way to turn fsync off that still orders writes; async-flush acknowledges what is not even written.
     Log.setUnsafeFlushEnabled(properties, !settings.fsync());
     // Our own window must be the narrow place: at these limits Ratis blocks or refuses.
