@@ -48,7 +48,7 @@ final class ClusterKeys {
           "Silence of a range's leader after which the others may elect a new one, mostly within three times of it; one that stands still for longer is deposed.");
   static final Setting<Integer> LOG_KEPT =
       Setting.integer(
-          "dunlin.cluster.log-entries-kept", USUAL.entriesKept(), 1, 10_000_000,
+          "dunlin.cluster.log-entries-kept", USUAL.entriesKept(), 200, 10_000_000,
           "Log entries that stay for a follower that is a little behind; one further behind gets a copy of all rows.");
   static final Setting<Long> COPY_RATE =
       Setting.bytes(

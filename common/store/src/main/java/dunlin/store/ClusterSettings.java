@@ -13,8 +13,8 @@ import java.time.Duration;
  * @param security how nodes know each other
  * @param electionTimeout silence of a leader after which the others may elect a new one, 300 ms to 1 min. Mostly they do within
  *     three times of it. A leader that stands still for longer than this is deposed
- * @param entriesKept log entries that stay when the log is cut, for a follower that is a little behind, 1 to 10,000,000.
- *     A follower further behind gets a copy of all rows instead
+ * @param entriesKept log entries that stay when the log is cut, for a follower that is a little behind, 1 to 10,000,000 and more
+ *     than twice those in flight. A follower further behind gets a copy of all rows instead
  * @param installBytesPerSecond how fast such a copy is fetched, at least 64 KiB a second
  * @param installDeadline time that fetching one may take, 1 s to 1 day; what is there then is kept for the next try
  */
