@@ -63,7 +63,7 @@ final class RatisSettings {
   private static void log(RaftProperties properties, StoreSettings settings) {
     int entryBytes = logEntryBytes(settings);
     // Cutting the log drops whole segments, and a start reads every one that is left: keep them small. Two are cached.
-    long segmentBytes = Math.max(8L * MIB, 2L * entryBytes);
+    long segmentBytes = Math.max(Math.min(8L * MIB, settings.snapshotLogBytes() / 2), 2L * entryBytes);
     Log.setSegmentSizeMax(properties, SizeInBytes.valueOf(segmentBytes));
     Log.setSegmentCacheNumMax(properties, 2);
     Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(2 * segmentBytes));
@@ -90,14 +90,15 @@ final class RatisSettings {
   }
 
   private static void snapshots(RaftProperties properties, ClusterSettings cluster) {
-    // Off by default, but it is also what makes Ratis cut the log when it stops. While it runs, Upkeep decides: Ratis
-    // knows only how many entries there are, and would ask again after each one for as long as nothing is flushed.
-    Snapshot.setAutoTriggerEnabled(properties, true);
+    // Off by default, but it is also what makes Ratis cut the log when it stops; with peers it must not, because it may cut
+    // where LogCare would not. While it runs, Upkeep decides: Ratis knows only how many entries there are, and would ask again
+    // after each one for as long as nothing is flushed.
+    Snapshot.setAutoTriggerEnabled(properties, !cluster.hasPeers());
     Snapshot.setAutoTriggerThreshold(properties, Long.MAX_VALUE);
     // Files of a snapshot travel by our own means, not in Ratis' chunks.
     Log.Appender.setInstallSnapshotEnabled(properties, false);
     // Else a dead peer keeps the log from being cut. A lone peer needs no entry behind its snapshot; with followers, one
-    // that stands exactly where the log begins would be told to install a snapshot for ever (RATIS-2500).
+    // that stood exactly where the log begins would be told to install a snapshot for ever: see LogCare.
     Log.setPurgeUptoSnapshotIndex(properties, true);
     Log.setPurgePreservationLogNum(properties, cluster.hasPeers() ? cluster.entriesKept() : 0);
     // Entries may be 64 KB and more each: a thousand of them is too long to wait.

@@ -513,7 +513,10 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
-    var _ = division.getRaftLog().purge(rows.flushed().index());
+    long cut = logCare.cut(division.getRaftLog(), rows.flushed().index());
+    if (cut >= 0) {
+      var _ = division.getRaftLog().purge(cut);
+    }
   }
 
   /** So that the next start knows, should the files be lost, whether others have the range. */

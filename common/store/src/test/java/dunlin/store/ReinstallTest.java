@@ -20,6 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** How a replica that lost the way back through the log, or its files, gets its rows from another one. */
 class ReinstallTest {
+  private static final int ENTRY_BYTES = 64 * 1024;
+
   @TempDir Path directory;
 
   private Trio start() {
@@ -32,19 +34,21 @@ class ReinstallTest {
         cluster,
         d ->
             new StoreSettings(
-                true, d.cluster(), d.memoryBytes(), 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), d.entryBytesMax(), 10,
-                d.snapshotLogBytes(), Duration.ofSeconds(1), 1, 16));
+                true, d.cluster(), d.memoryBytes(), 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), ENTRY_BYTES, 10,
+                ENTRY_BYTES, Duration.ofSeconds(1), 1, 16));
   }
 
-  /** Cuts the log of the nodes that run to where no other can follow: a change of leaders ends a file of it. */
+  /** Cuts the log of the nodes that run to where no other can follow. */
   private static void cutLog(Trio trio) {
-    for (int i = 0; i < 60; i++) trio.apply(new Append("before", "a"));
-    trio.leader().range().transferLeadership(trio.followers().getFirst().id(), Trio.DEADLINE);
+    fillSegment(trio);
     for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
-    for (var node : trio.nodes) {
-      if (node.running == null) continue;
-      await().atMost(Trio.DEADLINE).until(() -> Files.notExists(log(node).resolve("log_0-0")) && firstSegment(node) > 0);
-    }
+    for (var node : trio.nodes)
+      if (node.running != null) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
+  }
+
+  /** A file of the log has twice the bytes of the largest entry, and is cut only where a leader's term does not end. */
+  private static void fillSegment(Trio trio) {
+    for (int i = 0; i < 4; i++) trio.apply(new Put("large", "x".repeat(ENTRY_BYTES * 3 / 4)));
   }
 
   private static Path group(Trio.Node node) {
@@ -103,14 +107,15 @@ class ReinstallTest {
       var closing = others.stream().map(other -> CompletableFuture.runAsync(other::close, Thread::startVirtualThread)).toList();
       CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
       var tail = new ArrayList<CompletableFuture<String>>();
-      for (int i = 0; i < 6; i++) tail.add(Trio.propose(old, new Append("tail", "t")));
+      for (int i = 0; i < 8; i++) tail.add(Trio.propose(old, new Append("tail", "t")));
       assertThat(old.range().status().leaderOrNull()).as("it has not noticed yet that it is alone").isEqualTo(old.id());
       await().atMost(Trio.DEADLINE).until(() -> tail.stream().allMatch(CompletableFuture::isCompletedExceptionally));
       old.close();
 
       others.forEach(Trio.Node::restart);
+      fillSegment(trio);
       for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
-      // Now their logs begin where the first of them became the leader, at what is the first entry of the tail.
+      // Now their logs begin within what is the tail of the old one's.
       for (var other : others) await().atMost(Trio.DEADLINE).until(() -> firstSegment(other) > 0);
       old.copiesHeld = new CountDownLatch(1);
       old.restart();
@@ -125,6 +130,47 @@ class ReinstallTest {
       assertThat(new RowsDirectory(rows(old)).ready()).doesNotExist();
       trio.leader().range().transferLeadership(old.id(), Trio.DEADLINE);
       assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
+    }
+  }
+
+  /** It stands where its term has ended. Did the log begin just there, Ratis could neither append to it nor have it install a copy. */
+  @Test
+  void aLeaderThatHandedOverAndStoppedComesAlongWhenTheLogWasCutMeanwhile() {
+    try (var trio = start()) {
+      for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
+      var old = trio.leader();
+      old.close();
+      for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+      for (var other : trio.nodes) if (other != old) await().atMost(Trio.DEADLINE).until(() -> cutWasDue(other));
+
+      old.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.copiesAsked).as("the entries that it lacks are still there").hasValue(0);
+
+      old.close();
+      cutLog(trio);
+      old.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.copiesAsked).hasValue(1);
+    }
+  }
+
+  /** Whether everything has been flushed, which is when the log is cut. */
+  private static boolean cutWasDue(Trio.Node node) {
+    var status = node.range().status();
+    return status.applied() > 100 && status.flushed() == status.applied();
+  }
+
+  /** Terms that end one after another may not keep the log for ever. */
+  @Test
+  void aLogOfManyShortTermsIsCut() {
+    try (var trio = start()) {
+      for (int term = 0; term < 12; term++) {
+        for (int i = 0; i < 10; i++) trio.apply(new Append("row", "a"));
+        trio.leader().range().transferLeadership(trio.followers().getFirst().id(), Trio.DEADLINE);
+      }
+      for (int i = 0; i < 60; i++) trio.apply(new Append("row", "b"));
+      for (var node : trio.nodes) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
     }
   }
 

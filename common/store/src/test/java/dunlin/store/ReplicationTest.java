@@ -400,7 +400,7 @@ class ReplicationTest {
 
   @Test
   void anOpenClusterPortIsRefusedUnlessItIsAllowed() {
-    var everywhere = ClusterSettings.at(Trio.freePort(), "localhost", "0.0.0.0", new PeerSecurity.Plaintext(false));
+    var everywhere = ClusterSettings.at(FreePort.find(), "localhost", "0.0.0.0", new PeerSecurity.Plaintext(false));
     assertThatThrownBy(() -> OneRange.start(directory, StoreSettings.defaults().with(everywhere)))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("would be open without TLS on 0.0.0.0")

@@ -4,8 +4,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -204,7 +202,7 @@ final class Trio implements AutoCloseable {
 
   /** A node more, with an empty directory. */
   Node newNode() {
-    var node = new Node(directory.resolve("node-" + nodes.size()), freePort());
+    var node = new Node(directory.resolve("node-" + nodes.size()), FreePort.find());
     nodes.add(node);
     return node;
   }
@@ -269,13 +267,5 @@ final class Trio implements AutoCloseable {
   void stopAll() {
     var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, Thread::startVirtualThread));
     CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
-  }
-
-  static int freePort() {
-    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return free.getLocalPort();
-    } catch (IOException e) {
-      throw new AssertionError(e);
-    }
   }
 }
