@@ -52,7 +52,7 @@ public record ClusterSettings(
 
   public static ClusterSettings at(int port, String host, String bindAddress, PeerSecurity security) {
     return new ClusterSettings(
-        port, host, bindAddress, security, Duration.ofMillis(1500), 10_000, 64L * MIB, Duration.ofMinutes(10));
+        port, host, bindAddress, security, Duration.ofSeconds(1), 10_000, 64L * MIB, Duration.ofMinutes(10));
   }
 
   boolean hasPeers() {
