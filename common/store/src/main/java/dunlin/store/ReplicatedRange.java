@@ -510,6 +510,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (leadership.leading()) confirmBase();
     var rows = opening.join();
     copy.dropPassed(rows);
+    var leader = division.getInfo().getLeaderId();
+    if (leader != null) copy.look(RatisPeers.node(leader), nowNanos);
     if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.

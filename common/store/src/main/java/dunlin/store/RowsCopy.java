@@ -16,6 +16,8 @@ final class RowsCopy {
   /*
    * Owner: a thread for each try, one try at a time. Offering what is ready does not block.
    * Bounds and failure: CheckpointDownload's. A try that fails is followed by another after a pause, when the leader says so again.
+   * One from a node that does not lead any more is given up when nothing comes for a second: that node may be gone, Ratis does not
+   * let the new leader speak before, and no write may be possible without this replica.
    *
    * A try that succeeds fails its future, too, and the copy is offered when the leader says again that it is needed. For as long as
    * the future is open, Ratis 3.3.0 answers every append with the end of its own log, and the leader begins to append from there
@@ -26,6 +28,7 @@ final class RowsCopy {
   private static final Logger log = LoggerFactory.getLogger(RowsCopy.class);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final RangeId range;
   private final RowsDirectory files;
@@ -38,9 +41,13 @@ final class RowsCopy {
   private final Object replacing = new Object();
 
   private volatile @Nullable Ready ready; // written under replacing
+  private volatile @Nullable Try underWay; // written by who holds fetching
+  private volatile long progressNanos; // of that one
 
   /** A copy that is complete, and since when it waits. */
   private record Ready(LogPosition position, long sinceNanos) {}
+
+  private record Try(UUID from, Thread thread) {}
 
   RowsCopy(
       RangeId range,
@@ -92,7 +99,9 @@ final class RowsCopy {
     if (!fetching.tryLock()) throw new IOException("a copy is being fetched already");
     try {
       long begun = System.nanoTime();
-      new CheckpointDownload(source, settings, disk, cancelled, meters::installed).fetch(leader, range, files.incoming());
+      progressNanos = begun;
+      underWay = new Try(leader, Thread.currentThread());
+      new CheckpointDownload(source, settings, disk, cancelled, this::came).fetch(leader, range, files.incoming());
       var position = RocksRange.positionIn(files.incoming());
       if (position.index() + 1 < logBegin)
         throw new IOException("the copy ends at entry " + position.index() + ", and the log begins at " + logBegin);
@@ -106,8 +115,20 @@ final class RowsCopy {
           range, leader, position.index(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
       return position;
     } finally {
+      underWay = null;
       fetching.unlock();
     }
+  }
+
+  private void came(long bytes) {
+    progressNanos = System.nanoTime();
+    meters.installed(bytes);
+  }
+
+  /** Gives up a try that waits for a node which does not lead any more. */
+  void look(UUID leader, long nowNanos) {
+    var waiting = underWay;
+    if (waiting != null && !waiting.from.equals(leader) && nowNanos - progressNanos > STALLED_NANOS) waiting.thread.interrupt();
   }
 
   /** Puts the copy that is ready in the place of these rows, when it is newer; answers whether it was. */

@@ -37,6 +37,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /** Real nodes in this process: real Raft over loopback ports, and calls to each other by hand, which can be cut. */
@@ -194,6 +195,8 @@ final class TestCluster implements AutoCloseable {
     this.directory = directory;
     this.expect = expect;
     this.operations = operations;
+    // A Raft server that is closed while it leads ends some of its threads so; other tests wait beside this one.
+    Awaitility.doNotCatchUncaughtExceptionsByDefault();
     var ports = new ArrayList<Integer>();
     for (int i = 0; i < expect; i++) ports.add(FreePort.find());
     seeds = ports.stream().map(port -> "127.0.0.1:" + port).collect(Collectors.joining(","));

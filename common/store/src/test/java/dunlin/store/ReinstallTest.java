@@ -174,6 +174,26 @@ class ReinstallTest {
     }
   }
 
+  @Test
+  void aCopyFromALeaderThatIsGoneIsGivenUpForTheNextOnes() {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var behind = trio.followers().getFirst();
+      await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
+      behind.close();
+      cutLog(trio);
+      behind.copiesHeld = new CountDownLatch(1);
+      behind.restart();
+      await().atMost(Trio.DEADLINE).until(() -> behind.copiesAsked.get() > 0);
+
+      behind.copiesHeld = new CountDownLatch(0); // the next one does not wait
+      var silent = trio.leader();
+      var next = trio.followers().stream().filter(node -> node != behind).findFirst().orElseThrow();
+      silent.range().transferLeadership(next.id(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE.dividedBy(2)).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(next.rows()));
+    }
+  }
+
   /** So that a leader has the time to take commands while the others are closed: it steps down later. */
   private static ClusterSettings patient(ClusterSettings usual) {
     return new ClusterSettings(

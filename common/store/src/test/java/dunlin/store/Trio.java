@@ -19,6 +19,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /** Three stores in this process that keep one range together over loopback ports, and calls to whichever leads it. */
@@ -179,6 +180,8 @@ final class Trio implements AutoCloseable {
     this.directory = directory;
     this.cluster = cluster;
     this.store = store;
+    // A Raft server that is closed while it leads ends some of its threads so; other tests wait beside this one.
+    Awaitility.doNotCatchUncaughtExceptionsByDefault();
   }
 
   static Trio start(Path directory) {
