@@ -81,8 +81,11 @@ final class Membership {
           var self = RatisPeers.node(server.getId());
           if (voters.stream().noneMatch(voter -> voter.node().equals(self)))
             throw refused(what, "its leader would not be among them: transfer that first");
+          // This node leads, so it needs no preference any more; one that another is waiting for stays.
           step.set(
-              voters.stream().map(voter -> RatisPeers.voter(voter, priority(now, voter.node()))).toList(),
+              voters.stream()
+                  .map(voter -> RatisPeers.voter(voter, voter.node().equals(self) ? 0 : priority(now, voter.node())))
+                  .toList(),
               listeners.stream().map(RatisPeers::listener).toList());
         });
   }

@@ -58,7 +58,10 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     /** It is not one of the range's peers any more. */
     void removed();
 
-    /** It is behind the leader's log: fetches a copy of the rows, and answers with where that has come. */
+    /**
+     * It is behind the leader's log. Answers at once with where a copy of the rows has come that is ready; else fetches one, and
+     * fails when that has ended, so that Ratis asks again and takes it then: see {@link RowsCopy}.
+     */
     CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin);
 
     /** The range loses what is above the cut: makes the child's rows, where there is no child yet, and drops them here. */

@@ -142,6 +142,9 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     meters.gauge(
         "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
         range -> range.status().largestLag());
+    meters.gauge(
+        "dunlin.store.install.waiting", "Seconds for which a copy of another replica's rows is here and not taken over", copy,
+        RowsCopy::waitingSeconds);
   }
 
   @Override
@@ -396,7 +399,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   @Override
   public CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin) {
-    return copy.fetch(leader, logBegin, threadName("install"));
+    return copy.offer(leader, logBegin, threadName("install"));
   }
 
   @Override
@@ -506,10 +509,16 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     care.look(disk.low(), copying, nowNanos);
     if (leadership.leading()) confirmBase();
     var rows = opening.join();
+    copy.dropPassed(rows);
+    var leader = division.getInfo().getLeaderId();
+    if (leader != null) copy.look(RatisPeers.node(leader), nowNanos);
     if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
-    var _ = division.getRaftLog().purge(rows.flushed().index());
+    long cut = logCare.cut(division.getRaftLog(), rows.flushed().index());
+    if (cut >= 0) {
+      var _ = division.getRaftLog().purge(cut);
+    }
   }
 
   /** So that the next start knows, should the files be lost, whether others have the range. */

@@ -56,6 +56,22 @@ class ReplicationTest {
   }
 
   @Test
+  void aLeaderIsPreferredUntilThePeersAreExchangedAndLeadsOn() {
+    try (var trio = Trio.start(directory)) {
+      var next = trio.followers().getFirst();
+      trio.leader().range().transferLeadership(next.id(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).until(() -> trio.leader() == next && next.range().status().configuration() >= 0);
+      assertThat(next.range().status().peers()).filteredOn(peer -> peer.priority() > 0).hasSize(1);
+
+      next.range().changePeers(next.range().status().configuration(), trio.members(), List.of(), Trio.DEADLINE);
+
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(next.range().status().configuration()).isNotNegative());
+      assertThat(next.range().status().peers()).hasSize(3).allMatch(peer -> peer.priority() == 0);
+      assertThat(trio.leader()).isSameAs(next);
+    }
+  }
+
+  @Test
   void writesSurviveTheLossOfTheLeaderAndItsReturn() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("before", "1"));
@@ -384,7 +400,7 @@ class ReplicationTest {
 
   @Test
   void anOpenClusterPortIsRefusedUnlessItIsAllowed() {
-    var everywhere = ClusterSettings.at(Trio.freePort(), "localhost", "0.0.0.0", new PeerSecurity.Plaintext(false));
+    var everywhere = ClusterSettings.at(FreePort.find(), "localhost", "0.0.0.0", new PeerSecurity.Plaintext(false));
     assertThatThrownBy(() -> OneRange.start(directory, StoreSettings.defaults().with(everywhere)))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("would be open without TLS on 0.0.0.0")
