@@ -29,7 +29,9 @@ final class KeySample {
   private final SplittableRandom random;
   private final LongSupplier nanos;
   private final byte[][] taken = new byte[SIZE][]; // guarded by this
+  private final long[] takenAt = new long[SIZE]; // guarded by this
   private int count; // guarded by this
+  private boolean sparse; // guarded by this
 
   private int distance = 1;
   private int left = 1;
@@ -53,14 +55,17 @@ final class KeySample {
   }
 
   private void take(byte[] key) {
+    long now = nanos.getAsLong();
     synchronized (this) {
       taken[next] = Arrays.copyOf(key, Math.min(key.length, KeyInterval.BOUNDARY_BYTES_MAX));
+      takenAt[next] = now;
       count = Math.max(count, next + 1);
+      if (sparse) distance = Math.max(1, distance / STEP);
+      sparse = false;
     }
     next++;
     if (next == SIZE) {
       next = 0;
-      long now = nanos.getAsLong();
       distance = fitting(now - roundBegan);
       roundBegan = now;
     }
@@ -73,7 +78,12 @@ final class KeySample {
     return Math.toIntExact(Math.clamp(Math.clamp(wanted, distance / STEP, (long) distance * STEP), 1, DISTANCE_MAX));
   }
 
+  /** Without those that are of another time. When few are left, writes have become rarer, and the distance is too large. */
   synchronized List<byte[]> keys() {
-    return new ArrayList<>(Arrays.asList(taken).subList(0, count));
+    long oldest = nanos.getAsLong() - 2 * SPAN_NANOS;
+    var keys = new ArrayList<byte[]>();
+    for (int i = 0; i < count; i++) if (takenAt[i] - oldest >= 0) keys.add(taken[i]);
+    sparse = keys.size() < SIZE / 4;
+    return keys;
   }
 }
