@@ -197,7 +197,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (before == null) throw new OutdatedException("range '" + id + "' was not placed and cannot be split");
     if (before.epoch() != epoch || !before.keys().splitsAt(cut) || !RangeId.isOf(id.kind(), child))
       throw new OutdatedException("range '" + id + "' is " + before + ", which is not to be split at epoch " + epoch);
-    controls.propose(server(), new ControlEntry.Split(epoch, cut, child), deadline);
+    controls.proposeAndTell(server(), new ControlEntry.Split(epoch, cut, child), deadline);
     var after = descriptorOrNull();
     if (after == null || after.epoch() != epoch + 1 || !Arrays.equals(after.keys().end(), cut))
       throw new OutdatedException("range '" + id + "' has become " + after + " meanwhile");
