@@ -6,6 +6,7 @@ import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.OperationSettings;
 import dunlin.placement.PlacedRange;
+import dunlin.placement.SplitSettings;
 import dunlin.store.CheckpointSource;
 import dunlin.store.ClusterSettings;
 import dunlin.store.Completion;
@@ -222,9 +223,13 @@ final class TestCluster implements AutoCloseable {
   }
 
   static OperationSettings operations(int replicas, @Nullable Duration replaceAfter) {
+    return operations(replicas, replaceAfter, SplitSettings.never());
+  }
+
+  static OperationSettings operations(int replicas, @Nullable Duration replaceAfter, SplitSettings splits) {
     var usual = OperationSettings.defaults();
     return new OperationSettings(
-        usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), replicas, 0, 0, replaceAfter, false);
+        usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), replicas, splits, replaceAfter, false);
   }
 
   void startAll(Collection<Node> which) {

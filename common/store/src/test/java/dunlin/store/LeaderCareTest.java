@@ -88,6 +88,14 @@ class LeaderCareTest {
     public void flush() {}
 
     @Override
+    public void elect() {}
+
+    @Override
+    public RangeLoad load() {
+      throw new AssertionError();
+    }
+
+    @Override
     public boolean propose(long epoch, String command, Completion<String> completion) {
       throw new AssertionError();
     }

@@ -275,6 +275,30 @@ class ReplicationTest {
     }
   }
 
+  @Test
+  void aDropThatTookTooLongCanBeAskedForAgain() {
+    try (var trio = Trio.start(directory)) {
+      var leaving = trio.followers().getFirst();
+      trio.leader().range().remove(leaving.id(), Trio.DEADLINE);
+
+      await().atMost(Trio.DEADLINE).until(() -> dropsWithin(leaving, Duration.ofMillis(1)));
+
+      assertThat(leaving.data.resolve("ranges").resolve(Trio.RANGE.uuid().toString())).doesNotExist();
+      assertThat(leaving.data.resolve("raft").resolve(Trio.RANGE.uuid().toString())).doesNotExist();
+      assertThat(leaving.store().stored()).isEmpty();
+      leaving.replica = null;
+    }
+  }
+
+  private static boolean dropsWithin(Trio.Node node, Duration deadline) {
+    try {
+      node.store().dropReplica(Trio.RANGE, deadline);
+      return true;
+    } catch (StoreException e) {
+      return false;
+    }
+  }
+
   /** The upkeep looks at all replicas all the time; one that takes long to create is none that Ratis has lost. */
   @Test
   void aCreationMayTakeItsTime() {
