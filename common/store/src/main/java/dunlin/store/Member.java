@@ -8,13 +8,14 @@ import java.util.UUID;
  * One node as the others reach it for Raft.
  *
  * @param host a name rather than an address where there is one: it is kept in the log, and outlives the address
+ * @param port 0 of a node without others, which nobody can reach
  */
 public record Member(UUID node, String host, int port) {
   public Member {
     requireNonNull(node);
     if (host.isBlank() || host.chars().anyMatch(c -> c <= ' ' || c == '/' || c == '@'))
       throw new IllegalArgumentException("host of node " + node + " is '" + host + "'");
-    if (port < 1 || port > 65_535) throw new IllegalArgumentException("port of node " + node + " is " + port);
+    if (port < 0 || port > 65_535) throw new IllegalArgumentException("port of node " + node + " is " + port);
   }
 
   String address() {

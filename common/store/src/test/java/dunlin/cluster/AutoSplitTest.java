@@ -33,11 +33,8 @@ class AutoSplitTest {
       cluster.awaitSettled(3);
       var writer = new LedgerWriter(cluster, "");
       var random = new Random(1);
-      int rows = 0;
-      while (ledgers(cluster).size() < 2) {
-        assertThat(rows).as("rows of 2 kB in a range that is split at 300 kB").isLessThan(2000);
-        rows += append(writer, random, rows, 25);
-      }
+      int rows = append(writer, random, 0, 200); // of 2 kB
+      await().atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() > 1);
       cluster.awaitSettled(3);
 
       var halves = ledgers(cluster);
@@ -51,10 +48,8 @@ class AutoSplitTest {
         for (var half : halves) assertThat(node.rows(half.id()).size()).isGreaterThan(count / 8);
       }
 
-      while (ledgers(cluster).size() < 3) {
-        assertThat(rows).isLessThan(4000);
-        rows += append(writer, random, rows, 25);
-      }
+      rows += append(writer, random, rows, 400);
+      await().atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() > 2);
       cluster.awaitSettled(3);
       int all = rows;
       var leaders = ledgers(cluster);

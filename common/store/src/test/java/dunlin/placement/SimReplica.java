@@ -213,8 +213,7 @@ final class SimReplica {
   /** As a leader measures: anew once it leads or the range has other keys, and not all the time. */
   private Load load(long unflushed) {
     var world = node.world;
-    boolean other = measuredEpoch != state.descriptor.epoch() || measuredTerm != term;
-    if (world.rules.measuresAnew(other)) {
+    if (measuredEpoch != state.descriptor.epoch() || measuredTerm != term) {
       measured = Load.NONE;
       measuredSince = world.millis();
       lately.clear();

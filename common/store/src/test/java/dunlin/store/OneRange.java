@@ -21,7 +21,7 @@ final class OneRange implements AutoCloseable {
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   final Command.Logic logic = new Command.Logic();
   final RangeStore store;
-  final Range<Command, String> range;
+  final Replica<Command, String> range;
 
   private OneRange(Path directory, StoreSettings settings) {
     store = RangeStore.open(settings, directory, meters);

@@ -50,6 +50,19 @@ class RangeStoreTest {
   }
 
   @Test
+  void aNodeWithoutOthersSaysThatItLeads() {
+    try (var one = OneRange.start(directory)) {
+      one.apply(new Put("a", "1"));
+
+      var status = one.range.status();
+      assertThat(status.role()).isEqualTo(ReplicaRole.LEADER);
+      assertThat(status.leaderOrNull()).isEqualTo(one.store.member().node());
+      assertThat(status.peers()).extracting(RangeStatus.Peer::member).containsExactly(one.store.member());
+      assertThat(status.committed()).isEqualTo(status.applied()).isPositive();
+    }
+  }
+
+  @Test
   void readersSeeOnlyTheIntervalTheyAskFor() {
     try (var one = OneRange.start(directory)) {
       for (String key : List.of("a", "b", "b1", "c")) one.apply(new Put(key, ""));
