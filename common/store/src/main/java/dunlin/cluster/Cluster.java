@@ -297,6 +297,11 @@ public final class Cluster implements AutoCloseable {
     return known.map();
   }
 
+  /** Where the store service of a node is, as far as this node has heard; by it {@link #answer} is reached there. */
+  public Optional<NodeAddress> service(UUID of) {
+    return known.service(of);
+  }
+
   /** Calls this with the map and with each newer one, in order; it must be quick. */
   public void watch(Consumer<ClusterMap> watcher) {
     known.watch(watcher);
