@@ -121,6 +121,7 @@ public final class Cluster implements AutoCloseable {
             self, settings.host(), KnownMap.ports(raft.port(), settings.servicePort()), names, settings.region(),
             settings.zone());
     replicas = new LocalReplicas(store, all, CreationNotes.open(directory.resolve("replicas"), store.stored()), this::changed);
+    replicas.requireKnown(); // before anything is written, least of all that this directory belongs to a cluster
     actions = new NodeActions(self, replicas, allegiance, known::raft);
     meters = new ClusterMeters(registry);
     meters.gauge(
@@ -138,6 +139,7 @@ public final class Cluster implements AutoCloseable {
    * @param store opened on the same directory, with no range declared and not started
    * @param calls carries calls to other nodes
    * @param kinds all kinds of ranges that this node may have replicas of
+   * @throws StoreException when the directory holds ranges of other kinds
    */
   public static Cluster open(
       MemberSettings settings,
