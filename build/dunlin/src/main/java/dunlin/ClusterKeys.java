@@ -25,6 +25,7 @@ final class ClusterKeys {
   private static final long MIB = 1L << 20;
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
+  private static final int PLACE_LENGTH_MAX = 255;
 
   static final Setting<Integer> PORT =
       Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft towards other nodes; 0 opens none, which is right for a node that runs alone.");
@@ -98,7 +99,7 @@ final class ClusterKeys {
   static final Setting<String> REGION =
       Setting.text("dunlin.cluster.region", "", "Region of the node; replicas of a range are put into different ones where that is possible.");
   static final Setting<String> ZONE =
-      Setting.text("dunlin.cluster.zone", "", "Zone of the node inside its region, likewise.");
+      Setting.text("dunlin.cluster.zone", "", "Zone of the node inside its region; replicas are put into different ones where that is possible.");
   static final Setting<Duration> HEARTBEAT =
       Setting.duration(
           "dunlin.cluster.heartbeat", MEMBER.heartbeat(), Duration.ofMillis(10), Duration.ofMinutes(1),
@@ -187,8 +188,8 @@ final class ClusterKeys {
           settings.get(BOOTSTRAP_EXPECT),
           host(settings),
           settings.get(SERVICE_PORT),
-          settings.get(REGION),
-          settings.get(ZONE),
+          place(settings, REGION),
+          place(settings, ZONE),
           founds,
           settings.get(HEARTBEAT),
           settings.get(LEASE),
@@ -203,6 +204,12 @@ final class ClusterKeys {
 
   private static void requirePort(Settings settings, Setting<Integer> port) {
     if (settings.get(port) == 0) throw new SettingException(port.key() + ": a store node needs a port of its own, the others call it there");
+  }
+
+  private static String place(Settings settings, Setting<String> key) {
+    String name = settings.get(key);
+    if (name.length() > PLACE_LENGTH_MAX) throw new SettingException(key.key() + ": more than " + PLACE_LENGTH_MAX + " characters");
+    return name;
   }
 
   /** Where the service for other nodes is opened. */

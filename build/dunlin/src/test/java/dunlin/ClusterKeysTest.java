@@ -105,6 +105,7 @@ class ClusterKeysTest {
     }
     refused(with("dunlin.cluster.service-port", "7001"), "dunlin.cluster.service-port");
     refused(with("dunlin.cluster.seeds", "a.example.com"), "'a.example.com'");
+    refused(with("dunlin.cluster.zone", "z".repeat(256)), "dunlin.cluster.zone");
     refused(with("dunlin.cluster.lease", "1500ms"), "lease");
     refused(with("dunlin.cluster.down-after", "4s"), "downAfter");
   }

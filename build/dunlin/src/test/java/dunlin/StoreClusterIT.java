@@ -1,6 +1,7 @@
 package dunlin;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import com.sun.tools.attach.AttachNotSupportedException;
@@ -11,6 +12,7 @@ import dunlin.cluster.ClusterMXBean.RangeRow;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,24 +42,30 @@ class StoreClusterIT {
   private final class StoreNode {
     private final Path data = directory.resolve("node-" + nodes.size());
     private final int raft = freePort();
-    final int service = freePort();
+    private final int service = freePort();
     private @Nullable BrokerProcess process;
     private @Nullable JMXConnector jmx;
 
-    void launch(String seeds) {
-      process =
-          BrokerProcess.launch(
-              data,
-              "dunlin.roles=store",
-              "dunlin.cluster.port=" + raft,
-              "dunlin.cluster.service-port=" + service,
-              "dunlin.cluster.seeds=" + seeds,
-              "dunlin.cluster.bootstrap-expect=3",
-              "dunlin.cluster.heartbeat=200ms",
-              "dunlin.cluster.lease=3s",
-              "dunlin.cluster.down-after=6s",
-              "dunlin.cluster.election-timeout=1s",
-              "java.rmi.server.hostname=127.0.0.1");
+    void launch(String seeds, int expect, String... more) {
+      var settings =
+          new ArrayList<>(
+              List.of(
+                  "dunlin.roles=store",
+                  "dunlin.cluster.port=" + raft,
+                  "dunlin.cluster.service-port=" + service,
+                  "dunlin.cluster.seeds=" + seeds,
+                  "dunlin.cluster.bootstrap-expect=" + expect,
+                  "dunlin.cluster.heartbeat=200ms",
+                  "dunlin.cluster.lease=3s",
+                  "dunlin.cluster.down-after=6s",
+                  "dunlin.cluster.election-timeout=1s",
+                  "java.rmi.server.hostname=127.0.0.1"));
+      settings.addAll(List.of(more));
+      process = BrokerProcess.launch(data, settings.toArray(new String[0]));
+    }
+
+    String address() {
+      return "127.0.0.1:" + service;
     }
 
     BrokerProcess process() {
@@ -99,6 +107,14 @@ class StoreClusterIT {
     /** What its own replica says. */
     String role() throws IOException, JMException {
       return String.valueOf(connected().getMBeanServerConnection().getAttribute(bean("Range"), "Role"));
+    }
+
+    /** What its one meter of this name has counted. */
+    long count(String meter) throws IOException, JMException {
+      var name = new ObjectName("dunlin:type=Metrics,name=" + meter + ",*");
+      var found = connected().getMBeanServerConnection().queryNames(name, null);
+      assertThat(found).as(meter).hasSize(1);
+      return ((Number) connected().getMBeanServerConnection().getAttribute(found.iterator().next(), "Count")).longValue();
     }
 
     void kill() {
@@ -145,8 +161,8 @@ class StoreClusterIT {
   @Test
   void threeProcessesFoundAClusterMoveAReplicaAndGoOnWhenOneIsKilled() throws Exception {
     for (int i = 0; i < 3; i++) node();
-    String seeds = nodes.stream().map(node -> "127.0.0.1:" + node.service).collect(Collectors.joining(","));
-    for (var node : nodes) node.launch(seeds);
+    String seeds = nodes.stream().map(StoreNode::address).collect(Collectors.joining(","));
+    for (var node : nodes) node.launch(seeds, 3);
     for (var node : nodes) node.awaitStarted();
     var first = nodes.get(0);
     var second = nodes.get(1);
@@ -159,7 +175,7 @@ class StoreClusterIT {
 
     // A fourth one comes, and takes the place of the first.
     var fourth = node();
-    fourth.launch(seeds);
+    fourth.launch(seeds, 3);
     fourth.awaitStarted();
     for (var node : nodes) awaitStates(node, "JOINED", Set.of(first.id(), second.id(), third.id(), fourth.id()));
     String operation = second.cluster().moveReplica(meta(second).id(), first.id(), fourth.id());
@@ -175,10 +191,43 @@ class StoreClusterIT {
       await().atMost(LONG).untilAsserted(() -> assertThat(node.cluster().isConnected()).isTrue());
     }
 
-    third.launch(seeds);
+    third.launch(seeds, 3);
     third.awaitStarted();
     assertThat(third.id()).isEqualTo(killed);
     for (var node : nodes) awaitStates(node, "JOINED", Set.of(first.id(), second.id(), third.id(), fourth.id()));
+  }
+
+  @Test
+  void aReplicaThatIsTooFarBehindTheLogComesAsACopyFromTheOtherProcess() throws Exception {
+    String[] shortLog = {"dunlin.cluster.log-entries-kept=1", "dunlin.store.snapshot-age=1s", "dunlin.store.snapshot-entries=1"};
+    var first = node();
+    first.launch(first.address(), 1, shortLog);
+    first.awaitStarted();
+    first.kill();
+    first.launch(first.address(), 1, shortLog); // in its next term its log goes on in another file
+    first.awaitStarted();
+    Path log = first.data.resolve("raft").resolve(meta(first).id()).resolve("current");
+    await()
+        .atMost(LONG)
+        .untilAsserted(
+            () -> {
+              refusedButLogged(first);
+              try (var files = Files.list(log)) {
+                assertThat(files.map(file -> String.valueOf(file.getFileName()))).isNotEmpty().noneMatch(name -> name.startsWith("log_0-"));
+              }
+            });
+
+    var second = node();
+    second.launch(first.address(), 1, shortLog);
+    second.awaitStarted();
+
+    for (var node : nodes) awaitVoters(node, Set.of(first.id(), second.id()));
+    assertThat(second.count("dunlin.store.install.bytes")).isPositive();
+  }
+
+  private static void refusedButLogged(StoreNode node) throws IOException, JMException {
+    var cluster = node.cluster();
+    assertThatThrownBy(() -> cluster.forgetNode(cluster.getNode())).hasMessageContaining("has not left");
   }
 
   @Test
@@ -186,7 +235,7 @@ class StoreClusterIT {
     var node = node();
     TestBroker.on(node.data).close();
 
-    node.launch("127.0.0.1:" + node.service);
+    node.launch(node.address(), 1);
 
     assertThat(node.process().awaitExit(LONG)).isEqualTo(1);
     assertThat(node.process().err()).singleElement().asString().startsWith("dunlin: ").contains("of a kind unknown here");
