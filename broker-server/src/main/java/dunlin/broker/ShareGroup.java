@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The connected members of one shared subscription's group on this frontend; MQTT 5, section 4.8.2.
  *
- * <p>A message that changes the event loop costs as much again as one that does not. So each loop deals to the members whose
- * connections are its own, as long as they have not had more than the others, and else to those who have had less. The count of
- * messages alone decides this, in short bursts; of the members on one side the one with less waiting is chosen, and one on any
- * side when that one lags behind.
+ * <p>A message that changes the event loop wakes another thread for it. So each loop deals to the members whose connections are
+ * its own, as long as they have not had more than the others, and else to those who have had less. The count of messages alone
+ * decides this, in short bursts; of the members on one side the one with less waiting is chosen, and one of another side when
+ * even that one lags behind.
  */
 final class ShareGroup {
   /*
