@@ -138,7 +138,7 @@ class StoreClusterIT {
     }
   }
 
-  private static int freePort() {
+  static int freePort() {
     try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return free.getLocalPort();
     } catch (IOException e) {
