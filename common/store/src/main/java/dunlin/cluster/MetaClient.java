@@ -63,11 +63,11 @@ final class MetaClient {
         seeds(next, failure);
         continue;
       }
-      if (address == null) address = later.poll();
-      else if (silent.contains(address)) {
+      if (address != null && silent.contains(address)) {
         later.add(address);
         continue;
       }
+      if (address == null) address = later.poll();
       if (address == null) throw failure;
       if (!asked.add(address)) continue;
       long left = until - System.nanoTime();

@@ -96,7 +96,7 @@ public final class RangeService implements AutoCloseable {
             .directExecutor()
             .addService(methods.build())
             // A frame somewhat too large is refused by its stream, with a clear status; one far too large by gRPC.
-            .maxInboundMessageSize(Math.max(2 * settings.frameBytesMax(), RemoteCalls.BYTES_MAX))
+            .maxInboundMessageSize(Math.max(2 * settings.frameBytesMax(), calls == null ? 0 : RemoteCalls.BYTES_MAX))
             .maxConcurrentCallsPerConnection(STREAMS_PER_CONNECTION)
             .flowControlWindow(HTTP_WINDOW_BYTES)
             .permitKeepAliveTime(1, TimeUnit.SECONDS)
