@@ -31,8 +31,10 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** A range is split while both halves are written to: on three real nodes, one of which is restarted meanwhile. */
+@Isolated // whole nodes, whose leases run out when too much else is busy
 class SplitTest {
   private static final byte[] CUT = Ledger.bytes("m");
 
