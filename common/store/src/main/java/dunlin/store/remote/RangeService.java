@@ -67,8 +67,8 @@ public final class RangeService implements AutoCloseable {
       UUID node,
       LocalRanges ranges,
       LocalCheckpoints checkpoints,
-      RangeServiceSettings settings,
       @Nullable UnaryOperator<byte[]> answers,
+      RangeServiceSettings settings,
       @Nullable ServiceTls tls,
       MeterRegistry registry,
       LongSupplier nanoTime)
