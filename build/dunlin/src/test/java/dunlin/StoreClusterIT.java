@@ -32,7 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Store nodes as shipped, each a process of its own: they found a cluster, are operated by JMX, and go on when one is killed. */
 class StoreClusterIT {
-  private static final Duration LONG = Duration.ofSeconds(120);
+  private static final Duration LONG = Duration.ofMinutes(2);
   private static final String META = "meta";
 
   @TempDir Path directory;
@@ -74,6 +74,7 @@ class StoreClusterIT {
     }
 
     /** Waits until it is a member, and connects to what it shows. */
+    @SuppressWarnings("BanJNDI") // the address is the one that this JVM's own agent has just given for a process started here
     void awaitStarted() throws IOException, AttachNotSupportedException {
       var machine = VirtualMachine.attach(Long.toString(process().awaitStarted(LONG).pid()));
       try {
