@@ -36,7 +36,8 @@ final class ClusterKeys {
   static final Setting<Path> TLS_CERTIFICATE =
       Setting.path(
               "dunlin.cluster.tls.certificate", NONE,
-              "PEM file with the node's certificate, which names its host, and those between it and its root; read again when it changes.")
+              "PEM file with the node's certificate, which has its host among its names and that of a dns: seed, and those between it and its root;"
+                  + " read again when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Path> TLS_KEY =
       Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the certificate's private key, PKCS#8 without a password; read again when it changes.")

@@ -177,7 +177,7 @@ final class Node implements AutoCloseable {
     if (tls != null) housekeeping.scheduleWithFixedDelay(tls::refresh, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
 
     RemoteCalls calls = opening(new RemoteCalls(tls, meters));
-    NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), request, deadline);
+    NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), to.name(), request, deadline);
     Cluster cluster = opening(Cluster.open(member, ranges, settings.get(NodeSettings.DATA_DIR), others, List.of(), meters));
     ranges.fetchCheckpointsBy(opening(new RemoteCheckpoints(node -> serviceOf(cluster, node), tls)));
     opening(

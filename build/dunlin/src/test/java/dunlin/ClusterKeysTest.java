@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.cluster.MemberSettings;
+import dunlin.cluster.NodeCalls;
 import dunlin.placement.OperationSettings;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.SettingSource;
@@ -12,6 +13,7 @@ import dunlin.store.ClusterSettings;
 import dunlin.store.PeerSecurity;
 import dunlin.store.remote.RangeClientSettings;
 import dunlin.store.remote.RangeServiceSettings;
+import dunlin.store.remote.RemoteCalls;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -108,6 +110,11 @@ class ClusterKeysTest {
     refused(with("dunlin.cluster.zone", "z".repeat(256)), "dunlin.cluster.zone");
     refused(with("dunlin.cluster.lease", "1500ms"), "lease");
     refused(with("dunlin.cluster.down-after", "4s"), "downAfter");
+  }
+
+  @Test
+  void whatNodesMaySayToEachOtherIsCarried() {
+    assertThat(RemoteCalls.BYTES_MAX).isGreaterThanOrEqualTo(NodeCalls.BYTES_MAX);
   }
 
   private static Map<String, String> with(String key, String value) {

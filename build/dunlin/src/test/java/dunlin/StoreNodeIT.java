@@ -32,8 +32,14 @@ class StoreNodeIT {
   private final int oneService = StoreClusterIT.freePort();
   private final int twoService = StoreClusterIT.freePort();
 
+  /** One of two that found a cluster together. */
   private Dunlin.Builder node(String name, int service, Certificates authority) throws IOException {
-    var issued = authority.server();
+    return node(name, service, authority, authority.server())
+        .set("dunlin.cluster.seeds", "127.0.0.1:" + oneService + ",127.0.0.1:" + twoService)
+        .set("dunlin.cluster.bootstrap-expect", "2");
+  }
+
+  private Dunlin.Builder node(String name, int service, Certificates authority, Certificates.Issued issued) throws IOException {
     return Dunlin.builder()
         .dataDirectory(directory.resolve(name))
         .set("dunlin.roles", "store")
@@ -41,8 +47,6 @@ class StoreNodeIT {
         .set("dunlin.admin.port", "0")
         .set("dunlin.cluster.port", String.valueOf(StoreClusterIT.freePort()))
         .set("dunlin.cluster.service-port", String.valueOf(service))
-        .set("dunlin.cluster.seeds", "127.0.0.1:" + oneService + ",127.0.0.1:" + twoService)
-        .set("dunlin.cluster.bootstrap-expect", "2")
         .set("dunlin.cluster.tls.certificate", file(name + ".pem", issued.certificatePem()))
         .set("dunlin.cluster.tls.key", file(name + ".key", issued.keyPem()))
         .set("dunlin.cluster.tls.ca", file(name + "-root.pem", authority.rootPem()));
@@ -74,14 +78,7 @@ class StoreNodeIT {
     var starting = List.of(start(node("one", oneService, ours)), start(node("two", twoService, ours)));
     try (var one = starting.getFirst().get(120, TimeUnit.SECONDS);
         var two = starting.getLast().get(120, TimeUnit.SECONDS)) {
-      for (String name : List.of("one", "two"))
-        await()
-            .atMost(LONG)
-            .untilAsserted(
-                () ->
-                    assertThat(cluster(name).getRanges())
-                        .singleElement()
-                        .satisfies(range -> assertThat(range.voters()).containsExactlyInAnyOrder(one.nodeId(), two.nodeId())));
+      awaitVoters(one, two);
       assertThat(ready(one)).isEqualTo(200);
       assertThatThrownBy(one::tcpPort).isInstanceOf(IllegalStateException.class).hasMessageContaining("serves no clients");
 
@@ -90,5 +87,32 @@ class StoreNodeIT {
       assertThat(cluster("one").getNodes()).hasSize(2);
       for (String name : List.of("one", "two")) await().atMost(LONG).until(() -> cluster(name).isConnected());
     }
+  }
+
+  @Test
+  void certificatesWithANameAndNoAddressAreEnoughForSeedsByThatName() throws Exception {
+    var authority = new Certificates();
+    var one = node("one", oneService, authority, named(authority)).set("dunlin.cluster.seeds", "localhost:" + oneService);
+    var two = node("two", twoService, authority, named(authority)).set("dunlin.cluster.seeds", "dns:localhost:" + oneService);
+    try (var founder = one.set("dunlin.cluster.host", "localhost").build();
+        var joined = two.set("dunlin.cluster.host", "localhost").build()) {
+      awaitVoters(founder, joined);
+    }
+  }
+
+  private static Certificates.Issued named(Certificates authority) {
+    return authority.client("CN=node", Certificates.name(Certificates.DNS, "localhost"));
+  }
+
+  /** Until both know that both have a vote in the one range there is. */
+  private static void awaitVoters(Dunlin one, Dunlin two) {
+    for (String name : List.of("one", "two"))
+      await()
+          .atMost(LONG)
+          .untilAsserted(
+              () ->
+                  assertThat(cluster(name).getRanges())
+                      .singleElement()
+                      .satisfies(range -> assertThat(range.voters()).containsExactlyInAnyOrder(one.nodeId(), two.nodeId())));
   }
 }

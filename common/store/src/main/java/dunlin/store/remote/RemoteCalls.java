@@ -35,10 +35,19 @@ public final class RemoteCalls implements AutoCloseable {
   private static final Duration CONNECT_MAX = Duration.ofSeconds(2);
   private static final long UNUSED_NANOS = Duration.ofMinutes(5).toNanos();
 
-  private record Address(String host, int port) {
+  private record Address(String host, int port, String name) {
     @Override
     public String toString() {
-      return host + ":" + port;
+      return at(host) + ":" + port + (name.equals(host) ? "" : " (" + name + ")");
+    }
+
+    /** What the certificate is compared with. */
+    String authority() {
+      return at(name) + ":" + port;
+    }
+
+    private static String at(String host) {
+      return host.indexOf(':') >= 0 ? "[" + host + "]" : host;
     }
   }
 
@@ -86,10 +95,11 @@ public final class RemoteCalls implements AutoCloseable {
   /**
    * Calls the node whose store service is there. Blocks.
    *
+   * @param name what its certificate must have, where there is TLS
    * @throws IOException for whatever does not work; the other node may have got the call all the same
    */
-  public byte[] call(String host, int port, byte[] request, Duration deadline) throws IOException {
-    var address = new Address(host, port);
+  public byte[] call(String host, int port, String name, byte[] request, Duration deadline) throws IOException {
+    var address = new Address(host, port, name);
     if (request.length > BYTES_MAX) throw refusal("a call to " + address + " of " + request.length + " bytes, at most " + BYTES_MAX);
     var link = take(address);
     sent.increment();
@@ -153,6 +163,7 @@ public final class RemoteCalls implements AutoCloseable {
     var credentials = tls == null ? InsecureChannelCredentials.create() : tls.client();
     try {
       return NettyChannelBuilder.forAddress(address.host, address.port, credentials)
+          .overrideAuthority(address.authority())
           .directExecutor()
           .disableRetry()
           .maxInboundMessageSize(BYTES_MAX)

@@ -85,7 +85,7 @@ class RemoteCallsTest {
   }
 
   private static byte[] call(RemoteCalls calls, int port, byte... request) throws IOException {
-    return calls.call(HOST, port, request, LONG);
+    return calls.call(HOST, port, HOST, request, LONG);
   }
 
   private static byte[] reversed(byte[] request) {
@@ -205,7 +205,7 @@ class RemoteCallsTest {
       try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
         port = free.getLocalPort();
       }
-      assertThatThrownBy(() -> calls.call(HOST, port, new byte[1], LONG)).isInstanceOf(IOException.class).hasMessageContaining("UNAVAILABLE");
+      assertThatThrownBy(() -> calls.call(HOST, port, HOST, new byte[1], LONG)).isInstanceOf(IOException.class).hasMessageContaining("UNAVAILABLE");
 
       try (var node = new Answering(port, RemoteCallsTest::reversed)) {
         await()
@@ -222,7 +222,7 @@ class RemoteCallsTest {
         var calls = calls()) {
       long begun = System.nanoTime();
 
-      assertThatThrownBy(() -> calls.call(HOST, silent.getLocalPort(), new byte[1], Duration.ofMinutes(10)))
+      assertThatThrownBy(() -> calls.call(HOST, silent.getLocalPort(), HOST, new byte[1], Duration.ofMinutes(10)))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("no connection");
       assertThat(Duration.ofNanos(System.nanoTime() - begun)).isLessThan(Duration.ofMinutes(1));
@@ -234,7 +234,7 @@ class RemoteCallsTest {
     var release = new CountDownLatch(1);
     try (var node = answering(request -> held(release, request));
         var calls = calls()) {
-      assertThatThrownBy(() -> calls.call(HOST, node.service.port(), new byte[1], Duration.ofMillis(300)))
+      assertThatThrownBy(() -> calls.call(HOST, node.service.port(), HOST, new byte[1], Duration.ofMillis(300)))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("DEADLINE_EXCEEDED");
       release.countDown();

@@ -140,13 +140,29 @@ class ServiceTlsTest {
                 address, cluster.node(0).id, cluster.node(0), cluster.node(0), request -> request, RangeServiceSettings.defaults(),
                 tls("ours-node", "ours"), new SimpleMeterRegistry(), System::nanoTime)) {
       try (var ours = new RemoteCalls(tls("ours-stranger", "ours"), new SimpleMeterRegistry())) {
-        assertThat(ours.call("localhost", service.port(), new byte[] {1, 2}, LONG)).containsExactly(1, 2);
+        assertThat(ours.call("localhost", service.port(), "localhost", new byte[] {1, 2}, LONG)).containsExactly(1, 2);
       }
       for (var strange : new @Nullable ServiceTls[] {tls("theirs-node", "ours"), tls("ours-node", "theirs"), null}) {
         try (var theirs = new RemoteCalls(strange, new SimpleMeterRegistry())) {
-          assertThatThrownBy(() -> theirs.call("localhost", service.port(), new byte[] {1, 2}, LONG)).isInstanceOf(IOException.class);
+          assertThatThrownBy(() -> theirs.call("localhost", service.port(), "localhost", new byte[] {1, 2}, LONG)).isInstanceOf(IOException.class);
         }
       }
+    }
+  }
+
+  @Test
+  void aNodeThatWasFoundByANameHasToProveThatNameAndNoOther() throws Exception {
+    var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    try (var cluster = LedgerCluster.start(1);
+        var service =
+            RangeService.start(
+                address, cluster.node(0).id, cluster.node(0), cluster.node(0), request -> request, RangeServiceSettings.defaults(),
+                tls("ours-stranger", "ours"), new SimpleMeterRegistry(), System::nanoTime);
+        var calls = new RemoteCalls(tls("ours-node", "ours"), new SimpleMeterRegistry())) {
+      assertThat(calls.call("127.0.0.1", service.port(), "elsewhere.example", new byte[] {1}, LONG)).containsExactly(1);
+
+      for (var name : List.of("127.0.0.1", "nowhere.example"))
+        assertThatThrownBy(() -> calls.call("127.0.0.1", service.port(), name, new byte[] {1}, LONG)).isInstanceOf(IOException.class);
     }
   }
 
