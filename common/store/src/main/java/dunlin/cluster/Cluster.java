@@ -44,6 +44,7 @@ import java.util.Optional;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -61,12 +62,14 @@ public final class Cluster implements AutoCloseable {
    * Owner: whoever opened it calls start and close; the rest by any thread that may block.
    * Bounds: CALLS_MAX calls of other nodes at a time; one more is refused.
    * Failure: a node that reaches nobody goes on with the ranges that it has. What a crash interrupts is begun again: the
-   * founding by this node, an operation by whoever leads the meta group.
+   * founding by this node, an operation by whoever leads the meta group. close() waits CLOSE_MAX for what is under way, here
+   * and for others, so that the store is not closed under it.
    *
    * On disk, in cluster/ of the data directory: identity (ClusterIdentity), replicas/UUID (CreationNotes), map (KnownMap).
    */
   private static final Logger log = LoggerFactory.getLogger(Cluster.class);
   private static final int CALLS_MAX = 256;
+  private static final Duration CLOSE_MAX = Duration.ofSeconds(3);
   private static final Duration ACTION_DEADLINE_MAX = Duration.ofMinutes(1);
   private static final Duration LOG_DEADLINE = Duration.ofSeconds(5);
   private static final Duration ASK_DEADLINE = Duration.ofSeconds(10);
@@ -74,7 +77,7 @@ public final class Cluster implements AutoCloseable {
 
   private final MemberSettings settings;
   private final RangeStore store;
-  private final NodeCalls calls;
+  private final OwnCalls calls;
   private final Path directory;
   private final UUID self;
   private final ClusterNode node;
@@ -102,7 +105,7 @@ public final class Cluster implements AutoCloseable {
       MeterRegistry registry) {
     this.settings = settings;
     this.store = store;
-    this.calls = calls;
+    this.calls = new OwnCalls(calls);
     directory = dataDirectory.resolve("cluster");
     self = store.member().node();
     identity = ClusterIdentity.read(directory).orElse(null);
@@ -173,10 +176,12 @@ public final class Cluster implements AutoCloseable {
             threadName("placement"), meta, new NodeAdmin(self, belongs.cluster(), actions, known, calls), settings, meters);
     var reporter = new NodeReporter(self, store.incarnation(), replicas);
     var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, allegiance, known, client, settings, meters);
-    parts = new Parts(driver, heartbeat, client);
-    driver.start();
-    heartbeat.start();
-    if (closed) stop();
+    synchronized (this) {
+      if (closed) throw new StoreException("closed while the node started");
+      parts = new Parts(driver, heartbeat, client);
+      driver.start();
+      heartbeat.start();
+    }
     log.info("Node {} belongs to cluster {}", self, belongs.cluster());
   }
 
@@ -223,6 +228,7 @@ public final class Cluster implements AutoCloseable {
     } catch (IllegalStateException | IllegalArgumentException e) {
       return new Refused("a call that cannot be read: " + e.getMessage());
     }
+    if (closed) return stopping();
     if (!slots.tryAcquire()) {
       meters.callRefused();
       return new Refused("node " + self + " has too many calls");
@@ -245,7 +251,7 @@ public final class Cluster implements AutoCloseable {
 
   private ClusterAnswer handle(ClusterCall call) {
     var running = parts;
-    if (running == null || closed) return new Refused("node " + self + " is about to start or to stop");
+    if (running == null || closed) return stopping();
     return switch (call) {
       case Hello _ -> new HelloIs(self, cluster().orElse(null));
       case Propose(var command) -> propose(command);
@@ -257,6 +263,10 @@ public final class Cluster implements AutoCloseable {
         yield new CarriedOut(actions.carryOut(action, leadership, bounded));
       }
     };
+  }
+
+  private Refused stopping() {
+    return new Refused("node " + self + " is about to start or to stop");
   }
 
   private ClusterAnswer propose(PlacementCommand command) {
@@ -375,19 +385,34 @@ public final class Cluster implements AutoCloseable {
     return closed;
   }
 
-  /** Ends taking part: others see this node silent. Its ranges go on until the store is closed. Stopping is never leaving. */
+  /**
+   * Ends taking part: others see this node silent. Its ranges go on until the store is closed. Stopping is never leaving.
+   * Waits a while for what is under way.
+   */
   @Override
-  public void close() {
+  public synchronized void close() {
+    if (closed) return;
     closed = true;
-    stop();
+    calls.close();
+    if (!stopped()) log.warn("Node {} has something under way still for its cluster, after {} s", self, CLOSE_MAX.toSeconds());
     meters.close();
   }
 
-  private void stop() {
+  /** Ends what runs, and answers whether that has come to its end, with the calls of others, within CLOSE_MAX. */
+  private boolean stopped() {
+    long until = System.nanoTime() + CLOSE_MAX.toNanos();
     var running = parts;
-    if (running == null) return;
-    running.driver.close();
-    running.heartbeat.close();
+    if (running != null) {
+      running.driver.stop();
+      running.heartbeat.stop();
+    }
+    try {
+      boolean threads = running == null || (running.driver.ended(until) && running.heartbeat.ended(until));
+      return slots.tryAcquire(CALLS_MAX, Math.max(0, until - System.nanoTime()), TimeUnit.NANOSECONDS) && threads;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 
   private String threadName(String what) {

@@ -238,6 +238,27 @@ class ClusterTest {
   }
 
   @Test
+  void whenANodeHasClosedNoThreadOfItsPartInTheClusterIsLeft() {
+    try (var cluster = TestCluster.start(directory, 2, TestCluster.operations(2, null))) {
+      cluster.awaitSettled(2);
+      for (var node : cluster.nodes) {
+        String threads = "dunlin-" + node.id().toString().substring(0, 8) + "-";
+        assertThat(running()).anyMatch(name -> name.equals(threads + "heartbeat")).anyMatch(name -> name.equals(threads + "placement"));
+
+        node.cluster().close();
+
+        assertThat(running()).noneMatch(name -> name.equals(threads + "heartbeat") || name.equals(threads + "placement"));
+        assertThat(ClusterWire.answer(node.cluster().answer(new byte[0]))).isInstanceOf(ClusterAnswer.Refused.class);
+        node.cluster().close(); // once more does nothing
+      }
+    }
+  }
+
+  private static List<String> running() {
+    return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).toList();
+  }
+
+  @Test
   void aLeadershipGoesWhereItIsWanted() {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
       cluster.awaitSettled(3);
