@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.Collectors;
 import javax.management.JMException;
 import javax.management.JMX;
@@ -139,12 +140,16 @@ class StoreClusterIT {
     }
   }
 
+  /** Below those that systems give to outgoing connections: one of them would take it while its node is away. */
   static int freePort() {
-    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return free.getLocalPort();
-    } catch (IOException e) {
-      throw new AssertionError(e);
+    for (int tries = 0; tries < 1_000; tries++) {
+      try (var free = new ServerSocket(ThreadLocalRandom.current().nextInt(10_000, 32_000), 1, InetAddress.getLoopbackAddress())) {
+        return free.getLocalPort();
+      } catch (IOException _) {
+        // Taken: another one.
+      }
     }
+    throw new AssertionError("no free port");
   }
 
   private StoreNode node() {
