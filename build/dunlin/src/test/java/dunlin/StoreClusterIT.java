@@ -123,6 +123,14 @@ class StoreClusterIT {
       disconnect();
     }
 
+    /** Asks it to stop, and answers its exit code. */
+    int stop() {
+      process().terminate();
+      int code = process().awaitExit(LONG);
+      disconnect();
+      return code;
+    }
+
     void close() {
       disconnect();
       if (process != null) process.close();
@@ -235,6 +243,24 @@ class StoreClusterIT {
   private static void refusedButLogged(StoreNode node) throws IOException, JMException {
     var cluster = node.cluster();
     assertThatThrownBy(() -> cluster.forgetNode(cluster.getNode())).hasMessageContaining("has not left");
+  }
+
+  @Test
+  void aNodeThatIsAskedToStopEndsInOrderAndComesBackAsTheSame() throws Exception {
+    var node = node();
+    node.launch(node.address(), 1);
+    node.awaitStarted();
+    String id = node.id();
+    String cluster = node.cluster().getCluster();
+
+    assertThat(node.stop()).isEqualTo(143);
+    assertThat(node.process().out()).noneMatch(line -> line.contains(" ERROR ") || line.contains("under way still"));
+
+    node.launch(node.address(), 1);
+    node.awaitStarted();
+    assertThat(node.id()).isEqualTo(id);
+    assertThat(node.cluster().getCluster()).isEqualTo(cluster);
+    awaitVoters(node, Set.of(id));
   }
 
   @Test
