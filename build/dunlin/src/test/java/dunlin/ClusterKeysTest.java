@@ -94,8 +94,8 @@ class ClusterKeysTest {
                 "a.example.com:7002,dns:nodes.example.com:7002", 3, "node-1.example.com", 7_002, "north", "1", Set.of("routes"),
                 Duration.ofSeconds(2), Duration.ofSeconds(7), Duration.ofMinutes(1),
                 new OperationSettings(
-                    usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), 5, usual.splitBytes(), usual.splitOperationsPerSecond(),
-                    Duration.ofHours(1), usual.balance())));
+                    usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), 5, usual.splits(), Duration.ofHours(1),
+                    usual.balance())));
   }
 
   @Test

@@ -212,7 +212,7 @@ class StoreClusterIT {
 
   @Test
   void aReplicaThatIsTooFarBehindTheLogComesAsACopyFromTheOtherProcess() throws Exception {
-    String[] shortLog = {"dunlin.cluster.log-entries-kept=1", "dunlin.store.snapshot-age=1s", "dunlin.store.snapshot-entries=1"};
+    String[] shortLog = {"dunlin.cluster.log-entries-kept=200", "dunlin.store.snapshot-age=1s", "dunlin.store.snapshot-entries=1"};
     var first = node();
     first.launch(first.address(), 1, shortLog);
     first.awaitStarted();
@@ -224,7 +224,7 @@ class StoreClusterIT {
         .atMost(LONG)
         .untilAsserted(
             () -> {
-              refusedButLogged(first);
+              for (int i = 0; i < 50; i++) refusedButLogged(first);
               try (var files = Files.list(log)) {
                 assertThat(files.map(file -> String.valueOf(file.getFileName())))
                     .isNotEmpty()

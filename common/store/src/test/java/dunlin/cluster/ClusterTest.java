@@ -242,12 +242,13 @@ class ClusterTest {
     try (var cluster = TestCluster.start(directory, 2, TestCluster.operations(2, null))) {
       cluster.awaitSettled(2);
       for (var node : cluster.nodes) {
-        String threads = "dunlin-" + node.id().toString().substring(0, 8) + "-";
-        assertThat(running()).anyMatch(name -> name.equals(threads + "heartbeat")).anyMatch(name -> name.equals(threads + "placement"));
+        String own = "dunlin-" + node.id().toString().substring(0, 8) + "-";
+        String[] threads = {own + "heartbeat", own + "placement", own + "loads"};
+        assertThat(running()).contains(threads);
 
         node.cluster().close();
 
-        assertThat(running()).noneMatch(name -> name.equals(threads + "heartbeat") || name.equals(threads + "placement"));
+        assertThat(running()).doesNotContain(threads);
         assertThat(ClusterWire.answer(node.cluster().answer(new byte[0]))).isInstanceOf(ClusterAnswer.Refused.class);
         node.cluster().close(); // once more does nothing
       }

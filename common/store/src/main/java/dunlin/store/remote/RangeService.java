@@ -88,6 +88,7 @@ public final class RangeService implements AutoCloseable {
     var methods =
         ServerServiceDefinition.builder(ServiceMethods.SERVICE)
             .addMethod(ServiceMethods.FRAMES, this::accept)
+            .addMethod(ServiceMethods.PING, (call, _) -> new Pinged(call))
             .addMethod(ServiceMethods.OPEN_CHECKPOINT, files.opening())
             .addMethod(ServiceMethods.READ_CHECKPOINT, files.reading());
     if (calls != null) methods.addMethod(ServiceMethods.CALL, calls.answering());
