@@ -1,5 +1,7 @@
 package dunlin;
 
+import dunlin.cluster.MemberSettings;
+import dunlin.placement.OperationSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
@@ -7,9 +9,11 @@ import dunlin.store.ClusterSettings;
 import dunlin.store.PeerSecurity;
 import dunlin.store.remote.RangeClientSettings;
 import dunlin.store.remote.RangeServiceSettings;
+import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import java.util.stream.Stream;
 
 /** The settings by which a node and the others of its cluster reach and know each other. */
@@ -17,9 +21,11 @@ final class ClusterKeys {
   private static final ClusterSettings USUAL = ClusterSettings.NONE;
   private static final RangeServiceSettings SERVICE = RangeServiceSettings.defaults();
   private static final RangeClientSettings CLIENT = RangeClientSettings.defaults();
+  private static final MemberSettings MEMBER = MemberSettings.of("", 1, USUAL.host(), 1, Set.of());
   private static final long MIB = 1L << 20;
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
+  private static final int PLACE_LENGTH_MAX = 255;
 
   static final Setting<Integer> PORT =
       Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft towards other nodes; 0 opens none, which is right for a node that runs alone.");
@@ -30,7 +36,8 @@ final class ClusterKeys {
   static final Setting<Path> TLS_CERTIFICATE =
       Setting.path(
               "dunlin.cluster.tls.certificate", NONE,
-              "PEM file with the node's certificate, which names its host, and those between it and its root; read again when it changes.")
+              "PEM file with the node's certificate, which has its host among its names and that of a dns: seed, and those between it and its root;"
+                  + " read again when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Path> TLS_KEY =
       Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the certificate's private key, PKCS#8 without a password; read again when it changes.")
@@ -60,7 +67,7 @@ final class ClusterKeys {
   static final Setting<Integer> SERVICE_PORT =
       Setting.integer(
           "dunlin.cluster.service-port", 0, 0, 65_535,
-          "Port by which other nodes call the ranges of this one; this version runs alone and refuses to start with any.");
+          "Port by which other nodes call this one; a store node needs one, a broker of this version runs alone and refuses to start with any.");
   static final Setting<Integer> SERVICE_STREAMS_MAX =
       Setting.integer(
           "dunlin.cluster.service-streams-max", SERVICE.streamsMax(), 1, 65_536,
@@ -79,11 +86,46 @@ final class ClusterKeys {
           "Silence of another node that owes replies, after which calls go to others.");
   static final Setting<List<String>> SEEDS =
       Setting.textList(
-          "dunlin.cluster.seeds", List.of(), "Other nodes to join; this version runs alone and refuses to start with any.");
+          "dunlin.cluster.seeds", List.of(),
+          "Where a store node finds its cluster, the same on each: host:service-port, or dns:name:port for all addresses of a name; a broker"
+              + " of this version runs alone and refuses to start with any.");
+  static final Setting<Integer> BOOTSTRAP_EXPECT =
+      Setting.integer(
+          "dunlin.cluster.bootstrap-expect", 1, 1, 1_024,
+          "Number of nodes with which a new cluster is founded, the same on each: so many seeds must answer, all of them empty.");
+  static final Setting<Duration> JOIN_TIMEOUT =
+      Setting.duration(
+          "dunlin.cluster.join-timeout", Duration.ofMinutes(5), Duration.ofSeconds(1), Duration.ofDays(1),
+          "How long a store node looks for its cluster, or waits to found it, before its start fails.");
+  static final Setting<String> REGION =
+      Setting.text("dunlin.cluster.region", "", "Region of the node; replicas of a range are put into different ones where that is possible.");
+  static final Setting<String> ZONE =
+      Setting.text("dunlin.cluster.zone", "", "Zone of the node inside its region; replicas are put into different ones where that is possible.");
+  static final Setting<Duration> HEARTBEAT =
+      Setting.duration(
+          "dunlin.cluster.heartbeat", MEMBER.heartbeat(), Duration.ofMillis(10), Duration.ofMinutes(1),
+          "How often a node says how it is doing.");
+  static final Setting<Duration> LEASE =
+      Setting.duration(
+          "dunlin.cluster.lease", MEMBER.lease(), Duration.ofMillis(20), Duration.ofMinutes(10),
+          "Silence after which a node is suspected and gets nothing new; at least two heartbeats.");
+  static final Setting<Duration> DOWN_AFTER =
+      Setting.duration(
+          "dunlin.cluster.down-after", MEMBER.downAfter(), Duration.ofMillis(20), Duration.ofDays(1),
+          "Silence after which a node counts as dead; at least a lease.");
+  static final Setting<Duration> REPLACE_AFTER =
+      Setting.duration(
+          "dunlin.cluster.replace-after", Duration.ZERO, Duration.ZERO, Duration.ofDays(7),
+          "Silence after which a node's replicas are made anew on others; 0 leaves that to an operator.");
+  static final Setting<Integer> REPLICAS =
+      Setting.integer(
+          "dunlin.cluster.replicas", MEMBER.operations().replicas(), 0, 7,
+          "Replicas that each range is brought to as soon as there are nodes for them; 0 leaves that to an operator.");
 
   static final List<Setting<?>> ALL =
       List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SERVICE_PORT,
-          SERVICE_STREAMS_MAX, SERVICE_BYTES_MAX, CALL_TIMEOUT, CALL_STALL, SEEDS);
+          SERVICE_STREAMS_MAX, SERVICE_BYTES_MAX, CALL_TIMEOUT, CALL_STALL, SEEDS, BOOTSTRAP_EXPECT, JOIN_TIMEOUT, REGION, ZONE, HEARTBEAT,
+          LEASE, DOWN_AFTER, REPLACE_AFTER, REPLICAS);
 
   private ClusterKeys() {}
 
@@ -127,6 +169,53 @@ final class ClusterKeys {
         CLIENT.connectTimeout(),
         settings.get(CALL_STALL),
         CLIENT.keepAlive());
+  }
+
+  /**
+   * Of a store node's part in its cluster.
+   *
+   * @param founds the kinds of ranges that a new cluster begins with
+   */
+  static MemberSettings member(Settings settings, Set<String> founds) {
+    requirePort(settings, PORT);
+    requirePort(settings, SERVICE_PORT);
+    if (settings.get(PORT).equals(settings.get(SERVICE_PORT)))
+      throw new SettingException("dunlin.cluster.service-port: is the same as dunlin.cluster.port, each needs one of its own");
+    var usual = MEMBER.operations();
+    var replaceAfter = settings.get(REPLACE_AFTER);
+    try {
+      return new MemberSettings(
+          String.join(",", settings.get(SEEDS)),
+          settings.get(BOOTSTRAP_EXPECT),
+          host(settings),
+          settings.get(SERVICE_PORT),
+          place(settings, REGION),
+          place(settings, ZONE),
+          founds,
+          settings.get(HEARTBEAT),
+          settings.get(LEASE),
+          settings.get(DOWN_AFTER),
+          new OperationSettings(
+              usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), settings.get(REPLICAS), usual.splits(),
+              replaceAfter.isZero() ? null : replaceAfter, usual.balance()));
+    } catch (IllegalArgumentException e) {
+      throw new SettingException("dunlin.cluster: " + e.getMessage());
+    }
+  }
+
+  private static void requirePort(Settings settings, Setting<Integer> port) {
+    if (settings.get(port) == 0) throw new SettingException(port.key() + ": a store node needs a port of its own, the others call it there");
+  }
+
+  private static String place(Settings settings, Setting<String> key) {
+    String name = settings.get(key);
+    if (name.length() > PLACE_LENGTH_MAX) throw new SettingException(key.key() + ": more than " + PLACE_LENGTH_MAX + " characters");
+    return name;
+  }
+
+  /** Where the service for other nodes is opened. */
+  static InetSocketAddress serviceAddress(Settings settings) {
+    return new InetSocketAddress(settings.get(BIND), settings.get(SERVICE_PORT));
   }
 
   private static String host(Settings settings) {

@@ -47,6 +47,7 @@ public final class Dunlin implements AutoCloseable {
    * The port that a listener listens on, also when its setting said 0.
    *
    * @throws IllegalArgumentException when there is no listener of that name, or it has no port
+   * @throws IllegalStateException on a store node, which has no listeners
    */
   public int port(String listener) {
     int port = node.frontend().port(listener);
@@ -155,7 +156,7 @@ public final class Dunlin implements AutoCloseable {
     }
 
     /**
-     * Starts the node and returns when clients can connect.
+     * Starts the node and returns when clients can connect; a store node, when it belongs to its cluster.
      *
      * @throws RuntimeException when a setting is wrong, a port taken, or the data directory not usable; the message says which in
      *     one sentence, and nothing is left running

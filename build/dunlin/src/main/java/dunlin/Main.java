@@ -10,6 +10,7 @@ import java.io.PrintStream;
 import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.LoggerFactory;
 
@@ -47,6 +48,7 @@ final class Main {
     }
     long sinceStart = System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();
     out.println("Started Dunlin in " + sinceStart + " ms");
+    while (true) LockSupport.park(Main.class); // a store node has no other thread that the JVM would stay for
   }
 
   private static void stop(@Nullable Node node) {

@@ -6,6 +6,9 @@ import dunlin.broker.AuthenticationSettings;
 import dunlin.broker.Frontend;
 import dunlin.broker.FrontendSettings;
 import dunlin.broker.SysTopics;
+import dunlin.cluster.Cluster;
+import dunlin.cluster.MemberSettings;
+import dunlin.cluster.NodeCalls;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxServer;
 import dunlin.inbox.InboxSettings;
@@ -15,15 +18,24 @@ import dunlin.runtime.DropEvents;
 import dunlin.runtime.Metrics;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
+import dunlin.store.RangeLocation;
 import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
+import dunlin.store.remote.RangeService;
+import dunlin.store.remote.RemoteCalls;
+import dunlin.store.remote.RemoteCheckpoints;
+import dunlin.store.remote.ServiceTls;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
+import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
@@ -36,12 +48,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** All tiers in one process, put together. Reading {@link #start} from top to bottom is the map of a node. */
+/**
+ * A broker, which is all tiers in one process, or a store node, put together. Reading {@link #startBroker} and {@link #startStore} from
+ * top to bottom is the map of a node.
+ */
 final class Node implements AutoCloseable {
   /*
    * Owner: the thread that starts it; close may be called by any, once is enough.
    * Failure: what fails while it starts closes all that was opened, in reverse order. A store that fails later fences its
-   *   range; ready() turns false and the listener is told, who should stop the node.
+   *   range; ready() turns false and the listener is told, who should stop the node. A store node that nobody answers any more
+   *   goes on with what it has.
    */
   private static final Logger log = LoggerFactory.getLogger(Node.class);
   private static final Duration STORE_START_MAX = Duration.ofSeconds(60);
@@ -66,7 +82,7 @@ final class Node implements AutoCloseable {
   }
 
   /**
-   * Starts a node; returns when clients can connect.
+   * Starts a node; returns when clients can connect, or when a store node belongs to its cluster.
    *
    * @param authenticators those of the application that the node is part of
    */
@@ -83,30 +99,28 @@ final class Node implements AutoCloseable {
 
   private void start(Authenticators authenticators, Consumer<RuntimeException> onFailure) {
     NodeSettings.check(settings);
-    InstantSource clock = InstantSource.system();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(meters::close);
+    if (NodeSettings.isStore(settings)) startStore(meters, onFailure);
+    else startBroker(authenticators, meters, onFailure);
+    ready = true;
+    log.info("node {} is ready", id());
+  }
+
+  private void startBroker(Authenticators authenticators, CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
+    InstantSource clock = InstantSource.system();
     // Before any store, which takes its time and leaves a data directory behind.
     AuthenticationSettings authenticationSettings = NodeSettings.authentication(settings);
     FrontendSettings frontendSettings = NodeSettings.frontend(settings);
     Authentication.check(authenticationSettings);
     Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
 
-    RangeStore ranges = opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), meters));
-    store = ranges;
-    ranges.onFatal(
-        failure -> {
-          ready = false;
-          onFailure.accept(failure);
-        });
+    RangeStore ranges = openStore(meters, onFailure);
     String name = name(ranges.nodeId());
-    Metrics metrics = opening(Metrics.open(name));
-    meters.add(metrics.registry());
-    metrics.beans().register(settings);
+    Metrics metrics = openMetrics(name, meters);
     Authentication authentication = opening(Authentication.open(authenticationSettings, authenticators, meters));
     DropEvents drops = opening(new DropEvents(name));
-    ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(Node::housekeepingThread);
-    opened.push(housekeeping::shutdownNow);
+    ScheduledExecutorService housekeeping = openHousekeeping();
     housekeeping.scheduleWithFixedDelay(drops::flush, 1, 1, TimeUnit.SECONDS);
     housekeeping.scheduleWithFixedDelay(authentication::refresh, 1, 1, TimeUnit.SECONDS);
 
@@ -150,8 +164,58 @@ final class Node implements AutoCloseable {
     housekeeping.scheduleWithFixedDelay(
         clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
     openAdmin(metrics);
-    ready = true;
-    log.info("node {} is ready", ranges.nodeId());
+  }
+
+  /** A node that keeps replicas for its cluster: no listener, no tier, and none of their ranges yet. */
+  private void startStore(CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
+    MemberSettings member = ClusterKeys.member(settings, Set.of());
+    @Nullable ServiceTls tls = ServiceTls.of(ClusterKeys.read(settings).security()).orElse(null);
+
+    RangeStore ranges = openStore(meters, onFailure);
+    Metrics metrics = openMetrics(name(ranges.nodeId()), meters);
+    ScheduledExecutorService housekeeping = openHousekeeping();
+    if (tls != null) housekeeping.scheduleWithFixedDelay(tls::refresh, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
+
+    RemoteCalls calls = opening(new RemoteCalls(tls, meters));
+    NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), to.name(), request, deadline);
+    Cluster cluster = opening(Cluster.open(member, ranges, settings.get(NodeSettings.DATA_DIR), others, List.of(), meters));
+    ranges.fetchCheckpointsBy(opening(new RemoteCheckpoints(node -> serviceOf(cluster, node), tls)));
+    opening(
+        RangeService.start(
+            ClusterKeys.serviceAddress(settings), cluster.self(), _ -> Optional.empty(), ranges, cluster::answer,
+            ClusterKeys.service(settings), tls, meters, System::nanoTime));
+    metrics.beans().register("Cluster", cluster.bean());
+    openAdmin(metrics); // now, since the others may be long in coming
+    cluster.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
+    ranges.show(metrics.beans());
+  }
+
+  private static Optional<RangeLocation.Peer> serviceOf(Cluster cluster, UUID node) {
+    return cluster.service(node).map(at -> new RangeLocation.Peer(node, at.host(), at.port()));
+  }
+
+  private RangeStore openStore(CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
+    RangeStore ranges = opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), meters));
+    store = ranges;
+    ranges.onFatal(
+        failure -> {
+          ready = false;
+          onFailure.accept(failure);
+        });
+    return ranges;
+  }
+
+  private Metrics openMetrics(String name, CompositeMeterRegistry meters) {
+    Metrics metrics = opening(Metrics.open(name));
+    meters.add(metrics.registry());
+    metrics.beans().register(settings);
+    return metrics;
+  }
+
+  private ScheduledExecutorService openHousekeeping() {
+    ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor(Node::housekeepingThread);
+    opened.push(housekeeping::shutdownNow);
+    return housekeeping;
   }
 
   private static void awaitSessions(CompletableFuture<Void> ready) {
@@ -196,9 +260,10 @@ final class Node implements AutoCloseable {
     }
   }
 
-  /** Whether new clients are welcome. */
+  /** Whether new clients are welcome, or a store node belongs to its cluster. */
   private boolean ready() {
-    return ready && !frontend().isDraining();
+    Frontend clients = frontend;
+    return ready && (clients == null || !clients.isDraining());
   }
 
   private static InetSocketAddress loopback(int port) {
@@ -206,7 +271,7 @@ final class Node implements AutoCloseable {
   }
 
   Frontend frontend() {
-    if (frontend == null) throw new IllegalStateException("not started");
+    if (frontend == null) throw new IllegalStateException("this node serves no clients");
     return frontend;
   }
 

@@ -12,20 +12,23 @@ import dunlin.runtime.Settings;
 import dunlin.store.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
 /** Every setting of a node, declared once, and how the tiers' records are made of them. */
 final class NodeSettings {
-  /** The parts of a node that can run in processes of their own. */
+  /** What a process can be: all parts of a broker, or a store node. */
   enum Role {
     FRONTEND,
     DIST,
     RETAIN,
-    INBOX
+    INBOX,
+    /** Keeps replicas for a cluster and serves no clients. */
+    STORE
   }
+
+  private static final Set<Role> BROKER = Set.of(Role.FRONTEND, Role.DIST, Role.RETAIN, Role.INBOX);
 
   private static final AuthenticationSettings AUTHENTICATION = AuthenticationSettings.defaults();
   private static final StoreSettings STORE = StoreSettings.defaults();
@@ -42,7 +45,9 @@ final class NodeSettings {
           .defaultMeans("the beginning of the node's id");
   static final Setting<Set<Role>> ROLES =
       Setting.choices(
-          "dunlin.roles", Role.class, EnumSet.allOf(Role.class), "What this process does; this version runs all roles together.");
+          "dunlin.roles", Role.class, BROKER,
+          "What this process does: a broker, which has all roles of the default and runs alone, or store by itself, a node of a cluster that"
+              + " keeps replicas and serves no clients.");
   static final Setting<Integer> LANES =
       Setting.integer(
               "dunlin.lanes", CORES, 1, 64, "Lanes, each an event loop with a thread of its own; the same number on all nodes.")
@@ -352,20 +357,33 @@ final class NodeSettings {
 
   /** Refuses what the settings allow to say but this version cannot do. */
   static void check(Settings settings) {
-    if (!settings.get(ROLES).equals(EnumSet.allOf(Role.class))) {
-      throw new SettingException("dunlin.roles: this version runs all roles in one process, leave it at its default");
-    }
-    if (!settings.get(ClusterKeys.SEEDS).isEmpty()) {
-      throw new SettingException("dunlin.cluster.seeds: this version runs alone and cannot join other nodes, leave it empty");
-    }
-    if (settings.get(ClusterKeys.SERVICE_PORT) != 0) {
-      throw new SettingException("dunlin.cluster.service-port: this version runs alone and answers no other nodes, leave it at 0");
-    }
+    if (!isStore(settings)) checkBroker(settings);
     if (isUnfit(settings.get(RESPONSE_INFORMATION), 16_384, "+#")) {
       throw new SettingException("dunlin.mqtt.response-information: no wildcards, no control characters, at most 16384 characters");
     }
     if (isUnfit(settings.get(SERVER_REFERENCE), FrontendSettings.SERVER_REFERENCE_MAX, "")) {
       throw new SettingException("dunlin.drain.server-reference: no control characters, at most 1024 characters");
+    }
+  }
+
+  /** Whether this is a node of a cluster, without a broker. */
+  static boolean isStore(Settings settings) {
+    return settings.get(ROLES).equals(Set.of(Role.STORE));
+  }
+
+  /** What a broker has acknowledged is on this node alone: it must not look as if it were in a cluster. */
+  private static void checkBroker(Settings settings) {
+    if (!settings.get(ROLES).equals(BROKER)) {
+      throw new SettingException(
+          "dunlin.roles: this version runs all roles of a broker in one process, or store by itself; leave it at its default or say store");
+    }
+    if (!settings.get(ClusterKeys.SEEDS).isEmpty()) {
+      throw new SettingException(
+          "dunlin.cluster.seeds: a broker of this version runs alone and cannot join other nodes, leave it empty; only dunlin.roles=store joins");
+    }
+    if (settings.get(ClusterKeys.SERVICE_PORT) != 0) {
+      throw new SettingException(
+          "dunlin.cluster.service-port: a broker of this version runs alone and answers no other nodes, leave it at 0");
     }
   }
 

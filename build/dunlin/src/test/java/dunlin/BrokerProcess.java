@@ -68,6 +68,24 @@ final class BrokerProcess implements AutoCloseable {
     return awaitListening(launchWith(jvmOptions, dataDirectory, settings));
   }
 
+  /** Waits until it says that it has started, which a store node does without listening. */
+  BrokerProcess awaitStarted(Duration limit) {
+    await("the node has started")
+        .atMost(limit)
+        .pollInterval(Duration.ofMillis(20))
+        .until(() -> hasStarted() || !process.isAlive());
+    assertThat(hasStarted()).as("has started; %s", this).isTrue();
+    return this;
+  }
+
+  private boolean hasStarted() {
+    return out.stream().anyMatch(line -> line.startsWith("Started Dunlin in "));
+  }
+
+  long pid() {
+    return process.pid();
+  }
+
   private static BrokerProcess awaitListening(BrokerProcess broker) {
     try {
       await("the broker listens")

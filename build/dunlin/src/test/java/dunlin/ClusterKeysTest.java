@@ -3,6 +3,9 @@ package dunlin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.cluster.MemberSettings;
+import dunlin.cluster.NodeCalls;
+import dunlin.placement.OperationSettings;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
@@ -10,10 +13,12 @@ import dunlin.store.ClusterSettings;
 import dunlin.store.PeerSecurity;
 import dunlin.store.remote.RangeClientSettings;
 import dunlin.store.remote.RangeServiceSettings;
+import dunlin.store.remote.RemoteCalls;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class ClusterKeysTest {
@@ -21,6 +26,7 @@ class ClusterKeysTest {
       Map.of(
           "dunlin.cluster.tls.certificate", "/tls/node.pem", "dunlin.cluster.tls.key", "/tls/node.key", "dunlin.cluster.tls.ca",
           "/tls/ca.pem");
+  private static final Map<String, String> PORTS = Map.of("dunlin.cluster.port", "7001", "dunlin.cluster.service-port", "7002");
 
   @Test
   void aNodeThatIsToldNothingHasNoPeers() {
@@ -63,6 +69,64 @@ class ClusterKeysTest {
     assertThat(ClusterKeys.service(given).nodeBytesMax()).isEqualTo(1 << 30);
     assertThat(ClusterKeys.client(given).timeout()).isEqualTo(Duration.ofSeconds(20));
     assertThat(ClusterKeys.client(given).stallAfter()).isEqualTo(Duration.ofSeconds(3));
+  }
+
+  @Test
+  void aStoreNodeTakesItsPartInTheClusterFromTheSettings() {
+    var given = new HashMap<>(PORTS);
+    assertThat(ClusterKeys.member(settings(given), Set.of()))
+        .isEqualTo(MemberSettings.of("", 1, ClusterSettings.NONE.host(), 7_002, Set.of()));
+
+    given.put("dunlin.cluster.seeds", "a.example.com:7002, dns:nodes.example.com:7002");
+    given.put("dunlin.cluster.bootstrap-expect", "3");
+    given.put("dunlin.cluster.host", "node-1.example.com");
+    given.put("dunlin.cluster.region", "north");
+    given.put("dunlin.cluster.zone", "1");
+    given.put("dunlin.cluster.heartbeat", "2s");
+    given.put("dunlin.cluster.lease", "7s");
+    given.put("dunlin.cluster.down-after", "1m");
+    given.put("dunlin.cluster.replace-after", "1h");
+    given.put("dunlin.cluster.replicas", "5");
+    var usual = OperationSettings.defaults();
+    assertThat(ClusterKeys.member(settings(given), Set.of("routes")))
+        .isEqualTo(
+            new MemberSettings(
+                "a.example.com:7002,dns:nodes.example.com:7002", 3, "node-1.example.com", 7_002, "north", "1", Set.of("routes"),
+                Duration.ofSeconds(2), Duration.ofSeconds(7), Duration.ofMinutes(1),
+                new OperationSettings(
+                    usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), 5, usual.splits(), Duration.ofHours(1),
+                    usual.balance())));
+  }
+
+  @Test
+  void whatAStoreNodeCannotBeginWithIsRefusedBeforeItDoes() {
+    for (String port : PORTS.keySet()) {
+      var part = new HashMap<>(PORTS);
+      part.remove(port);
+      refused(part, port);
+    }
+    refused(with("dunlin.cluster.service-port", "7001"), "dunlin.cluster.service-port");
+    refused(with("dunlin.cluster.seeds", "a.example.com"), "'a.example.com'");
+    refused(with("dunlin.cluster.zone", "z".repeat(256)), "dunlin.cluster.zone");
+    refused(with("dunlin.cluster.lease", "1500ms"), "lease");
+    refused(with("dunlin.cluster.down-after", "4s"), "downAfter");
+  }
+
+  @Test
+  void whatNodesMaySayToEachOtherIsCarried() {
+    assertThat(RemoteCalls.BYTES_MAX).isGreaterThanOrEqualTo(NodeCalls.BYTES_MAX);
+  }
+
+  private static Map<String, String> with(String key, String value) {
+    var given = new HashMap<>(PORTS);
+    given.put(key, value);
+    return given;
+  }
+
+  private static void refused(Map<String, String> given, String saying) {
+    assertThatThrownBy(() -> ClusterKeys.member(settings(given), Set.of()))
+        .isInstanceOf(SettingException.class)
+        .hasMessageContaining(saying);
   }
 
   @Test

@@ -40,21 +40,17 @@ class SettingsReferenceTest {
   }
 
   @Test
-  void rolesOfTheirOwnAreRefusedAsLongAsThereAreNone() {
-    assertThatThrownBy(() -> check("dunlin.roles", "frontend"))
-        .isInstanceOf(SettingException.class)
-        .hasMessageContaining("dunlin.roles");
+  void aPartOfABrokerIsRefusedAsLongAsThereIsOnlyTheWhole() {
+    for (String roles : new String[] {"frontend", "frontend,dist,retain", "frontend,dist,retain,inbox,store", "inbox,store"})
+      assertThatThrownBy(() -> check("dunlin.roles", roles)).isInstanceOf(SettingException.class).hasMessageContaining("dunlin.roles");
+    check("dunlin.roles", "store");
   }
 
   @Test
-  void seedsAreRefusedAsLongAsNodesCannotJoin() {
+  void aBrokerMustNotLookAsIfItWereInACluster() {
     assertThatThrownBy(() -> check("dunlin.cluster.seeds", "a:1"))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("dunlin.cluster.seeds");
-  }
-
-  @Test
-  void aPortForOtherNodesIsRefusedAsLongAsThereAreNone() {
     assertThatThrownBy(() -> check("dunlin.cluster.service-port", "7002"))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("dunlin.cluster.service-port");

@@ -113,6 +113,8 @@ class StartFailureIT {
         "dunlin.mqtt.connect-timeout=10 | dunlin.mqtt.connect-timeout | 10",
         "dunlin.inbox.overflow=drop-all | dunlin.inbox.overflow | drop-oldest",
         "dunlin.roles=frontend | dunlin.roles | all roles",
+        "dunlin.roles=store | dunlin.cluster.port | store node",
+        "dunlin.cluster.seeds=a:1 | dunlin.cluster.seeds | runs alone",
         "dunlin.listener.tcp.prt=1883 | dunlin.listener.tcp.prt | dunlin.listeners.tcp.port",
         "dunlin.config=/no/such/file.conf | /no/such/file.conf | /no/such/file.conf",
       })

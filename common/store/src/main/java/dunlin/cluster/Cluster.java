@@ -46,6 +46,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -63,12 +64,14 @@ public final class Cluster implements AutoCloseable {
    * Owner: whoever opened it calls start and close; the rest by any thread that may block.
    * Bounds: CALLS_MAX calls of other nodes at a time; one more is refused.
    * Failure: a node that reaches nobody goes on with the ranges that it has. What a crash interrupts is begun again: the
-   * founding by this node, an operation by whoever leads the meta group.
+   * founding by this node, an operation by whoever leads the meta group. close() waits CLOSE_MAX for what is under way, here
+   * and for others, so that the store is not closed under it.
    *
    * On disk, in cluster/ of the data directory: identity (ClusterIdentity), replicas/UUID (CreationNotes), map (KnownMap).
    */
   private static final Logger log = LoggerFactory.getLogger(Cluster.class);
   private static final int CALLS_MAX = 256;
+  private static final Duration CLOSE_MAX = Duration.ofSeconds(3);
   private static final Duration ACTION_DEADLINE_MAX = Duration.ofMinutes(1);
   private static final Duration LOG_DEADLINE = Duration.ofSeconds(5);
   private static final Duration ASK_DEADLINE = Duration.ofSeconds(10);
@@ -76,7 +79,7 @@ public final class Cluster implements AutoCloseable {
 
   private final MemberSettings settings;
   private final RangeStore store;
-  private final NodeCalls calls;
+  private final OwnCalls calls;
   private final Path directory;
   private final UUID self;
   private final ClusterNode node;
@@ -104,7 +107,7 @@ public final class Cluster implements AutoCloseable {
       MeterRegistry registry) {
     this.settings = settings;
     this.store = store;
-    this.calls = calls;
+    this.calls = new OwnCalls(calls);
     directory = dataDirectory.resolve("cluster");
     self = store.member().node();
     identity = ClusterIdentity.read(directory).orElse(null);
@@ -130,6 +133,7 @@ public final class Cluster implements AutoCloseable {
             self, settings.host(), KnownMap.ports(raft.port(), settings.servicePort()), names, settings.region(),
             settings.zone());
     replicas = new LocalReplicas(store, all, CreationNotes.open(directory.resolve("replicas"), store.stored()), this::changed);
+    replicas.requireKnown(); // before anything is written, least of all that this directory belongs to a cluster
     actions = new NodeActions(self, replicas, allegiance, known::raft);
     meters = new ClusterMeters(registry);
     meters.gauge(
@@ -150,6 +154,7 @@ public final class Cluster implements AutoCloseable {
    * @param store opened on the same directory, with no range declared and not started
    * @param calls carries calls to other nodes
    * @param kinds all kinds of ranges that this node may have replicas of
+   * @throws StoreException when the directory holds ranges of other kinds
    */
   public static Cluster open(
       MemberSettings settings,
@@ -185,11 +190,13 @@ public final class Cluster implements AutoCloseable {
         new RangeLoads(threadName("loads"), self, replicas, settings.operations().splits(), settings.heartbeat());
     var reporter = new NodeReporter(self, store.incarnation(), replicas, loads);
     var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, allegiance, known, client, settings, meters);
-    parts = new Parts(driver, loads, heartbeat, client);
-    driver.start();
-    loads.start();
-    heartbeat.start();
-    if (closed) stop();
+    synchronized (this) {
+      if (closed) throw new StoreException("closed while the node started");
+      parts = new Parts(driver, loads, heartbeat, client);
+      driver.start();
+      loads.start();
+      heartbeat.start();
+    }
     log.info("Node {} belongs to cluster {}", self, belongs.cluster());
   }
 
@@ -236,6 +243,7 @@ public final class Cluster implements AutoCloseable {
     } catch (IllegalStateException | IllegalArgumentException e) {
       return new Refused("a call that cannot be read: " + e.getMessage());
     }
+    if (closed) return stopping();
     if (!slots.tryAcquire()) {
       meters.callRefused();
       return new Refused("node " + self + " has too many calls");
@@ -258,7 +266,7 @@ public final class Cluster implements AutoCloseable {
 
   private ClusterAnswer handle(ClusterCall call) {
     var running = parts;
-    if (running == null || closed) return new Refused("node " + self + " is about to start or to stop");
+    if (running == null || closed) return stopping();
     return switch (call) {
       case Hello _ -> new HelloIs(self, cluster().orElse(null));
       case Propose(var command) -> propose(command);
@@ -270,6 +278,10 @@ public final class Cluster implements AutoCloseable {
         yield new CarriedOut(actions.carryOut(action, leadership, bounded));
       }
     };
+  }
+
+  private Refused stopping() {
+    return new Refused("node " + self + " is about to start or to stop");
   }
 
   private ClusterAnswer propose(PlacementCommand command) {
@@ -310,6 +322,11 @@ public final class Cluster implements AutoCloseable {
   /** The newest map that this node has heard of: old while the meta group is away, and never newer than it. */
   public ClusterMap map() {
     return known.map();
+  }
+
+  /** Where the store service of a node is, as far as this node has heard; by it {@link #answer} is reached there. */
+  public Optional<NodeAddress> service(UUID of) {
+    return known.service(of);
   }
 
   /** Calls this with the map and with each newer one, in order; it must be quick. */
@@ -397,20 +414,35 @@ public final class Cluster implements AutoCloseable {
     return closed;
   }
 
-  /** Ends taking part: others see this node silent. Its ranges go on until the store is closed. Stopping is never leaving. */
+  /**
+   * Ends taking part: others see this node silent. Its ranges go on until the store is closed. Stopping is never leaving.
+   * Waits a while for what is under way.
+   */
   @Override
-  public void close() {
+  public synchronized void close() {
+    if (closed) return;
     closed = true;
-    stop();
+    calls.close();
+    if (!stopped()) log.warn("Node {} has something under way still for its cluster, after {} s", self, CLOSE_MAX.toSeconds());
     meters.close();
   }
 
-  private void stop() {
+  /** Ends what runs, and answers whether that has come to its end, with the calls of others, within CLOSE_MAX. */
+  private boolean stopped() {
+    long until = System.nanoTime() + CLOSE_MAX.toNanos();
     var running = parts;
-    if (running == null) return;
-    running.driver.close();
-    running.loads.close();
-    running.heartbeat.close();
+    if (running != null) {
+      running.driver.stop();
+      running.loads.stop();
+      running.heartbeat.stop();
+    }
+    try {
+      boolean threads = running == null || (running.driver.ended(until) && running.loads.ended(until) && running.heartbeat.ended(until));
+      return slots.tryAcquire(CALLS_MAX, Math.max(0, until - System.nanoTime()), TimeUnit.NANOSECONDS) && threads;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
   }
 
   private String threadName(String what) {

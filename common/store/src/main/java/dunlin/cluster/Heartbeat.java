@@ -11,6 +11,7 @@ import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementResult.Refused;
 import java.io.IOException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,7 +20,7 @@ import org.slf4j.LoggerFactory;
  * Says regularly to the meta group's leader how this node is doing, which renews the node's lease, and brings home what has
  * changed in the map. While nobody leads, the map still comes from whoever knows a newer one.
  */
-final class Heartbeat implements AutoCloseable {
+final class Heartbeat {
   /*
    * Owner: a thread of its own.
    * Failure: a beat that fails is followed by the next. The ranges of this node go on meanwhile: nothing of theirs asks here.
@@ -37,7 +38,7 @@ final class Heartbeat implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
   private volatile boolean connected;
-  private boolean told; // whether the log says already that nobody is reached
+  private int lost; // beats one after the other
 
   Heartbeat(
       String threadName,
@@ -79,13 +80,13 @@ final class Heartbeat implements AutoCloseable {
         register();
         again = report();
         connected = true;
-        told = false;
+        lost = 0;
       } catch (IOException e) {
         connected = false;
         meters.beatLost();
-        if (!told && !closed)
+        // Once is what each start and each change of the leader costs.
+        if (++lost == 2 && !closed)
           log.warn("Node {} reaches no leader of the meta group and goes on without: {}", self.id(), reasons(e));
-        told = true;
         watch();
       } catch (RuntimeException e) { // an exception would end the beating for good
         connected = false;
@@ -144,9 +145,15 @@ final class Heartbeat implements AutoCloseable {
     return reasons.toString();
   }
 
-  @Override
-  public void close() {
+  /** No further beat begins; the one under way ends as soon as its call does. */
+  void stop() {
     closed = true;
     LockSupport.unpark(thread);
+  }
+
+  boolean ended(long untilNanos) throws InterruptedException {
+    long left = untilNanos - System.nanoTime();
+    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
+    return !thread.isAlive();
   }
 }

@@ -51,13 +51,20 @@ final class LocalReplicas {
     return Optional.ofNullable(hosted.get(range));
   }
 
+  /** @throws StoreException when the data directory holds a range of another kind: it is another sort of node's */
+  void requireKnown() {
+    store.stored().forEach(this::known);
+  }
+
+  private RangeId known(UUID range) {
+    return idOf(range).orElseThrow(() -> new StoreException("the data directory holds range " + range + ", of a kind unknown here"));
+  }
+
   /** Declares what the data directory holds; before the store starts. */
   void declareStored() {
     for (UUID range : store.stored()) {
       if (hosted.containsKey(range)) continue;
-      var id =
-          idOf(range)
-              .orElseThrow(() -> new StoreException("the data directory holds range " + range + ", of a kind unknown here"));
+      var id = known(range);
       var note = notes.find(range).orElseThrow(() -> new StoreException("the note of range '" + id + "' is missing"));
       declare(kind(id.kind()), id, note);
     }

@@ -8,7 +8,9 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashSet;
 import java.util.Optional;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -16,14 +18,19 @@ import org.jspecify.annotations.Nullable;
 final class MetaClient {
   /*
    * Owner: any thread that may block.
-   * Bounds: each address once for each question, within the question's deadline.
+   * Bounds: each address once for each question, within the question's deadline; SILENT_MAX addresses are remembered.
+   * Failure: an address that cannot be called is asked last from then on, until it answers. One that swallows calls takes a
+   * question's whole deadline, and must not take the next one's too.
    */
+  private static final int SILENT_MAX = 256;
+
   private final UUID cluster;
   private final NodeAddress self;
   private final KnownMap known;
   private final Seeds seeds;
   private final NodeCalls calls;
   private final Function<ClusterCall, ClusterAnswer> here;
+  private final Set<NodeAddress> silent = ConcurrentHashMap.newKeySet();
   private volatile @Nullable NodeAddress leader;
 
   /** @param here answers calls on this node itself */
@@ -47,20 +54,28 @@ final class MetaClient {
     next.add(self);
     peers(next);
     var failure = new IOException("nobody leads the meta group, as far as this node can reach");
+    var later = new ArrayDeque<NodeAddress>();
     boolean seeded = false;
     while (true) {
       var address = next.poll();
-      if (address == null) {
-        if (seeded) throw failure;
+      if (address == null && !seeded) {
         seeded = true;
         seeds(next, failure);
         continue;
       }
+      if (address != null && silent.contains(address)) {
+        later.add(address);
+        continue;
+      }
+      if (address == null) address = later.poll();
+      if (address == null) throw failure;
       if (!asked.add(address)) continue;
       long left = until - System.nanoTime();
       if (left <= 0) throw failure;
       try {
-        switch (call(address, call, Duration.ofNanos(left))) {
+        var answered = call(address, call, Duration.ofNanos(left));
+        silent.remove(address);
+        switch (answered) {
           case NotLeading(var hint) -> {
             if (address.equals(leader)) leader = null;
             if (hint != null) next.addFirst(hint);
@@ -73,6 +88,8 @@ final class MetaClient {
         }
       } catch (IOException e) {
         if (address.equals(leader)) leader = null;
+        if (silent.size() >= SILENT_MAX) silent.clear();
+        silent.add(address);
         failure.addSuppressed(e);
       }
     }

@@ -1,10 +1,18 @@
 package dunlin.cluster;
 
-/** Where the cluster service of a node answers. */
-public record NodeAddress(String host, int port) {
+/**
+ * Where the cluster service of a node answers.
+ *
+ * @param name what the certificate of whoever answers there must have: the host, or the name by which its address was found
+ */
+public record NodeAddress(String host, int port, String name) {
   public NodeAddress {
     if (host.isBlank() || host.length() > 255) throw new IllegalArgumentException("host of a node is '" + host + "'");
     if (port < 1 || port > 65_535) throw new IllegalArgumentException("port of node '" + host + "' is " + port);
+  }
+
+  public NodeAddress(String host, int port) {
+    this(host, port, host);
   }
 
   /** Reads host:port, where the host may be an address of IPv6 in brackets. */

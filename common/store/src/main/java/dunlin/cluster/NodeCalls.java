@@ -5,7 +5,8 @@ import java.time.Duration;
 
 /**
  * Carries calls to other nodes: what is sent here comes to {@link Cluster#answer} there, and its answer comes back. Whoever can
- * call can change the cluster, so the carrier lets only its nodes through.
+ * call can change the cluster, so the carrier lets only its nodes through, and
+ * talks to none that cannot prove to have the name of its address.
  */
 public interface NodeCalls {
   /** Most bytes that a call or an answer has: the whole map of a large cluster. */

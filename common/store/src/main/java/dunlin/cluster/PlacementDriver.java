@@ -23,6 +23,10 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -32,11 +36,12 @@ import org.slf4j.LoggerFactory;
  * Drives the operations, on the node that leads the meta group: hears the nodes, decides what is to be done next, puts it into
  * the log or asks the node for it. Keeps nothing that the next leader needs.
  */
-final class PlacementDriver implements AutoCloseable {
+final class PlacementDriver {
   /*
    * Owner: a thread of its own decides; reports come on any thread, under the lock.
    * Bounds: ACTIONS_MAX actions under way, each on a virtual thread with ACTION_DEADLINE; what does not fit is decided on again.
-   * Failure: whatever fails is decided on again with the next tick, from the map and the reports alone.
+   * Failure: whatever fails is decided on again with the next tick, from the map and the reports alone. Once stopped it decides
+   * nothing more; its thread waits for the log and for nothing else, so it may be interrupted; actions are not.
    */
   private static final Logger log = LoggerFactory.getLogger(PlacementDriver.class);
   private static final int ACTIONS_MAX = 64;
@@ -60,6 +65,7 @@ final class PlacementDriver implements AutoCloseable {
   private final ClusterMeters meters;
   private final Set<Asked> underWay = ConcurrentHashMap.newKeySet();
   private final Thread thread;
+  private final ExecutorService actions;
   private volatile boolean closed;
   private volatile NavigableMap<UUID, String> waiting = Collections.emptyNavigableMap();
   private volatile Set<UUID> indivisible = Set.of();
@@ -73,6 +79,7 @@ final class PlacementDriver implements AutoCloseable {
     this.meters = meters;
     operations = new Operations(settings.operations());
     thread = Thread.ofPlatform().daemon().name(threadName).unstarted(this::run);
+    actions = Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name(threadName + "-action").factory());
   }
 
   void start() {
@@ -163,7 +170,7 @@ final class PlacementDriver implements AutoCloseable {
     waiting = Collections.unmodifiableNavigableMap(new TreeMap<>(decision.waiting()));
     tell(decision.indivisible(), map);
     for (var action : decision.actions()) ask(action, leading.leadership());
-    for (var command : decision.commands()) log(command);
+    for (var command : decision.commands()) if (!closed) log(command);
   }
 
   private void tell(Set<UUID> now, ClusterMap map) {
@@ -196,30 +203,41 @@ final class PlacementDriver implements AutoCloseable {
       return;
     }
     underWay.add(asked);
-    Thread.ofVirtual()
-        .name(thread.getName() + "-action")
-        .start(
-            () -> {
-              try {
-                var outcome = admin.carryOut(action, leadership, ACTION_DEADLINE);
-                boolean done = outcome instanceof RangeAdmin.Outcome.Done;
-                meters.action(done);
-                if (!done) log.info("{}: {}", action, outcome);
-                LockSupport.parkNanos(done ? DONE_NANOS : NOT_DONE_NANOS);
-              } finally {
-                underWay.remove(asked);
-              }
-              wake();
-            });
+    try {
+      actions.execute(() -> carryOut(asked, action, leadership));
+    } catch (RejectedExecutionException _) {
+      underWay.remove(asked); // stopped meanwhile
+    }
+  }
+
+  private void carryOut(Asked asked, Action action, long leadership) {
+    try {
+      var outcome = admin.carryOut(action, leadership, ACTION_DEADLINE);
+      boolean done = outcome instanceof RangeAdmin.Outcome.Done;
+      meters.action(done);
+      if (!done) log.info("{}: {}", action, outcome);
+      LockSupport.parkNanos(done ? DONE_NANOS : NOT_DONE_NANOS);
+    } finally {
+      underWay.remove(asked);
+    }
+    wake();
   }
 
   private static Duration now() {
     return Duration.ofNanos(System.nanoTime());
   }
 
-  @Override
-  public void close() {
+  /** Decides nothing more. */
+  void stop() {
     closed = true;
-    wake();
+    thread.interrupt();
+    actions.shutdown();
+  }
+
+  /** Whether its thread and its actions have come to their end by then. */
+  boolean ended(long untilNanos) throws InterruptedException {
+    long left = untilNanos - System.nanoTime();
+    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
+    return actions.awaitTermination(Math.max(0, untilNanos - System.nanoTime()), TimeUnit.NANOSECONDS) && !thread.isAlive();
   }
 }

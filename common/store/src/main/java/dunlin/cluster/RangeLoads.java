@@ -10,12 +10,13 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Measures, once for each heartbeat, how much the ranges hold and do that this node leads. */
-final class RangeLoads implements AutoCloseable {
+final class RangeLoads {
   /*
    * Owner: a thread of its own, since measuring may wait for the disk and a heartbeat must not; any thread reads the outcome.
    * Bounds: one outcome for each replica of this node.
@@ -59,6 +60,7 @@ final class RangeLoads implements AutoCloseable {
   private void run() {
     while (!closed) {
       for (var hosted : replicas.all()) {
+        if (closed) return;
         try {
           measure(hosted);
         } catch (StoreException e) {
@@ -91,9 +93,15 @@ final class RangeLoads implements AutoCloseable {
     outcomes.put(id, new Measured(range.epoch(), status.term(), load));
   }
 
-  @Override
-  public void close() {
+  /** Measures nothing more but what it is at. */
+  void stop() {
     closed = true;
     LockSupport.unpark(thread);
+  }
+
+  boolean ended(long untilNanos) throws InterruptedException {
+    long left = untilNanos - System.nanoTime();
+    if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);
+    return !thread.isAlive();
   }
 }

@@ -7,7 +7,7 @@ import java.util.List;
 
 /**
  * Where a node asks for its cluster: addresses with commas between them, or {@code dns:NAME:PORT} for all addresses that the
- * name has then, as a headless service of Kubernetes has. Empty for a node that is alone.
+ * name has then, as a headless service of Kubernetes has; the certificates there must have that name. Empty for a node that is alone.
  */
 final class Seeds {
   private static final String DNS = "dns:";
@@ -40,7 +40,7 @@ final class Seeds {
     var addresses = new ArrayList<>(fixed);
     for (var name : names)
       for (var address : InetAddress.getAllByName(name.host()))
-        addresses.add(new NodeAddress(address.getHostAddress(), name.port()));
+        addresses.add(new NodeAddress(address.getHostAddress(), name.port(), name.host()));
     return addresses.stream().distinct().limit(MOST).toList();
   }
 }

@@ -238,6 +238,28 @@ class ClusterTest {
   }
 
   @Test
+  void whenANodeHasClosedNoThreadOfItsPartInTheClusterIsLeft() {
+    try (var cluster = TestCluster.start(directory, 2, TestCluster.operations(2, null))) {
+      cluster.awaitSettled(2);
+      for (var node : cluster.nodes) {
+        String own = "dunlin-" + node.id().toString().substring(0, 8) + "-";
+        String[] threads = {own + "heartbeat", own + "placement", own + "loads"};
+        assertThat(running()).contains(threads);
+
+        node.cluster().close();
+
+        assertThat(running()).doesNotContain(threads);
+        assertThat(ClusterWire.answer(node.cluster().answer(new byte[0]))).isInstanceOf(ClusterAnswer.Refused.class);
+        node.cluster().close(); // once more does nothing
+      }
+    }
+  }
+
+  private static List<String> running() {
+    return Thread.getAllStackTraces().keySet().stream().map(Thread::getName).toList();
+  }
+
+  @Test
   void aLeadershipGoesWhereItIsWanted() {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
       cluster.awaitSettled(3);

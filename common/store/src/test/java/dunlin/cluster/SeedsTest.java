@@ -21,6 +21,7 @@ class SeedsTest {
     assertThat(Seeds.parse("dns:localhost:7000").resolve())
         .isNotEmpty()
         .allMatch(address -> address.port() == 7000)
+        .allMatch(address -> address.name().equals("localhost"))
         .anyMatch(address -> address.host().equals("127.0.0.1") || address.host().contains(":"));
   }
 

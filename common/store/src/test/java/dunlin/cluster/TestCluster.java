@@ -7,9 +7,9 @@ import dunlin.placement.ClusterNode;
 import dunlin.placement.OperationSettings;
 import dunlin.placement.PlacedRange;
 import dunlin.placement.SplitSettings;
-import dunlin.store.CheckpointSource;
 import dunlin.store.ClusterSettings;
 import dunlin.store.Completion;
+import dunlin.store.DirectCheckpoints;
 import dunlin.store.FreePort;
 import dunlin.store.NotLeaderException;
 import dunlin.store.RangeId;
@@ -20,6 +20,7 @@ import dunlin.store.StoreException;
 import dunlin.store.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -52,7 +53,7 @@ final class TestCluster implements AutoCloseable {
   private final String seeds;
   final List<Node> nodes = new ArrayList<>();
   private final Map<NodeAddress, Cluster> reached = new ConcurrentHashMap<>();
-  private final Map<UUID, RangeStore> stores = new ConcurrentHashMap<>();
+  private final DirectCheckpoints checkpoints = new DirectCheckpoints();
 
   /** A node: its directory and ports stay, its process comes and goes. */
   final class Node {
@@ -96,7 +97,7 @@ final class TestCluster implements AutoCloseable {
               raft, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(1), 50,
               usual.installBytesPerSecond(), usual.installDeadline());
       var opened = openStore(StoreSettings.defaults().with(quick));
-      opened.fetchCheckpointsBy(new Direct());
+      opened.fetchCheckpointsBy(checkpoints);
       store = opened;
       replicas.clear();
       var kind =
@@ -108,7 +109,7 @@ final class TestCluster implements AutoCloseable {
               .with(operations);
       var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry());
       cluster = member;
-      stores.put(member.self(), opened);
+      checkpoints.opened(opened);
       reached.put(new NodeAddress("127.0.0.1", service), member);
       return this;
     }
@@ -136,7 +137,7 @@ final class TestCluster implements AutoCloseable {
       var store = this.store;
       if (closing == null || store == null) return;
       reached.remove(new NodeAddress("127.0.0.1", service));
-      stores.remove(closing.self());
+      checkpoints.closing(store);
       closing.close();
       store.close();
       // Its directory is taken until everything in it has ended, which close() waits for only so long.
@@ -170,25 +171,6 @@ final class TestCluster implements AutoCloseable {
         throw new AssertionError("not read", e);
       }
       return rows;
-    }
-  }
-
-  /** Carries checkpoints between the stores of this process. */
-  private final class Direct implements CheckpointSource {
-    @Override
-    public Checkpoint open(UUID node, RangeId range) throws IOException {
-      return at(node).openCheckpoint(range);
-    }
-
-    @Override
-    public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
-      return at(node).readCheckpoint(checkpoint, file, offset, bytes);
-    }
-
-    private RangeStore at(UUID node) throws IOException {
-      var there = stores.get(node);
-      if (there == null) throw new IOException("node " + node + " is not there");
-      return there;
     }
   }
 
@@ -255,7 +237,16 @@ final class TestCluster implements AutoCloseable {
   private byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException {
     var there = reached.get(to);
     if (there == null) throw new IOException("nobody answers at " + to);
-    return there.answer(request);
+    // By another thread, as between processes: who asks may be interrupted, and who answers must not be by that.
+    var answer = CompletableFuture.supplyAsync(() -> there.answer(request), task -> Thread.ofPlatform().daemon().start(task));
+    try {
+      return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new IOException("no answer of " + to, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while " + to + " was called");
+    }
   }
 
   /** The newest map that any node has. */

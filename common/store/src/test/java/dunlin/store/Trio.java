@@ -8,11 +8,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -31,8 +29,7 @@ final class Trio implements AutoCloseable {
   private final UnaryOperator<ClusterSettings> cluster;
   private final UnaryOperator<StoreSettings> store;
   final List<Node> nodes = new ArrayList<>();
-  /** The stores that are open, for fetching checkpoints between them. */
-  private final Map<UUID, RangeStore> open = new ConcurrentHashMap<>();
+  private final DirectCheckpoints checkpoints = new DirectCheckpoints();
 
   /** A node: its directory and port stay, its process comes and goes. */
   final class Node {
@@ -77,7 +74,7 @@ final class Trio implements AutoCloseable {
       var opened = RangeStore.open(settings(port), data, meters, disk());
       opened.fetchCheckpointsBy(new Direct(this));
       running = opened;
-      open.put(opened.member().node(), opened);
+      checkpoints.opened(opened);
     }
 
     private DiskSpace.Source disk() {
@@ -122,7 +119,7 @@ final class Trio implements AutoCloseable {
     void close() {
       var closing = running;
       if (closing == null) return;
-      open.remove(closing.member().node());
+      checkpoints.closing(closing);
       OneRange.close(closing);
       running = null;
       replica = null;
@@ -144,7 +141,7 @@ final class Trio implements AutoCloseable {
     }
   }
 
-  /** Carries checkpoints between the stores of this process. */
+  /** Counts the checkpoints that a node asks for, and holds them. */
   final class Direct implements CheckpointSource {
     private final Node asking;
 
@@ -161,18 +158,12 @@ final class Trio implements AutoCloseable {
         Thread.currentThread().interrupt();
         throw new IOException("interrupted", e);
       }
-      return at(node).openCheckpoint(range);
+      return checkpoints.open(node, range);
     }
 
     @Override
     public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
-      return at(node).readCheckpoint(checkpoint, file, offset, bytes);
-    }
-
-    private RangeStore at(UUID node) throws IOException {
-      var there = open.get(node);
-      if (there == null) throw new IOException("node " + node + " is not there");
-      return there;
+      return checkpoints.read(node, checkpoint, file, offset, bytes);
     }
   }
 

@@ -25,11 +25,15 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The store service of one node: takes requests of other nodes for the ranges that have a replica here, and sends copies of them. */
+/**
+ * The store service of one node: takes requests of other nodes for the ranges that have a replica here, sends copies of them, and
+ * hands on the calls that nodes make to each other.
+ */
 public final class RangeService implements AutoCloseable {
   /*
    * Owner: frames are read and handed to their range on gRPC's event loops, which nothing here blocks; replies are
@@ -42,13 +46,14 @@ public final class RangeService implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(RangeService.class);
   private static final Duration SWEEP = Duration.ofMillis(50);
   private static final int HTTP_WINDOW_BYTES = 1024 * 1024;
-  private static final int STREAMS_PER_CONNECTION = 16;
+  static final int STREAMS_PER_CONNECTION = 16;
 
   private final UUID node;
   private final LocalRanges ranges;
   private final RangeServiceSettings settings;
   private final ServiceMeters meters;
   private final CheckpointService files;
+  private final @Nullable CallService calls;
   private final LongSupplier nanoTime;
   private final ScheduledExecutorService writer;
   private final Set<ServiceStream> streams = ConcurrentHashMap.newKeySet();
@@ -62,6 +67,7 @@ public final class RangeService implements AutoCloseable {
       UUID node,
       LocalRanges ranges,
       LocalCheckpoints checkpoints,
+      @Nullable UnaryOperator<byte[]> answers,
       RangeServiceSettings settings,
       @Nullable ServiceTls tls,
       MeterRegistry registry,
@@ -74,22 +80,24 @@ public final class RangeService implements AutoCloseable {
     var credentials = tls == null ? InsecureServerCredentials.create() : tls.server();
     meters = new ServiceMeters(registry);
     files = new CheckpointService(node, checkpoints, meters);
+    calls = answers == null ? null : new CallService(answers, meters);
     meters.gauge("dunlin.store.service.streams", "Streams of other nodes that are open", streams, Set::size);
     meters.gauge("dunlin.store.service.outstanding", "Requests of other nodes without a reply", this, RangeService::outstanding);
     meters.gauge("dunlin.store.service.outstanding.bytes", "Bytes of their commands", bytes, AtomicLong::get);
     writer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-store-service").factory());
+    var methods =
+        ServerServiceDefinition.builder(ServiceMethods.SERVICE)
+            .addMethod(ServiceMethods.FRAMES, this::accept)
+            .addMethod(ServiceMethods.PING, (call, _) -> new Pinged(call))
+            .addMethod(ServiceMethods.OPEN_CHECKPOINT, files.opening())
+            .addMethod(ServiceMethods.READ_CHECKPOINT, files.reading());
+    if (calls != null) methods.addMethod(ServiceMethods.CALL, calls.answering());
     server =
         NettyServerBuilder.forAddress(address, credentials)
             .directExecutor()
-            .addService(
-                ServerServiceDefinition.builder(ServiceMethods.SERVICE)
-                    .addMethod(ServiceMethods.FRAMES, this::accept)
-                    .addMethod(ServiceMethods.PING, (call, _) -> new Pinged(call))
-                    .addMethod(ServiceMethods.OPEN_CHECKPOINT, files.opening())
-                    .addMethod(ServiceMethods.READ_CHECKPOINT, files.reading())
-                    .build())
+            .addService(methods.build())
             // A frame somewhat too large is refused by its stream, with a clear status; one far too large by gRPC.
-            .maxInboundMessageSize(2 * settings.frameBytesMax())
+            .maxInboundMessageSize(Math.max(2 * settings.frameBytesMax(), calls == null ? 0 : RemoteCalls.BYTES_MAX))
             .maxConcurrentCallsPerConnection(STREAMS_PER_CONNECTION)
             .flowControlWindow(HTTP_WINDOW_BYTES)
             .permitKeepAliveTime(1, TimeUnit.SECONDS)
@@ -104,21 +112,13 @@ public final class RangeService implements AutoCloseable {
       server.start();
     } catch (IOException | RuntimeException e) {
       writer.shutdownNow();
-      files.close();
-      meters.close();
+      closeParts();
       throw e;
     }
     var _ = writer.scheduleWithFixedDelay(this::sweep, SWEEP.toMillis(), SWEEP.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  /**
-   * Opens the service.
-   *
-   * @param address where it listens; port 0 takes a free one
-   * @param tls null for connections without TLS
-   * @param nanoTime counts as System.nanoTime does
-   * @throws StoreException when it cannot listen there, or would be open to everybody
-   */
+  /** Opens the service of a node that answers no {@link RemoteCalls}. */
   public static RangeService start(
       InetSocketAddress address,
       UUID node,
@@ -128,9 +128,31 @@ public final class RangeService implements AutoCloseable {
       @Nullable ServiceTls tls,
       MeterRegistry meters,
       LongSupplier nanoTime) {
+    return start(address, node, ranges, checkpoints, null, settings, tls, meters, nanoTime);
+  }
+
+  /**
+   * Opens the service.
+   *
+   * @param address where it listens; port 0 takes a free one
+   * @param answers answers {@link RemoteCalls}, on threads that may block; null to answer none
+   * @param tls null for connections without TLS
+   * @param nanoTime counts as System.nanoTime does
+   * @throws StoreException when it cannot listen there, or would be open to everybody
+   */
+  public static RangeService start(
+      InetSocketAddress address,
+      UUID node,
+      LocalRanges ranges,
+      LocalCheckpoints checkpoints,
+      @Nullable UnaryOperator<byte[]> answers,
+      RangeServiceSettings settings,
+      @Nullable ServiceTls tls,
+      MeterRegistry meters,
+      LongSupplier nanoTime) {
     if (tls == null && !settings.plaintextAnywhere()) requireLoopback(address);
     try {
-      return new RangeService(address, node, ranges, checkpoints, settings, tls, meters, nanoTime);
+      return new RangeService(address, node, ranges, checkpoints, answers, settings, tls, meters, nanoTime);
     } catch (IOException e) {
       throw new StoreException("the store service cannot listen on " + address + ": " + e.getMessage(), e);
     }
@@ -167,9 +189,14 @@ public final class RangeService implements AutoCloseable {
       server.shutdownNow();
     } finally {
       writer.shutdown();
-      files.close();
-      meters.close();
+      closeParts();
     }
+  }
+
+  private void closeParts() {
+    files.close();
+    if (calls != null) calls.close();
+    meters.close();
   }
 
   /** Ends the service as a crash would: nothing is answered any more. */
@@ -177,8 +204,7 @@ public final class RangeService implements AutoCloseable {
     closing = true;
     server.shutdownNow();
     writer.shutdown();
-    files.close();
-    meters.close();
+    closeParts();
   }
 
   UUID node() {

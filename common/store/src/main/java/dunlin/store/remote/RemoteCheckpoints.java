@@ -6,24 +6,16 @@ import dunlin.store.CheckpointSource;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLocation.Peer;
 import dunlin.store.remote.wire.Wire;
-import io.grpc.CallOptions;
-import io.grpc.ClientCall;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
-import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
-import io.grpc.Status;
-import io.grpc.StatusRuntimeException;
 import io.grpc.netty.NettyChannelBuilder;
 import java.io.IOException;
-import java.io.InterruptedIOException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -116,38 +108,6 @@ public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable 
   }
 
   private byte[] call(UUID node, MethodDescriptor<byte[], byte[]> method, MessageLite request, Duration timeout) throws IOException {
-    var options = CallOptions.DEFAULT.withDeadlineAfter(timeout.toMillis(), TimeUnit.MILLISECONDS);
-    var call = channel(node).newCall(method, options);
-    var answer = new CompletableFuture<byte[]>();
-    call.start(
-        new ClientCall.Listener<>() {
-          private byte @Nullable [] message;
-
-          @Override
-          public void onMessage(byte[] message) {
-            this.message = message;
-          }
-
-          @Override
-          public void onClose(Status status, Metadata trailers) {
-            var came = message;
-            if (status.isOk() && came != null) answer.complete(came);
-            else answer.completeExceptionally(status.asRuntimeException());
-          }
-        },
-        new Metadata());
-    call.request(2); // one, and proof that there is no other
-    call.sendMessage(request.toByteArray());
-    call.halfClose();
-    try {
-      return answer.get();
-    } catch (ExecutionException e) {
-      Status status = e.getCause() instanceof StatusRuntimeException refused ? refused.getStatus() : Status.UNKNOWN;
-      throw new IOException("node " + node + ": " + status.getCode() + ", " + status.getDescription(), e);
-    } catch (InterruptedException e) {
-      call.cancel("interrupted", e);
-      Thread.currentThread().interrupt();
-      throw new InterruptedIOException("interrupted while node " + node + " was asked for a checkpoint");
-    }
+    return UnaryCall.start(channel(node), method, request.toByteArray(), timeout, "node " + node).answer();
   }
 }

@@ -26,11 +26,13 @@ final class ServiceMeters implements AutoCloseable {
   private final Counter pauses;
   private final Counter chunks;
   private final Counter refusedChunks;
+  private final Counter refusedCalls;
 
   ServiceMeters(MeterRegistry registry) {
     this.registry = registry;
     chunks = bytes("dunlin.store.service.checkpoint", "Bytes of checkpoints sent to other nodes");
     refusedChunks = counter("dunlin.store.service.checkpoint.refused", "Calls for checkpoints refused, or failed");
+    refusedCalls = counter("dunlin.store.service.calls.refused", "Calls of other nodes refused: too many, too large, or no call at all");
     frames = counter("dunlin.store.service.frames", "Frames of requests from other nodes");
     requests = counter("dunlin.store.service.requests", "Requests from other nodes");
     notLeader = refusals("not-leader");
@@ -79,6 +81,10 @@ final class ServiceMeters implements AutoCloseable {
 
   void chunkRefused() {
     refusedChunks.increment();
+  }
+
+  void callRefused() {
+    refusedCalls.increment();
   }
 
   void paused() {

@@ -38,8 +38,7 @@ class RangeServiceTest {
     try (var cluster = LedgerCluster.start(1);
         var honest = new RawStream(cluster.node(0).port)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      honest.send(RawStream.hello(cluster.node(0).id));
-      honest.awaitWelcome();
+      honest.greet(cluster.node(0).id);
       for (int i = 0; i < 20; i++) {
         try (var hostile = new RawStream(cluster.node(0).port)) {
           boolean greets = random.nextBoolean();
@@ -72,10 +71,8 @@ class RangeServiceTest {
         var honest = new RawStream(cluster.node(0).port);
         var greedy = new RawStream(cluster.node(0).port)) {
       var ledger = cluster.ledger(1, cluster.node(0));
-      honest.send(RawStream.hello(cluster.node(0).id));
-      honest.awaitWelcome();
-      greedy.send(RawStream.hello(cluster.node(0).id));
-      greedy.awaitWelcome();
+      honest.greet(cluster.node(0).id);
+      greedy.greet(cluster.node(0).id);
       greedy.send(RawStream.requests(ledger.range, 1, false, 64 * KIB, 1));
 
       assertThat(greedy.awaitEnd().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
@@ -118,8 +115,7 @@ class RangeServiceTest {
       var node = cluster.node(0);
       var ledger = cluster.ledger(1, node);
       node.hold();
-      caller.send(RawStream.hello(node.id));
-      caller.awaitWelcome();
+      caller.greet(node.id);
       for (int i = 0; i < 100; i++) caller.send(RawStream.requests(ledger.range, 1, false, 8, LongStream.range(10L * i, 10L * i + 10).toArray()));
       await().atMost(LONG).until(() -> node.meters.counter("dunlin.store.service.pauses").count() == 1);
 
@@ -139,10 +135,8 @@ class RangeServiceTest {
         var caller = new RawStream(cluster.node(0).port)) {
       var node = cluster.node(0);
       var ledger = cluster.ledger(1, node);
-      caller.send(RawStream.hello(node.id));
-      caller.awaitWelcome();
-      deaf.send(RawStream.hello(node.id));
-      deaf.awaitWelcome();
+      caller.greet(node.id);
+      deaf.greet(node.id);
       // Replies of 3 MB, more than the windows of HTTP/2 hold.
       var frame = new long[100];
       for (int i = 0; i < 2000; i++) {
@@ -170,10 +164,8 @@ class RangeServiceTest {
       var node = cluster.node(0);
       var ledger = cluster.ledger(1, node);
       node.hold();
-      one.send(RawStream.hello(node.id));
-      one.awaitWelcome();
-      other.send(RawStream.hello(node.id));
-      other.awaitWelcome();
+      one.greet(node.id);
+      other.greet(node.id);
       one.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 1));
       await().atMost(LONG).until(() -> node.waiting() == 1);
       other.send(RawStream.requests(ledger.range, 1, false, 40 * KIB, 2));
@@ -199,8 +191,7 @@ class RangeServiceTest {
                 RangeServiceSettings.defaults(), null, new SimpleMeterRegistry(), clock::get);
         var mute = new RawStream(service.port());
         var greeting = new RawStream(service.port())) {
-      greeting.send(RawStream.hello(cluster.node(0).id));
-      greeting.awaitWelcome();
+      greeting.greet(cluster.node(0).id);
       mute.awaitOpen();
       clock.addAndGet(Duration.ofSeconds(11).toNanos());
 
@@ -232,11 +223,9 @@ class RangeServiceTest {
     var settings = new RangeServiceSettings(2, 100, 64 * KIB, 64 * KIB, 64 * KIB, Duration.ofSeconds(5));
     try (var cluster = LedgerCluster.start(1, settings, null);
         var one = new RawStream(cluster.node(0).port)) {
-      one.send(RawStream.hello(cluster.node(0).id));
-      one.awaitWelcome();
+      one.greet(cluster.node(0).id);
       try (var other = new RawStream(cluster.node(0).port)) {
-        other.send(RawStream.hello(cluster.node(0).id));
-        other.awaitWelcome();
+        other.greet(cluster.node(0).id);
         try (var third = new RawStream(cluster.node(0).port)) {
           assertThat(third.awaitEnd().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
         }
@@ -244,8 +233,7 @@ class RangeServiceTest {
       }
       await().atMost(LONG).until(() -> cluster.node(0).meters.get("dunlin.store.service.streams").gauge().value() == 1);
       try (var fourth = new RawStream(cluster.node(0).port)) {
-        fourth.send(RawStream.hello(cluster.node(0).id));
-        fourth.awaitWelcome();
+        fourth.greet(cluster.node(0).id);
       }
     }
   }
@@ -256,8 +244,7 @@ class RangeServiceTest {
         var caller = new RawStream(cluster.node(0).port)) {
       var ledger = cluster.ledger(1, cluster.node(0));
       cluster.change(ledger, some -> some.refuseOverloaded = 1);
-      caller.send(RawStream.hello(cluster.node(0).id));
-      caller.awaitWelcome();
+      caller.greet(cluster.node(0).id);
       caller.send(RawStream.requests(ledger.range, 1, true, 8, 1, 2, 3));
       caller.read(10);
 
@@ -273,8 +260,7 @@ class RangeServiceTest {
       var node = cluster.node(0);
       var ledger = cluster.ledger(1, node);
       node.hold();
-      caller.send(RawStream.hello(node.id));
-      caller.awaitWelcome();
+      caller.greet(node.id);
       var frame = new byte[Frames.REQUESTS_HEADER_BYTES + 2 * (Frames.REQUEST_HEADER_BYTES + 8)];
       var out = ByteBuffer.wrap(frame);
       Frames.beginRequests(out, ledger.range, 1, false, 2);
@@ -298,8 +284,7 @@ class RangeServiceTest {
       var node = cluster.node(0);
       var ledger = cluster.ledger(1, node);
       node.hold();
-      caller.send(RawStream.hello(node.id));
-      caller.awaitWelcome();
+      caller.greet(node.id);
       caller.send(RawStream.requests(ledger.range, 1, false, 8, 1));
       await().atMost(LONG).until(() -> node.waiting() == 1);
       var closing = Thread.ofVirtual().start(() -> node.service().close());
@@ -323,8 +308,7 @@ class RangeServiceTest {
       var node = cluster.node(0);
       var ledger = cluster.ledger(1, node);
       node.hold();
-      caller.send(RawStream.hello(node.id));
-      caller.awaitWelcome();
+      caller.greet(node.id);
       caller.read(10);
       caller.send(RawStream.requests(ledger.range, 1, false, 8, 1));
       await().atMost(LONG).until(() -> node.waiting() == 1);

@@ -96,8 +96,9 @@ final class RawStream implements AutoCloseable {
     opened.get(30, TimeUnit.SECONDS);
   }
 
-  /** The first frame, which welcomes. */
-  void awaitWelcome() {
+  /** Says hello and waits for the first frame, which welcomes. */
+  void greet(UUID node) {
+    send(hello(node));
     read(1);
     await().atMost(Duration.ofSeconds(30)).until(() -> !received.isEmpty());
   }

@@ -7,7 +7,10 @@ import static org.awaitility.Awaitility.await;
 import dunlin.store.PeerSecurity;
 import dunlin.store.StoreException;
 import dunlin.store.remote.Caller.Entry;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -125,6 +128,41 @@ class ServiceTlsTest {
 
       assertThat(caller.await(1).unknown()).isFalse();
       assertThat(cluster.applied(ledger)).isEmpty();
+    }
+  }
+
+  @Test
+  void callsAreAnsweredToNodesOfTheSameAuthorityOnly() throws Exception {
+    var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    try (var cluster = LedgerCluster.start(1);
+        var service =
+            RangeService.start(
+                address, cluster.node(0).id, cluster.node(0), cluster.node(0), request -> request, RangeServiceSettings.defaults(),
+                tls("ours-node", "ours"), new SimpleMeterRegistry(), System::nanoTime)) {
+      try (var ours = new RemoteCalls(tls("ours-stranger", "ours"), new SimpleMeterRegistry())) {
+        assertThat(ours.call("localhost", service.port(), "localhost", new byte[] {1, 2}, LONG)).containsExactly(1, 2);
+      }
+      for (var strange : new @Nullable ServiceTls[] {tls("theirs-node", "ours"), tls("ours-node", "theirs"), null}) {
+        try (var theirs = new RemoteCalls(strange, new SimpleMeterRegistry())) {
+          assertThatThrownBy(() -> theirs.call("localhost", service.port(), "localhost", new byte[] {1, 2}, LONG)).isInstanceOf(IOException.class);
+        }
+      }
+    }
+  }
+
+  @Test
+  void aNodeThatWasFoundByANameHasToProveThatNameAndNoOther() throws Exception {
+    var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    try (var cluster = LedgerCluster.start(1);
+        var service =
+            RangeService.start(
+                address, cluster.node(0).id, cluster.node(0), cluster.node(0), request -> request, RangeServiceSettings.defaults(),
+                tls("ours-stranger", "ours"), new SimpleMeterRegistry(), System::nanoTime);
+        var calls = new RemoteCalls(tls("ours-node", "ours"), new SimpleMeterRegistry())) {
+      assertThat(calls.call("127.0.0.1", service.port(), "elsewhere.example", new byte[] {1}, LONG)).containsExactly(1);
+
+      for (var name : List.of("127.0.0.1", "nowhere.example"))
+        assertThatThrownBy(() -> calls.call("127.0.0.1", service.port(), name, new byte[] {1}, LONG)).isInstanceOf(IOException.class);
     }
   }
 

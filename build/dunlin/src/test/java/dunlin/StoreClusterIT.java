@@ -1,0 +1,307 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import com.sun.tools.attach.AttachNotSupportedException;
+import com.sun.tools.attach.VirtualMachine;
+import dunlin.cluster.ClusterMXBean;
+import dunlin.cluster.ClusterMXBean.NodeRow;
+import dunlin.cluster.ClusterMXBean.RangeRow;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.stream.Collectors;
+import javax.management.JMException;
+import javax.management.JMX;
+import javax.management.ObjectName;
+import javax.management.remote.JMXConnector;
+import javax.management.remote.JMXConnectorFactory;
+import javax.management.remote.JMXServiceURL;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Store nodes as shipped, each a process of its own: they found a cluster, are operated by JMX, and go on when one is killed. */
+class StoreClusterIT {
+  private static final Duration LONG = Duration.ofMinutes(2);
+  private static final String META = "meta";
+
+  @TempDir Path directory;
+  private final List<StoreNode> nodes = new ArrayList<>();
+
+  /** Its directory and ports stay, its process comes and goes. */
+  private final class StoreNode {
+    private final Path data = directory.resolve("node-" + nodes.size());
+    private final int raft = freePort();
+    private final int service = freePort();
+    private @Nullable BrokerProcess process;
+    private @Nullable JMXConnector jmx;
+
+    void launch(String seeds, int expect, String... more) {
+      var settings =
+          new ArrayList<>(
+              List.of(
+                  "dunlin.roles=store",
+                  "dunlin.cluster.port=" + raft,
+                  "dunlin.cluster.service-port=" + service,
+                  "dunlin.cluster.seeds=" + seeds,
+                  "dunlin.cluster.bootstrap-expect=" + expect,
+                  "dunlin.cluster.heartbeat=200ms",
+                  "dunlin.cluster.lease=3s",
+                  "dunlin.cluster.down-after=6s",
+                  "dunlin.cluster.election-timeout=1s",
+                  "java.rmi.server.hostname=127.0.0.1"));
+      settings.addAll(List.of(more));
+      process = BrokerProcess.launch(data, settings.toArray(new String[0]));
+    }
+
+    String address() {
+      return "127.0.0.1:" + service;
+    }
+
+    BrokerProcess process() {
+      if (process == null) throw new AssertionError("not launched");
+      return process;
+    }
+
+    /** Waits until it is a member, and connects to what it shows. */
+    @SuppressWarnings("BanJNDI") // the address is the one that this JVM's own agent has just given for a process started here
+    void awaitStarted() throws IOException, AttachNotSupportedException {
+      var machine = VirtualMachine.attach(Long.toString(process().awaitStarted(LONG).pid()));
+      try {
+        jmx = JMXConnectorFactory.connect(new JMXServiceURL(machine.startLocalManagementAgent()));
+      } finally {
+        machine.detach();
+      }
+    }
+
+    /** The one bean of this type. */
+    private ObjectName bean(String type) throws IOException, JMException {
+      var found = connected().getMBeanServerConnection().queryNames(new ObjectName("dunlin:type=" + type + ",*"), null);
+      assertThat(found).as("beans of type %s; %s", type, process()).hasSize(1);
+      return found.iterator().next();
+    }
+
+    private JMXConnector connected() {
+      if (jmx == null) throw new AssertionError("not connected");
+      return jmx;
+    }
+
+    ClusterMXBean cluster() throws IOException, JMException {
+      return JMX.newMXBeanProxy(connected().getMBeanServerConnection(), bean("Cluster"), ClusterMXBean.class);
+    }
+
+    String id() throws IOException, JMException {
+      return cluster().getNode();
+    }
+
+    /** What its own replica says. */
+    String role() throws IOException, JMException {
+      return String.valueOf(connected().getMBeanServerConnection().getAttribute(bean("Range"), "Role"));
+    }
+
+    /** What its one meter of this name has counted. */
+    long count(String meter) throws IOException, JMException {
+      var name = new ObjectName("dunlin:type=Metrics,name=" + meter + ",*");
+      var found = connected().getMBeanServerConnection().queryNames(name, null);
+      assertThat(found).as(meter).hasSize(1);
+      return ((Number) connected().getMBeanServerConnection().getAttribute(found.iterator().next(), "Count")).longValue();
+    }
+
+    void kill() {
+      process().kill();
+      disconnect();
+    }
+
+    /** Asks it to stop, and answers its exit code. */
+    int stop() {
+      process().terminate();
+      int code = process().awaitExit(LONG);
+      disconnect();
+      return code;
+    }
+
+    void close() {
+      disconnect();
+      if (process != null) process.close();
+    }
+
+    private void disconnect() {
+      var connection = jmx;
+      jmx = null;
+      if (connection == null) return;
+      try {
+        connection.close();
+      } catch (IOException _) {
+        // Whom it was connected to is gone.
+      }
+    }
+  }
+
+  /** Below those that systems give to outgoing connections: one of them would take it while its node is away. */
+  static int freePort() {
+    for (int tries = 0; tries < 1_000; tries++) {
+      try (var free = new ServerSocket(ThreadLocalRandom.current().nextInt(10_000, 32_000), 1, InetAddress.getLoopbackAddress())) {
+        return free.getLocalPort();
+      } catch (IOException _) {
+        // Taken: another one.
+      }
+    }
+    throw new AssertionError("no free port");
+  }
+
+  private StoreNode node() {
+    var node = new StoreNode();
+    nodes.add(node);
+    return node;
+  }
+
+  @AfterEach
+  void endAll() {
+    nodes.forEach(StoreNode::close);
+  }
+
+  @Test
+  void threeProcessesFoundAClusterMoveAReplicaAndGoOnWhenOneIsKilled() throws Exception {
+    for (int i = 0; i < 3; i++) node();
+    String seeds = nodes.stream().map(StoreNode::address).collect(Collectors.joining(","));
+    for (var node : nodes) node.launch(seeds, 3);
+    for (var node : nodes) node.awaitStarted();
+    var first = nodes.get(0);
+    var second = nodes.get(1);
+    var third = nodes.get(2);
+    for (var node : nodes) awaitVoters(node, Set.of(first.id(), second.id(), third.id()));
+    String cluster = first.cluster().getCluster();
+    assertThat(cluster).isNotEmpty();
+    for (var node : nodes) assertThat(node.cluster().getCluster()).isEqualTo(cluster);
+    for (var node : nodes) assertThat(node.role()).isIn("leader", "follower");
+
+    // A fourth one comes, and takes the place of the first.
+    var fourth = node();
+    fourth.launch(seeds, 3);
+    fourth.awaitStarted();
+    for (var node : nodes) awaitStates(node, "JOINED", Set.of(first.id(), second.id(), third.id(), fourth.id()));
+    String operation = second.cluster().moveReplica(meta(second).id(), first.id(), fourth.id());
+    assertThat(operation).isNotEmpty();
+    for (var node : nodes) awaitVoters(node, Set.of(second.id(), third.id(), fourth.id()));
+    await().atMost(LONG).untilAsserted(() -> assertThat(fourth.role()).isIn("leader", "follower"));
+
+    // The two that are left of three notice it, in the meta group's log, and say so to the one that has no replica.
+    String killed = third.id();
+    third.kill();
+    for (var node : List.of(first, second, fourth)) {
+      awaitStates(node, "DOWN", Set.of(killed));
+      await().atMost(LONG).untilAsserted(() -> assertThat(node.cluster().isConnected()).isTrue());
+    }
+
+    third.launch(seeds, 3);
+    third.awaitStarted();
+    assertThat(third.id()).isEqualTo(killed);
+    for (var node : nodes) awaitStates(node, "JOINED", Set.of(first.id(), second.id(), third.id(), fourth.id()));
+  }
+
+  @Test
+  void aReplicaThatIsTooFarBehindTheLogComesAsACopyFromTheOtherProcess() throws Exception {
+    String[] shortLog = {"dunlin.cluster.log-entries-kept=200", "dunlin.store.snapshot-age=1s", "dunlin.store.snapshot-entries=1"};
+    var first = node();
+    first.launch(first.address(), 1, shortLog);
+    first.awaitStarted();
+    first.kill();
+    first.launch(first.address(), 1, shortLog); // in its next term its log goes on in another file
+    first.awaitStarted();
+    Path log = first.data.resolve("raft").resolve(meta(first).id()).resolve("current");
+    await()
+        .atMost(LONG)
+        .untilAsserted(
+            () -> {
+              for (int i = 0; i < 50; i++) refusedButLogged(first);
+              try (var files = Files.list(log)) {
+                assertThat(files.map(file -> String.valueOf(file.getFileName())))
+                    .isNotEmpty()
+                    .noneMatch(name -> name.startsWith("log_0-") || name.equals("log_inprogress_0"));
+              }
+            });
+
+    var second = node();
+    second.launch(first.address(), 1, shortLog);
+    second.awaitStarted();
+
+    for (var node : nodes) awaitVoters(node, Set.of(first.id(), second.id()));
+    assertThat(second.count("dunlin.store.install.bytes")).isPositive();
+  }
+
+  private static void refusedButLogged(StoreNode node) throws IOException, JMException {
+    var cluster = node.cluster();
+    assertThatThrownBy(() -> cluster.forgetNode(cluster.getNode())).hasMessageContaining("has not left");
+  }
+
+  @Test
+  void aNodeThatIsAskedToStopEndsInOrderAndComesBackAsTheSame() throws Exception {
+    var node = node();
+    node.launch(node.address(), 1);
+    node.awaitStarted();
+    String id = node.id();
+    String cluster = node.cluster().getCluster();
+
+    assertThat(node.stop()).isEqualTo(143);
+    assertThat(node.process().out()).noneMatch(line -> line.contains(" ERROR ") || line.contains("under way still"));
+
+    node.launch(node.address(), 1);
+    node.awaitStarted();
+    assertThat(node.id()).isEqualTo(id);
+    assertThat(node.cluster().getCluster()).isEqualTo(cluster);
+    awaitVoters(node, Set.of(id));
+  }
+
+  @Test
+  void aBrokersDataDirectoryIsNotTakenForAStoreNodes() throws Exception {
+    var node = node();
+    TestBroker.on(node.data).close();
+
+    node.launch(node.address(), 1);
+
+    assertThat(node.process().awaitExit(LONG)).isEqualTo(1);
+    assertThat(node.process().err()).singleElement().asString().startsWith("dunlin: ").contains("of a kind unknown here");
+    assertThat(node.data.resolve("cluster").resolve("identity")).doesNotExist();
+    TestBroker.on(node.data).close();
+  }
+
+  private static RangeRow meta(StoreNode node) throws IOException, JMException {
+    var ranges = node.cluster().getRanges();
+    assertThat(ranges).extracting(RangeRow::kind).containsExactly(META);
+    return ranges.getFirst();
+  }
+
+  /** Until this node knows that the range has these replicas, all of them with a vote, and nothing is under way. */
+  private static void awaitVoters(StoreNode node, Set<String> voters) {
+    await()
+        .atMost(LONG)
+        .untilAsserted(
+            () -> {
+              var range = meta(node);
+              assertThat(range.voters()).as(range + ", " + node.cluster().getOperations()).containsExactlyInAnyOrderElementsOf(voters);
+              assertThat(range.listeners()).isEmpty();
+              assertThat(node.cluster().getOperations()).isEmpty();
+            });
+  }
+
+  /** Until these nodes, and no others, are in this state as far as this node knows. */
+  private static void awaitStates(StoreNode node, String state, Set<String> expected) {
+    await()
+        .atMost(LONG)
+        .untilAsserted(
+            () ->
+                assertThat(node.cluster().getNodes().stream().filter(row -> row.state().equals(state)).map(NodeRow::id))
+                    .containsExactlyInAnyOrderElementsOf(expected));
+  }
+}

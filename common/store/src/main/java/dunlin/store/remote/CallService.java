@@ -1,0 +1,141 @@
+package dunlin.store.remote;
+
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.Status;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Hands calls of other nodes to whoever knows what their bytes mean. */
+final class CallService implements AutoCloseable {
+  /*
+   * Owner: calls come on gRPC's event loops and are answered by threads of its own, which may block.
+   * Bounds: CALLS_MAX are being answered, the requests that have come have BYTES_MAX together. Full: RESOURCE_EXHAUSTED, and
+   * counted; nothing was done then.
+   * Failure: whatever is wrong with a call is told to its caller and costs nobody else. Closing takes no call any more and
+   * interrupts none: an interrupt would close a file under whoever writes it. Who answers them knows when they have ended.
+   */
+  private static final Logger log = LoggerFactory.getLogger(CallService.class);
+  static final int CALLS_MAX = 128;
+  private static final long BYTES_MAX = 4L * RemoteCalls.BYTES_MAX;
+
+  private final UnaryOperator<byte[]> answers;
+  private final ServiceMeters meters;
+  private final AtomicLong bytes = new AtomicLong();
+  private final ThreadPoolExecutor threads =
+      new ThreadPoolExecutor(
+          0,
+          CALLS_MAX,
+          10,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
+          Thread.ofPlatform().daemon().name("dunlin-store-call-", 0).factory());
+
+  /** @param answers is asked on a thread that may block */
+  CallService(UnaryOperator<byte[]> answers, ServiceMeters meters) {
+    this.answers = answers;
+    this.meters = meters;
+    meters.gauge("dunlin.store.service.calls", "Calls of other nodes that are being answered", threads, ThreadPoolExecutor::getActiveCount);
+    meters.gauge("dunlin.store.service.calls.bytes", "Bytes of the calls that have come and are not answered", bytes, AtomicLong::get);
+  }
+
+  ServerCallHandler<byte[], byte[]> answering() {
+    return (call, _) -> {
+      call.request(2); // one, and proof that there is no other
+      return new Caller(call);
+    };
+  }
+
+  @Override
+  public void close() {
+    threads.shutdown();
+  }
+
+  private void answer(ServerCall<byte[], byte[]> call, byte[] request) {
+    Status status = Status.OK;
+    try {
+      if (call.isCancelled()) return;
+      byte[] answer = answers.apply(request);
+      if (answer.length <= RemoteCalls.BYTES_MAX) {
+        call.sendHeaders(new Metadata());
+        call.sendMessage(answer);
+      } else {
+        status = Status.OUT_OF_RANGE.withDescription("the answer has " + answer.length + " bytes, at most " + RemoteCalls.BYTES_MAX);
+      }
+    } catch (RuntimeException e) {
+      log.error("A call of another node has failed", e);
+      status = Status.INTERNAL.withDescription("the node has failed to answer");
+    } finally {
+      bytes.addAndGet(-request.length);
+    }
+    call.close(status, new Metadata());
+  }
+
+  /** One call until it is handed on; of the event loop that it comes by. */
+  private final class Caller extends ServerCall.Listener<byte[]> {
+    private final ServerCall<byte[], byte[]> call;
+    private byte @Nullable [] request; // its bytes are counted
+    private boolean refused;
+
+    Caller(ServerCall<byte[], byte[]> call) {
+      this.call = call;
+    }
+
+    @Override
+    public void onMessage(byte[] message) {
+      if (refused) return;
+      if (request != null) {
+        refuse(Status.INVALID_ARGUMENT.withDescription("a call with two messages"));
+      } else if (message.length > RemoteCalls.BYTES_MAX) {
+        refuse(Status.RESOURCE_EXHAUSTED.withDescription("a call of " + message.length + " bytes, at most " + RemoteCalls.BYTES_MAX));
+      } else if (bytes.addAndGet(message.length) > BYTES_MAX) {
+        bytes.addAndGet(-message.length);
+        refuse(Status.RESOURCE_EXHAUSTED.withDescription("the calls under way have too many bytes"));
+      } else {
+        request = message;
+      }
+    }
+
+    @Override
+    public void onHalfClose() {
+      if (refused) return;
+      var asked = request;
+      if (asked == null) {
+        refuse(Status.INVALID_ARGUMENT.withDescription("a call without a message"));
+        return;
+      }
+      try {
+        threads.execute(() -> answer(call, asked));
+        request = null; // whoever answers gives its bytes back
+      } catch (RejectedExecutionException _) {
+        refuse(Status.RESOURCE_EXHAUSTED.withDescription("too many calls"));
+      }
+    }
+
+    @Override
+    public void onCancel() {
+      forget();
+    }
+
+    private void refuse(Status status) {
+      refused = true;
+      forget();
+      meters.callRefused();
+      call.close(status, new Metadata());
+    }
+
+    private void forget() {
+      var held = request;
+      request = null;
+      if (held != null) bytes.addAndGet(-held.length);
+    }
+  }
+}

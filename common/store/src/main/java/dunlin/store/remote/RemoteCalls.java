@@ -1,0 +1,200 @@
+package dunlin.store.remote;
+
+import io.grpc.ConnectivityState;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.netty.NettyChannelBuilder;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** Calls whatever answers calls at the store services of other nodes: bytes there, bytes back. */
+public final class RemoteCalls implements AutoCloseable {
+  /*
+   * Owner: any thread that may block; the lock guards the channels.
+   * Bounds: a channel for each address, CHANNELS_MAX of them; it ends its connection when it is idle and goes when it has not
+   * been used for long. CALLS_MAX calls of a channel under way, as many as the service takes of a connection: one more is
+   * refused at once, and so is one that is too large.
+   * Failure: every call ends within its deadline, with an IOException for whatever went wrong. An address that nobody answers
+   * at costs a call CONNECT_MAX at most: the caller has others to ask.
+   */
+  /** Most bytes of a call, and of an answer. */
+  public static final int BYTES_MAX = 16 * 1024 * 1024;
+
+  static final int CALLS_MAX = RangeService.STREAMS_PER_CONNECTION;
+  private static final int CHANNELS_MAX = 1024;
+  private static final Duration CONNECT_MAX = Duration.ofSeconds(2);
+  private static final long UNUSED_NANOS = Duration.ofMinutes(5).toNanos();
+
+  private record Address(String host, int port, String name) {
+    @Override
+    public String toString() {
+      return at(host) + ":" + port + (name.equals(host) ? "" : " (" + name + ")");
+    }
+
+    /** What the certificate is compared with. */
+    String authority() {
+      return at(name) + ":" + port;
+    }
+
+    private static String at(String host) {
+      return host.indexOf(':') >= 0 ? "[" + host + "]" : host;
+    }
+  }
+
+  /** The way to one address. */
+  private static final class Link {
+    final ManagedChannel channel;
+    int underWay;
+    long usedNanos = System.nanoTime();
+
+    Link(ManagedChannel channel) {
+      this.channel = channel;
+    }
+  }
+
+  private final @Nullable ServiceTls tls;
+  private final MeterRegistry registry;
+  private final List<Meter> meters = new ArrayList<>();
+  private final Counter sent;
+  private final Counter failed;
+  private final Counter refused;
+  /** The one that was used longest ago comes first; guarded by itself, and so is what the links count. */
+  private final Map<Address, Link> links = new LinkedHashMap<>(16, 0.75f, true);
+
+  private boolean closed; // likewise
+
+  /** @param tls null for connections without TLS */
+  public RemoteCalls(@Nullable ServiceTls tls, MeterRegistry registry) {
+    this.tls = tls;
+    this.registry = registry;
+    sent = counter("dunlin.store.calls", "Calls to other nodes");
+    failed = counter("dunlin.store.calls.failed", "Calls to other nodes without an answer");
+    refused = counter("dunlin.store.calls.refused", "Calls to other nodes that were not sent: too many, or too large");
+    meters.add(
+        Gauge.builder("dunlin.store.calls.nodes", this, RemoteCalls::open)
+            .description("Nodes that have been called lately")
+            .register(registry));
+  }
+
+  private Counter counter(String name, String description) {
+    var counter = Counter.builder(name).description(description).register(registry);
+    meters.add(counter);
+    return counter;
+  }
+
+  /**
+   * Calls the node whose store service is there. Blocks.
+   *
+   * @param name what its certificate must have, where there is TLS
+   * @throws IOException for whatever does not work; the other node may have got the call all the same
+   */
+  public byte[] call(String host, int port, String name, byte[] request, Duration deadline) throws IOException {
+    var address = new Address(host, port, name);
+    if (request.length > BYTES_MAX) throw refusal("a call to " + address + " of " + request.length + " bytes, at most " + BYTES_MAX);
+    var link = take(address);
+    sent.increment();
+    try {
+      return exchange(link.channel, address, request, deadline);
+    } catch (IOException e) {
+      failed.increment();
+      throw e;
+    } finally {
+      giveBack(link);
+    }
+  }
+
+  private static byte[] exchange(ManagedChannel channel, Address address, byte[] request, Duration deadline) throws IOException {
+    var call = UnaryCall.start(channel, ServiceMethods.CALL, request, deadline, address.toString());
+    if (!call.ended(CONNECT_MAX) && channel.getState(false) != ConnectivityState.READY) {
+      call.cancel("no connection");
+      throw new IOException(address + ": no connection within " + CONNECT_MAX.toMillis() + " ms");
+    }
+    return call.answer();
+  }
+
+  private Link take(Address address) throws IOException {
+    synchronized (links) {
+      if (closed) throw new IOException("closed");
+      var link = links.get(address);
+      if (link == null) {
+        makeRoom();
+        link = new Link(channel(address));
+        links.put(address, link);
+      }
+      if (link.underWay >= CALLS_MAX) throw refusal("too many calls to " + address + " are under way");
+      link.underWay++;
+      link.channel.resetConnectBackoff(); // how often to try is the caller's decision
+      return link;
+    }
+  }
+
+  private void giveBack(Link link) {
+    synchronized (links) {
+      link.underWay--;
+      link.usedNanos = System.nanoTime();
+    }
+  }
+
+  /** Lets channels go that nobody has used for long, and one that nobody uses now when there are too many. */
+  private void makeRoom() throws IOException {
+    long now = System.nanoTime();
+    var eldest = links.values().iterator();
+    while (eldest.hasNext()) {
+      var link = eldest.next();
+      if (link.underWay > 0) continue;
+      if (links.size() < CHANNELS_MAX && now - link.usedNanos < UNUSED_NANOS) return;
+      link.channel.shutdownNow();
+      eldest.remove();
+    }
+    if (links.size() >= CHANNELS_MAX) throw refusal("calls to " + links.size() + " nodes are under way");
+  }
+
+  private ManagedChannel channel(Address address) throws IOException {
+    var credentials = tls == null ? InsecureChannelCredentials.create() : tls.client();
+    try {
+      return NettyChannelBuilder.forAddress(address.host, address.port, credentials)
+          .overrideAuthority(address.authority())
+          .directExecutor()
+          .disableRetry()
+          .maxInboundMessageSize(BYTES_MAX)
+          .keepAliveTime(10, TimeUnit.SECONDS)
+          .keepAliveTimeout(5, TimeUnit.SECONDS)
+          .idleTimeout(1, TimeUnit.MINUTES)
+          .build();
+    } catch (IllegalArgumentException e) {
+      throw new IOException(address + " is no address: " + e.getMessage(), e);
+    }
+  }
+
+  private IOException refusal(String why) {
+    refused.increment();
+    return new IOException(why);
+  }
+
+  private double open() {
+    synchronized (links) {
+      return links.size();
+    }
+  }
+
+  /** Ends the calls that are under way. */
+  @Override
+  public void close() {
+    synchronized (links) {
+      closed = true;
+      links.values().forEach(link -> link.channel.shutdownNow());
+      links.clear();
+    }
+    meters.forEach(registry::remove);
+  }
+}

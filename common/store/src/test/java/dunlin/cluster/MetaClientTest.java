@@ -1,0 +1,80 @@
+package dunlin.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Who is asked, and in which order, when some do not answer. */
+class MetaClientTest {
+  private static final Duration DEADLINE = Duration.ofMillis(200);
+  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final NodeAddress SELF = new NodeAddress("self", 1);
+  private static final NodeAddress SWALLOWS = new NodeAddress("swallows", 1);
+  private static final NodeAddress ANSWERS = new NodeAddress("answers", 1);
+
+  @TempDir Path directory;
+  private final List<NodeAddress> called = new ArrayList<>();
+
+  private MetaClient client(NodeCalls calls) {
+    return new MetaClient(
+        new UUID(1, 1), SELF, new KnownMap(directory), Seeds.parse(SWALLOWS + "," + ANSWERS), calls, _ -> new ClusterAnswer.NotLeading(null));
+  }
+
+  @Test
+  void aNodeThatSwallowsACallIsAskedLastTheNextTime() throws IOException {
+    var client =
+        client(
+            (to, _, deadline) -> {
+              called.add(to);
+              if (to.equals(ANSWERS)) return ClusterWire.bytes(new ClusterAnswer.Unknown("here"));
+              long until = System.nanoTime() + deadline.toNanos();
+              for (long left; (left = until - System.nanoTime()) > 0; ) LockSupport.parkNanos(left);
+              throw new IOException(to + " does not answer");
+            });
+    assertThatThrownBy(() -> client.ask(new ClusterCall.Watch(0), DEADLINE)).isInstanceOf(IOException.class);
+    assertThat(called).containsExactly(SWALLOWS);
+    called.clear();
+
+    assertThat(client.ask(new ClusterCall.Watch(0), LONG)).isEqualTo(new ClusterAnswer.Unknown("here"));
+    assertThat(called).containsExactly(ANSWERS);
+  }
+
+  @Test
+  void aNodeThatAnswersAgainIsAskedInItsOldTurn() throws IOException {
+    var failures = new ArrayList<>(List.of(SWALLOWS, ANSWERS));
+    var client =
+        client(
+            (to, _, _) -> {
+              called.add(to);
+              if (failures.remove(to)) throw new IOException(to + " is not there");
+              return ClusterWire.bytes(new ClusterAnswer.Refused(to.toString()));
+            });
+    for (int i = 0; i < 3; i++) {
+      assertThatThrownBy(() -> client.ask(new ClusterCall.Watch(0), LONG)).isInstanceOf(IOException.class);
+    }
+
+    assertThat(called).containsExactly(SWALLOWS, ANSWERS, SWALLOWS, ANSWERS, SWALLOWS, ANSWERS);
+  }
+
+  @Test
+  void whoeverIsNamedAsLeaderIsAskedNextAndRemembered() throws IOException {
+    var client =
+        client(
+            (to, _, _) -> {
+              called.add(to);
+              return ClusterWire.bytes(to.equals(ANSWERS) ? new ClusterAnswer.Unknown("leads") : new ClusterAnswer.NotLeading(ANSWERS));
+            });
+    for (int i = 0; i < 2; i++) assertThat(client.ask(new ClusterCall.Watch(0), LONG)).isEqualTo(new ClusterAnswer.Unknown("leads"));
+
+    assertThat(called).containsExactly(SWALLOWS, ANSWERS, ANSWERS);
+  }
+}
