@@ -27,6 +27,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A process of the benchmark: one store node, several of them, or none and only a caller, told what to do by lines on standard
@@ -45,6 +47,7 @@ public final class StoreProcess implements AutoCloseable {
    * Owner: main's thread.
    * Failure: a request that fails is answered so, and the process goes on. It ends with its standard input.
    */
+  private static final Logger log = LoggerFactory.getLogger(StoreProcess.class);
   private static final long ANSWER_SECONDS = 60;
 
   private static final RemoteRange.Rules<Row> RULES =
@@ -94,7 +97,7 @@ public final class StoreProcess implements AutoCloseable {
       return answer(words.getFirst(), Arguments.parse(words.subList(1, words.size())));
     } catch (Exception e) { // whatever it is, the other side has to hear of it
       var failure = e instanceof ExecutionException && e.getCause() != null ? e.getCause() : e;
-      failure.printStackTrace();
+      log.debug("'{}' has failed", request, e);
       return Map.of("failed", String.valueOf(failure));
     }
   }
