@@ -146,7 +146,7 @@ public final class SplitProcess implements AutoCloseable {
     var upper = new HalfWriter(this::leading, false, rows, window);
     try (lower;
         upper) {
-      LockSupport.parkNanos(around.toNanos());
+      pause(around);
       long begun = System.nanoTime();
       double before = (lower.written() + upper.written()) / (around.toNanos() / 1e9);
       lower.gaps().begin(begun);
@@ -154,7 +154,7 @@ public final class SplitProcess implements AutoCloseable {
       leader.cluster.begin(SplitChoice.at(descriptors().getFirst(), Rows.middle()));
       await("two ranges", () -> settled(2));
       long split = System.nanoTime();
-      LockSupport.parkNanos(around.toNanos());
+      pause(around);
       long ended = System.nanoTime();
 
       var result = new LinkedHashMap<String, Object>();
@@ -218,6 +218,12 @@ public final class SplitProcess implements AutoCloseable {
       if (System.nanoTime() - until > 0) throw new IllegalStateException("not within " + DEADLINE + ": " + what);
       LockSupport.parkNanos(LOOK_NANOS);
     }
+  }
+
+  /** Parking alone may end at once. */
+  private static void pause(Duration time) {
+    long until = System.nanoTime() + time.toNanos();
+    for (long left; (left = until - System.nanoTime()) > 0; ) LockSupport.parkNanos(left);
   }
 
   @Override
