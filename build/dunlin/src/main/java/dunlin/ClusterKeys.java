@@ -45,10 +45,10 @@ final class ClusterKeys {
   static final Setting<Duration> ELECTION_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.election-timeout", USUAL.electionTimeout(), Duration.ofMillis(300), Duration.ofMinutes(1),
-          "Silence of a range's leader, and up to twice of it, after which the others elect a new one; a disk that stalls for longer deposes a leader.");
+          "Silence of a range's leader after which the others may elect a new one, mostly within three times of it; one that stands still for longer is deposed.");
   static final Setting<Integer> LOG_KEPT =
       Setting.integer(
-          "dunlin.cluster.log-entries-kept", USUAL.entriesKept(), 1, 10_000_000,
+          "dunlin.cluster.log-entries-kept", USUAL.entriesKept(), 200, 10_000_000,
           "Log entries that stay for a follower that is a little behind; one further behind gets a copy of all rows.");
   static final Setting<Long> COPY_RATE =
       Setting.bytes(

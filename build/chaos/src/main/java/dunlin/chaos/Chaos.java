@@ -1,5 +1,6 @@
 package dunlin.chaos;
 
+import dunlin.store.ClusterSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,7 +59,7 @@ public final class Chaos {
     List<String> only = List.of();
     long seed = anySeed;
     int rounds = 3;
-    var election = Duration.ofSeconds(2);
+    var election = ClusterSettings.NONE.electionTimeout();
     Path out = Path.of("build/chaos/target/run");
     Path programs = null;
     boolean isolated = false;

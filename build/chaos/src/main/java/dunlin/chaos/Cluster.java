@@ -267,6 +267,17 @@ final class Cluster implements RangeMap, AutoCloseable {
     onLeader("remove " + id, () -> leading().filter(status -> !status.peers().contains(id)).isPresent());
   }
 
+  /** Waits until every node has applied what was committed when this began, so that one fault at a time is survived. */
+  void awaitCaughtUp() {
+    long committed = nodes.stream().flatMap(node -> node.statusIfAny().stream()).mapToLong(Status::committed).max().orElse(0);
+    await(
+        "come along",
+        () ->
+            nodes.stream().allMatch(node -> node.statusIfAny().filter(status -> status.applied() >= committed).isPresent())
+                ? Optional.of(true)
+                : Optional.empty());
+  }
+
   /** Waits until all replicas have applied the same, and writes the rows of each to a file beside its log. */
   Map<String, List<Row>> rows() {
     await("apply the same on all nodes", () -> settled() ? Optional.of(true) : Optional.empty());

@@ -102,6 +102,7 @@ final class Trial {
   private void strikeAll() {
     for (int round = 1; round <= rounds; round++) {
       awaitProgress();
+      cluster.awaitCaughtUp();
       pause(STEADY);
       struckNanos = 0;
       log.info("{}, round {} of {}", fault.name(), round, rounds);

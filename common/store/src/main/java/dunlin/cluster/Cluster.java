@@ -15,6 +15,7 @@ import dunlin.cluster.ClusterCall.Watch;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.Operation;
+import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand;
 import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementCommand.Cancel;
@@ -41,6 +42,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
@@ -91,7 +93,7 @@ public final class Cluster implements AutoCloseable {
   private volatile boolean closed;
 
   /** What there is only as a member. */
-  private record Parts(PlacementDriver driver, Heartbeat heartbeat, MetaClient meta) {}
+  private record Parts(PlacementDriver driver, RangeLoads loads, Heartbeat heartbeat, MetaClient meta) {}
 
   private Cluster(
       MemberSettings settings,
@@ -107,7 +109,14 @@ public final class Cluster implements AutoCloseable {
     self = store.member().node();
     identity = ClusterIdentity.read(directory).orElse(null);
     known = new KnownMap(directory);
-    meta = new MetaRange(self, known::take, _ -> wake());
+    meta =
+        new MetaRange(
+            self,
+            map -> {
+              known.take(map);
+              wake(); // there is something new to decide on
+            },
+            _ -> wake());
     var all = new ArrayList<RangeKind<?, ?>>(kinds);
     all.add(meta.kind());
     var names = new TreeSet<String>();
@@ -129,6 +138,9 @@ public final class Cluster implements AutoCloseable {
     meters.gauge(
         "dunlin.cluster.map.version", "The newest map of the cluster that this node has heard of", known,
         newest -> newest.map().version());
+    meters.gauge(
+        "dunlin.cluster.ranges.indivisible", "Ranges past a limit that cannot be split, on the meta group's leader", this,
+        member -> member.indivisible().size());
     meters.gauge("dunlin.cluster.calls", "Calls of other nodes under way", slots, free -> CALLS_MAX - free.availablePermits());
   }
 
@@ -169,10 +181,13 @@ public final class Cluster implements AutoCloseable {
     var driver =
         new PlacementDriver(
             threadName("placement"), meta, new NodeAdmin(self, belongs.cluster(), actions, known, calls), settings, meters);
-    var reporter = new NodeReporter(self, store.incarnation(), replicas);
+    var loads =
+        new RangeLoads(threadName("loads"), self, replicas, settings.operations().splits(), settings.heartbeat());
+    var reporter = new NodeReporter(self, store.incarnation(), replicas, loads);
     var heartbeat = new Heartbeat(threadName("heartbeat"), node, reporter, allegiance, known, client, settings, meters);
-    parts = new Parts(driver, heartbeat, client);
+    parts = new Parts(driver, loads, heartbeat, client);
     driver.start();
+    loads.start();
     heartbeat.start();
     if (closed) stop();
     log.info("Node {} belongs to cluster {}", self, belongs.cluster());
@@ -308,6 +323,12 @@ public final class Cluster implements AutoCloseable {
     return running != null && running.heartbeat.connected();
   }
 
+  /** Ranges that are too large or too busy and cannot be split; none on nodes that do not lead the meta group. */
+  Set<UUID> indivisible() {
+    var running = parts;
+    return running == null ? Set.of() : running.driver.indivisible();
+  }
+
   /** For each operation that does not move, why; empty on nodes that do not lead the meta group. */
   public NavigableMap<UUID, String> waiting() {
     var running = parts;
@@ -321,9 +342,17 @@ public final class Cluster implements AutoCloseable {
    * @throws StoreException with the reason when it is refused, or when nobody leads the meta group
    */
   public UUID begin(Operation operation) {
+    if (operation instanceof Split split) requireSplittable(split);
     var id = UUID.randomUUID();
     propose("begin " + operation, new Begin(id, operation));
     return id;
+  }
+
+  /** A split cannot be cancelled, so one that the kind does not allow must not begin. */
+  private void requireSplittable(Split split) {
+    var range = known.map().ranges().get(split.of());
+    if (range != null && !replicas.splitsAt(range.range().kind(), split.cut()))
+      throw new StoreException("cannot begin " + split + ": ranges of kind '" + range.range().kind() + "' cannot be split there");
   }
 
   /** Has an operation undone as far as it has come. */
@@ -380,6 +409,7 @@ public final class Cluster implements AutoCloseable {
     var running = parts;
     if (running == null) return;
     running.driver.close();
+    running.loads.close();
     running.heartbeat.close();
   }
 

@@ -7,6 +7,7 @@ import dunlin.cluster.ClusterCall.Propose;
 import dunlin.cluster.ClusterCall.Report;
 import dunlin.cluster.ClusterCall.Watch;
 import dunlin.placement.ClusterNode;
+import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementResult.Refused;
 import java.io.IOException;
@@ -24,6 +25,7 @@ final class Heartbeat implements AutoCloseable {
    * Failure: a beat that fails is followed by the next. The ranges of this node go on meanwhile: nothing of theirs asks here.
    */
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
+  private static final long SPLITTING_NANOS = 100_000_000;
 
   private final ClusterNode self;
   private final NodeReporter reporter;
@@ -90,8 +92,15 @@ final class Heartbeat implements AutoCloseable {
         if (!closed) log.error("Node {}: a heartbeat has failed", self.id(), e);
       }
       known.save();
-      if (!again) LockSupport.parkNanos(this, settings.heartbeat().toNanos());
+      if (!again) LockSupport.parkNanos(this, pauseNanos());
     }
+  }
+
+  /** While a range is being split, callers of its upper half wait for the map that has the child. */
+  private long pauseNanos() {
+    boolean splitting = known.map().intents().values().stream().anyMatch(intent -> intent.operation() instanceof Split);
+    long usual = settings.heartbeat().toNanos();
+    return splitting ? Math.min(SPLITTING_NANOS, usual) : usual;
   }
 
   /** Makes the map say who and where this node is. */

@@ -16,6 +16,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 
 /** The replicas of this node, with what is known of each besides its rows. */
@@ -134,8 +135,24 @@ final class LocalReplicas {
     changed.run();
   }
 
+  /** Something of a replica has changed that the meta group waits for. */
+  void tell() {
+    changed.run();
+  }
+
   boolean knows(String kind) {
     return kinds.containsKey(kind);
+  }
+
+  /** How many of a key's first bytes name what must stay in one range. */
+  ToIntFunction<byte[]> together(String kind) {
+    return kind(kind).together();
+  }
+
+  /** Whether a range of this kind may be split at this key, as far as this node knows. */
+  boolean splitsAt(String kind, byte[] cut) {
+    var known = kinds.get(kind);
+    return known == null || known.splitsAt(cut);
   }
 
   private RangeKind<?, ?> kind(String name) {

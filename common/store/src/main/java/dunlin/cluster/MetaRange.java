@@ -45,7 +45,7 @@ final class MetaRange {
   }
 
   RangeKind<PlacementCommand, PlacementResult> kind() {
-    return new RangeKind<>(KIND, new PlacementCodec(), _ -> opening(), this::opened);
+    return new RangeKind<>(KIND, new PlacementCodec(), _ -> opening(), this::opened, _ -> 0);
   }
 
   private Placement opening() {

@@ -5,6 +5,7 @@ import dunlin.placement.Action;
 import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Action.CreateReplica;
 import dunlin.placement.Action.DropReplica;
+import dunlin.placement.Action.Elect;
 import dunlin.placement.Action.FlushReplica;
 import dunlin.placement.Action.ProposeSplit;
 import dunlin.placement.Action.StartReplica;
@@ -86,6 +87,7 @@ final class NodeActions {
       case DropReplica(_, var range, var creation) -> drop(range, creation, deadline);
       case ChangePeers change -> changePeers(change, deadline);
       case TransferLeadership(_, var range, var to) -> transfer(range, to, deadline);
+      case Elect(_, var range) -> elect(range);
       case FlushReplica(_, var range) -> flush(range);
       case ProposeSplit(_, var split) -> split(split, deadline);
     };
@@ -125,6 +127,14 @@ final class NodeActions {
     var there = replicas.find(range);
     if (there.isEmpty()) return new Outdated("node " + self + " has no replica of range " + range);
     there.get().replica().flush();
+    replicas.tell(); // a split waits for the report of it
+    return new Done();
+  }
+
+  private Outcome elect(UUID range) {
+    var there = replicas.find(range);
+    if (there.isEmpty()) return new Outdated("node " + self + " has no replica of range " + range);
+    there.get().replica().elect();
     return new Done();
   }
 

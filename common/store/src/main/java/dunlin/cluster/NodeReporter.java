@@ -5,6 +5,7 @@ import dunlin.placement.NodeReport;
 import dunlin.placement.NodeReport.Follower;
 import dunlin.placement.NodeReport.Load;
 import dunlin.placement.NodeReport.Phase;
+import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeStatus;
@@ -29,13 +30,15 @@ final class NodeReporter {
   private final UUID self;
   private final long incarnation;
   private final LocalReplicas replicas;
+  private final RangeLoads loads;
   private final Map<UUID, Settled> settled = new HashMap<>();
   private long number;
 
-  NodeReporter(UUID self, long incarnation, LocalReplicas replicas) {
+  NodeReporter(UUID self, long incarnation, LocalReplicas replicas, RangeLoads loads) {
     this.self = self;
     this.incarnation = incarnation;
     this.replicas = replicas;
+    this.loads = loads;
   }
 
   /** @param leadership as it was before any replica was looked at */
@@ -68,12 +71,13 @@ final class NodeReporter {
             status.applied(),
             hosted.replica().based() && hosted.replica().descriptor().isPresent(),
             leads ? followers(status) : List.of(),
-            load(hosted)));
+            load(hosted, range, leads, status.term())));
   }
 
-  private static Load load(Hosted hosted) {
+  private Load load(Hosted hosted, RangeDescriptor range, boolean leads, long term) {
     try {
-      return new Load(0, hosted.replica().unflushedBytes(), 0, null, null);
+      long unflushed = hosted.replica().unflushedBytes();
+      return leads ? loads.of(range, term, unflushed) : Load.unmeasured(unflushed);
     } catch (StoreException e) { // it is just being closed
       return Load.NONE;
     }

@@ -2,6 +2,7 @@ package dunlin.cluster;
 
 import dunlin.cluster.ClusterAnswer.Heard;
 import dunlin.placement.Action;
+import dunlin.placement.ClusterMap;
 import dunlin.placement.Leases;
 import dunlin.placement.NodeReport;
 import dunlin.placement.Operations;
@@ -14,6 +15,7 @@ import dunlin.placement.Sight;
 import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableMap;
 import java.util.Optional;
@@ -60,6 +62,8 @@ final class PlacementDriver implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
   private volatile NavigableMap<UUID, String> waiting = Collections.emptyNavigableMap();
+  private volatile Set<UUID> indivisible = Set.of();
+  private final Set<UUID> told = new HashSet<>(); // of the thread: indivisible ranges that the log has told of
   private @Nullable Leases leases; // guarded by this
 
   PlacementDriver(String threadName, MetaRange meta, RangeAdmin admin, MemberSettings settings, ClusterMeters meters) {
@@ -97,6 +101,11 @@ final class PlacementDriver implements AutoCloseable {
     return waiting;
   }
 
+  /** Ranges past a limit that cannot be split; on who leads. */
+  Set<UUID> indivisible() {
+    return indivisible;
+  }
+
   private synchronized Optional<Leases> leading() {
     var held = leases;
     return held != null && meta.leads() && meta.term() == held.leadership() ? Optional.of(held) : Optional.empty();
@@ -118,6 +127,7 @@ final class PlacementDriver implements AutoCloseable {
   private void drive() {
     if (!meta.leads()) {
       waiting = Collections.emptyNavigableMap();
+      indivisible = Set.of();
       return;
     }
     if (leading().isEmpty()) lead();
@@ -151,8 +161,21 @@ final class PlacementDriver implements AutoCloseable {
     due.forEach(this::log);
     var decision = operations.decide(map, sight);
     waiting = Collections.unmodifiableNavigableMap(new TreeMap<>(decision.waiting()));
+    tell(decision.indivisible(), map);
     for (var action : decision.actions()) ask(action, leading.leadership());
     for (var command : decision.commands()) log(command);
+  }
+
+  private void tell(Set<UUID> now, ClusterMap map) {
+    told.retainAll(map.ranges().keySet());
+    for (var range : now) {
+      var placed = map.ranges().get(range);
+      if (placed != null && told.add(range))
+        log.warn(
+            "Range {} {} of kind '{}' is past a limit of its size or its rate, and there is no key at which it could be split",
+            range, placed.range().keys(), placed.range().kind());
+    }
+    indivisible = Set.copyOf(now);
   }
 
   private void log(PlacementCommand command) {

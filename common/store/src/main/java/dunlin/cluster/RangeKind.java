@@ -6,6 +6,7 @@ import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 
 /**
  * What this node needs to know of a kind of ranges to have replicas of them: they come and go while it runs.
@@ -13,6 +14,25 @@ import java.util.function.Function;
  * @param name a short lower-case word; a node that knows the kind has it among its roles
  * @param logic makes the logic of a replica that is about to be opened
  * @param opened is told each replica, before it has started
+ * @param together how many of a key's first bytes name what must stay in one range: rows that have these in common are never
+ *     put into two. 0 where ranges of this kind cannot be split. Asked for whatever bytes, not only for keys of rows
  */
 public record RangeKind<C, R>(
-    String name, CommandCodec<C> codec, Function<RangeId, RangeLogic<C, R>> logic, Consumer<Replica<C, R>> opened) {}
+    String name,
+    CommandCodec<C> codec,
+    Function<RangeId, RangeLogic<C, R>> logic,
+    Consumer<Replica<C, R>> opened,
+    ToIntFunction<byte[]> together) {
+
+  /** A kind whose ranges may be split at every key. */
+  public RangeKind(
+      String name, CommandCodec<C> codec, Function<RangeId, RangeLogic<C, R>> logic, Consumer<Replica<C, R>> opened) {
+    this(name, codec, logic, opened, key -> key.length);
+  }
+
+  /** Whether a range of this kind may be split at this key. */
+  boolean splitsAt(byte[] cut) {
+    int length = together.applyAsInt(cut);
+    return length > 0 && length >= cut.length;
+  }
+}

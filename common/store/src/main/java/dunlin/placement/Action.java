@@ -51,6 +51,9 @@ public sealed interface Action {
   /** As leader, hand the leadership over. Nothing when the other has no vote or lags behind. */
   record TransferLeadership(UUID node, UUID range, UUID to) implements Action {}
 
+  /** Ask the others for their votes now, without waiting for a timeout. Nothing when somebody leads, or is about to. */
+  record Elect(UUID node, UUID range) implements Action {}
+
   /** Write rows out that are only in memory, so that a split need not wait for that. */
   record FlushReplica(UUID node, UUID range) implements Action {}
 

@@ -37,14 +37,25 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
   public record Follower(UUID node, long lag) {}
 
   /**
-   * How much a leader has to do.
+   * How much a replica holds, and a leader has to do. All but {@code unflushed} is 0 or null as long as the leader has not
+   * measured the range with the keys that it has now: so nothing is split again by what was measured before the last split.
    *
-   * @param middle a key with about half of the bytes below it
-   * @param busiest a key with about half of the operations below it
+   * @param middle where it may be split, with about half of the bytes below; null when that is not known or not possible
+   * @param busiest likewise, with about half of the operations below
+   * @param indivisible whether it is past a limit, and its leader has found no key at which it may be split for that
    */
   public record Load(
-      long bytes, long unflushed, long operationsPerSecond, byte @Nullable [] middle, byte @Nullable [] busiest) {
-    public static final Load NONE = new Load(0, 0, 0, null, null);
+      long bytes,
+      long unflushed,
+      long operationsPerSecond,
+      byte @Nullable [] middle,
+      byte @Nullable [] busiest,
+      boolean indivisible) {
+    public static final Load NONE = unmeasured(0);
+
+    public static Load unmeasured(long unflushed) {
+      return new Load(0, unflushed, 0, null, null, false);
+    }
   }
 
   /**

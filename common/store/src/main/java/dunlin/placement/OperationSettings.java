@@ -11,8 +11,7 @@ import org.jspecify.annotations.Nullable;
  * @param unflushedMax bytes that a replica may have in memory only when its range is split
  * @param automaticMax operations at a time that nobody asked for
  * @param replicas how many voters a range is brought to as soon as there are nodes for them; 0 for never
- * @param splitBytes a larger range is split; 0 for never
- * @param splitOperationsPerSecond a busier range is split; 0 for never
+ * @param splits when ranges are split
  * @param replaceAfter how long a node must have been silent for its replicas to be made anew elsewhere; null for never
  * @param balance whether leaderships are spread evenly
  */
@@ -21,17 +20,16 @@ public record OperationSettings(
     long unflushedMax,
     int automaticMax,
     int replicas,
-    long splitBytes,
-    long splitOperationsPerSecond,
+    SplitSettings splits,
     @Nullable Duration replaceAfter,
     boolean balance) {
   public OperationSettings {
-    if (lagMax < 0 || unflushedMax < 0 || automaticMax < 0 || replicas < 0 || splitBytes < 0 || splitOperationsPerSecond < 0)
+    if (lagMax < 0 || unflushedMax < 0 || automaticMax < 0 || replicas < 0)
       throw new IllegalArgumentException("a bound of operations is negative");
   }
 
   public static OperationSettings defaults() {
-    return new OperationSettings(1000, 8L << 20, 4, 3, 8L << 30, 0, null, true);
+    return new OperationSettings(1000, 8L << 20, 4, 3, SplitSettings.defaults(), null, true);
   }
 
   /** For how long a node must have been silent, where dead nodes are replaced at all. */

@@ -4,6 +4,7 @@ import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Action.DropReplica;
 import dunlin.placement.Action.StartReplica;
 import dunlin.placement.NodeReport.Phase;
+import dunlin.placement.NodeReport.Replica;
 import dunlin.placement.Operation.AddReplica;
 import dunlin.placement.Operation.DrainNode;
 import dunlin.placement.Operation.LeaveNode;
@@ -24,8 +25,12 @@ import dunlin.store.RangeDescriptor.Peer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.NavigableMap;
+import java.util.NavigableSet;
+import java.util.Optional;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What the meta group's leader does next, decided from the map and from what the nodes report and from nothing else: asked
@@ -42,22 +47,27 @@ public final class Operations {
    * Everything that can be done now. Proposing and asking the same once more, or in another order, does no harm.
    *
    * @param waiting for each operation that does not move, why
+   * @param indivisible ranges that are too large or too busy and cannot be split
    */
-  public record Decision(List<PlacementCommand> commands, List<Action> actions, NavigableMap<UUID, String> waiting) {}
+  public record Decision(
+      List<PlacementCommand> commands,
+      List<Action> actions,
+      NavigableMap<UUID, String> waiting,
+      NavigableSet<UUID> indivisible) {}
 
   public Operations(OperationSettings settings) {
     this.settings = settings;
   }
 
   public Decision decide(ClusterMap map, Sight sight) {
-    var decision = new Decision(new ArrayList<>(), new ArrayList<>(), new TreeMap<>());
+    var decision = new Decision(new ArrayList<>(), new ArrayList<>(), new TreeMap<>(), new TreeSet<>());
     for (var id : map.ranges().keySet()) {
       learnPeers(id, map, sight, decision);
       start(id, map, sight, decision);
     }
     for (var intent : map.intents().values()) {
       switch (next(intent, map, sight)) {
-        case Do(var action) -> decision.actions.add(action);
+        case Do(var actions) -> decision.actions.addAll(actions);
         case Log(var command) -> decision.commands.add(command);
         case Wait(var why) -> decision.waiting.put(intent.id(), why);
       }
@@ -165,8 +175,6 @@ public final class Operations {
 
   /** Operations that nobody asked for, the most urgent first. */
   private void automatic(ClusterMap map, Sight sight, Decision to) {
-    int free = settings.automaticMax() - map.intents().size();
-    if (free <= 0) return;
     var wanted = new ArrayList<Operation>();
     for (var placed : map.ranges().values()) {
       var range = placed.range();
@@ -177,17 +185,42 @@ public final class Operations {
       for (var voter : range.voters()) repair(range, voter, map, sight, wanted);
       if (range.voters().size() < settings.replicas())
         NodeChoice.replica(range, null, map, sight).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
-      if (led.replica().range().peers().stream().allMatch(Peer::votes))
-        SplitChoice.choose(range, led.replica().load(), settings).ifPresent(wanted::add);
+      split(range, led.replica(), sight, to).ifPresent(wanted::add);
     }
     if (wanted.isEmpty() && settings.balance()) NodeChoice.balance(map, sight, settings).ifPresent(wanted::add);
+    int free = settings.automaticMax() - map.intents().size();
+    int splits = splits(map);
     var seen = new ArrayList<UUID>();
     for (var operation : wanted) {
       var range = operation.range().orElseThrow();
       if (seen.size() >= free || seen.contains(range) || OperationRules.refusal(operation, map) != null) continue;
+      if (operation instanceof Split) {
+        if (!room(map.ranges().get(range), splits, map)) continue;
+        splits++;
+      }
       seen.add(range);
       to.commands.add(begin(operation, map));
     }
+  }
+
+  private static int splits(ClusterMap map) {
+    return (int) map.intents().values().stream().filter(intent -> intent.operation() instanceof Split).count();
+  }
+
+  /** Only of a range that is whole: each of its nodes is going to have one replica more, and to write its rows out. */
+  private Optional<Split> split(RangeDescriptor range, Replica led, Sight sight, Decision to) {
+    var split = SplitChoice.choose(range, led.load(), settings.splits());
+    if (split.isEmpty() && led.load().indivisible()) to.indivisible.add(range.id());
+    boolean whole = led.range().peers().stream().allMatch(peer -> peer.votes() && sight.heard(peer.node()));
+    return whole ? split : Optional.empty();
+  }
+
+  /** @param splits that are under way, or about to begin, on whatever nodes */
+  private boolean room(@Nullable PlacedRange placed, int splits, ClusterMap map) {
+    var limits = settings.splits();
+    return placed != null
+        && splits < limits.atOnceMax()
+        && placed.range().voters().stream().allMatch(node -> map.rangesOn(node).size() + splits < limits.replicasMax());
   }
 
   private void repair(

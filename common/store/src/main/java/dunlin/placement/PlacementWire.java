@@ -3,6 +3,7 @@ package dunlin.placement;
 import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Action.CreateReplica;
 import dunlin.placement.Action.DropReplica;
+import dunlin.placement.Action.Elect;
 import dunlin.placement.Action.FlushReplica;
 import dunlin.placement.Action.ProposeSplit;
 import dunlin.placement.Action.StartReplica;
@@ -198,6 +199,7 @@ public final class PlacementWire {
     out.number(replica.load().operationsPerSecond());
     writeKey(replica.load().middle(), out);
     writeKey(replica.load().busiest(), out);
+    out.flag(replica.load().indivisible());
   }
 
   private static Replica readReplica(FieldReader in) {
@@ -211,7 +213,7 @@ public final class PlacementWire {
         in.number(),
         in.flag(),
         in.list(each -> new Follower(each.uuid(), each.number())),
-        new Load(in.number(), in.number(), in.number(), readKey(in), readKey(in)));
+        new Load(in.number(), in.number(), in.number(), readKey(in), readKey(in), in.flag()));
   }
 
   private static void writeKey(byte @Nullable [] key, FieldWriter out) {
@@ -259,6 +261,10 @@ public final class PlacementWire {
         begin(7, node, out);
         split.writeTo(out);
       }
+      case Elect(var node, var range) -> {
+        begin(8, node, out);
+        out.uuid(range);
+      }
     }
   }
 
@@ -284,6 +290,7 @@ public final class PlacementWire {
           throw new IllegalStateException("an operation that is no split");
         yield new ProposeSplit(node, split);
       }
+      case 8 -> new Elect(in.uuid(), in.uuid());
       default -> throw new IllegalStateException("action of kind " + kind);
     };
   }

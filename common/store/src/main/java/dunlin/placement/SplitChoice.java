@@ -17,13 +17,11 @@ import org.jspecify.annotations.Nullable;
 public final class SplitChoice {
   private SplitChoice() {}
 
-  /** By load before size: a busy range hurts now, a large one when it is moved. */
-  public static Optional<Split> choose(RangeDescriptor range, Load load, OperationSettings settings) {
-    boolean busy =
-        settings.splitOperationsPerSecond() > 0 && load.operationsPerSecond() > settings.splitOperationsPerSecond();
-    boolean large = settings.splitBytes() > 0 && load.bytes() > settings.splitBytes();
+  /** By load before size: a busy range hurts now, a large one when it is moved. Nothing below a minimum of bytes. */
+  public static Optional<Split> choose(RangeDescriptor range, Load load, SplitSettings settings) {
+    boolean busy = settings.busy(load.bytes(), load.operationsPerSecond());
     var byLoad = busy ? cut(range.keys(), load.busiest()) : Optional.<byte[]>empty();
-    var cut = byLoad.isPresent() || !large ? byLoad : cut(range.keys(), load.middle());
+    var cut = byLoad.isPresent() || !settings.large(load.bytes()) ? byLoad : cut(range.keys(), load.middle());
     return cut.map(key -> at(range, key));
   }
 

@@ -1,22 +1,24 @@
 package dunlin.placement;
 
+import dunlin.placement.Action.Elect;
 import dunlin.placement.Action.FlushReplica;
 import dunlin.placement.Action.ProposeSplit;
 import dunlin.placement.Action.StartReplica;
-import dunlin.placement.NodeReport.Phase;
 import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.Abandon;
 import dunlin.placement.PlacementCommand.SplitDone;
 import dunlin.placement.Step.Do;
 import dunlin.placement.Step.Log;
 import dunlin.placement.Step.Wait;
+import dunlin.store.RangeDescriptor;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.UUID;
-import org.jspecify.annotations.Nullable;
 
 /**
- * Splits a range: rows to disk, the split through the range's own log, the child's group started on the followers first, so
- * that the parent's leader finds votes when it starts last, and the new map once the child has a leader that works.
+ * Splits a range: rows to disk, the split through the range's own log, the child's members started wherever the rows are, one
+ * of them elected as soon as enough of them run, and the new map once the child has a leader that works.
  */
 final class SplitSteps {
   private SplitSteps() {}
@@ -36,33 +38,46 @@ final class SplitSteps {
     var child = sight.leader(split.child()).orElse(null);
     if (child != null && child.replica().based())
       return new Log(new SplitDone(intent, child.replica().range(), child.replica().configuration()));
-    var start = start(sight, split, parent.node(), range.voters().size() == 1);
-    return start == null ? new Wait("range " + split.child() + " has no leader that works") : new Do(start);
+    var member = members(sight, split, parent.node(), range);
+    return member.isEmpty() ? new Wait("range " + split.child() + " has no leader that works") : new Do(member);
   }
 
   private static Step propose(Sight sight, OperationSettings settings, Split split, Sight.Led parent) {
+    var flushes = new ArrayList<Action>();
     for (var peer : parent.replica().range().peers()) {
       var replica = sight.replica(peer.node(), split.of());
       if (sight.heard(peer.node()) && replica.isPresent() && replica.get().load().unflushed() > settings.unflushedMax())
-        return new Do(new FlushReplica(peer.node(), split.of()));
+        flushes.add(new FlushReplica(peer.node(), split.of()));
     }
-    return new Do(new ProposeSplit(parent.node(), split));
+    return flushes.isEmpty() ? new Do(new ProposeSplit(parent.node(), split)) : new Do(flushes);
   }
 
   private static boolean sawSplit(Sight sight, Split split) {
     return sight.reports().values().stream().anyMatch(report -> report.replica(split.child()).isPresent());
   }
 
-  /** Which member is to be started next, or null when none is waiting. */
-  private static @Nullable Action start(Sight sight, Split split, UUID last, boolean alone) {
-    boolean othersRun = alone;
+  /**
+   * Starts the members that wait, and lets the one beside the parent's leader be elected once a majority runs. Left to
+   * themselves, members that have started together ask for votes together, and none gets them before a whole election timeout.
+   */
+  private static List<Action> members(Sight sight, Split split, UUID first, RangeDescriptor parent) {
+    var actions = new ArrayList<Action>();
+    int running = 0;
+    boolean firstRuns = false;
+    boolean led = false;
     for (var report : sight.reports().values()) {
-      if (report.node().equals(last) || !sight.heard(report.node())) continue;
-      var phase = report.replica(split.child()).map(NodeReport.Replica::phase).orElse(null);
-      if (phase == Phase.STORED) return new StartReplica(report.node(), split.child());
-      if (phase == Phase.RUNNING) othersRun = true;
+      var replica = report.replica(split.child()).orElse(null);
+      if (replica == null || !sight.heard(report.node())) continue;
+      led |= replica.leads();
+      switch (replica.phase()) {
+        case STORED -> actions.add(new StartReplica(report.node(), split.child()));
+        case RUNNING -> {
+          if (parent.voters().contains(report.node())) running++;
+          firstRuns |= report.node().equals(first);
+        }
+      }
     }
-    boolean waits = sight.replica(last, split.child()).filter(replica -> replica.phase() == Phase.STORED).isPresent();
-    return othersRun && waits ? new StartReplica(last, split.child()) : null;
+    if (!led && firstRuns && running > parent.voters().size() / 2) actions.add(new Elect(first, split.child()));
+    return actions;
   }
 }

@@ -11,10 +11,10 @@ import java.time.Duration;
  * @param host the name or address by which the others reach this node
  * @param bindAddress where the port is opened, a name or address of this machine
  * @param security how nodes know each other
- * @param electionTimeout silence of a leader after which the others elect a new one, 300 ms to 1 min; it is drawn between
- *     this and twice of it. A stall of the disk for longer than this deposes a leader
- * @param entriesKept log entries that stay when the log is cut, for a follower that is a little behind, 1 to 10,000,000.
- *     A follower further behind gets a copy of all rows instead
+ * @param electionTimeout silence of a leader after which the others may elect a new one, 300 ms to 1 min. Mostly they do within
+ *     three times of it. A leader that stands still for longer than this is deposed
+ * @param entriesKept log entries that stay when the log is cut, for a follower that is a little behind, 1 to 10,000,000 and more
+ *     than twice those in flight. A follower further behind gets a copy of all rows instead
  * @param installBytesPerSecond how fast such a copy is fetched, at least 64 KiB a second
  * @param installDeadline time that fetching one may take, 1 s to 1 day; what is there then is kept for the next try
  */
@@ -52,7 +52,7 @@ public record ClusterSettings(
 
   public static ClusterSettings at(int port, String host, String bindAddress, PeerSecurity security) {
     return new ClusterSettings(
-        port, host, bindAddress, security, Duration.ofSeconds(2), 10_000, 64L * MIB, Duration.ofMinutes(10));
+        port, host, bindAddress, security, Duration.ofSeconds(1), 10_000, 64L * MIB, Duration.ofMinutes(10));
   }
 
   boolean hasPeers() {

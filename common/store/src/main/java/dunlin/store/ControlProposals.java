@@ -9,6 +9,8 @@ import org.apache.ratis.protocol.RaftClientRequest;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Puts the store's own entries into a range's log. */
 final class ControlProposals {
@@ -16,6 +18,8 @@ final class ControlProposals {
    * Owner: any thread that may block.
    * Failure: an entry whose answer does not come may still be applied; whoever asked looks at what the range has become.
    */
+  private static final Logger log = LoggerFactory.getLogger(ControlProposals.class);
+
   private final RangeId range;
   private final RaftGroupId group;
   private final ClientId clientId = ClientId.randomId();
@@ -42,6 +46,21 @@ final class ControlProposals {
       RaftNode.await(server.submitClientRequestAsync(request), "take a change of range '" + range + "'", deadline);
     } catch (IOException e) {
       throw new StoreException("range '" + range + "' cannot take a change: " + e.getMessage(), e);
+    }
+  }
+
+  /**
+   * The same, and soon on the followers. They apply what they know to be committed, and hear of that with the entry behind it:
+   * in a range that nobody writes to, with the next heartbeat of its leader.
+   *
+   * @param entry does nothing when it is applied once more
+   */
+  void proposeAndTell(RaftServer server, ControlEntry entry, Duration deadline) {
+    propose(server, entry, deadline);
+    try {
+      propose(server, entry, deadline);
+    } catch (StoreException e) {
+      log.debug("Range {}: its followers hear of {} with the next heartbeat: {}", range, entry, e.getMessage());
     }
   }
 }

@@ -3,6 +3,7 @@ package dunlin.store;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
@@ -11,16 +12,18 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the leader of one range looks after: that it has a disk to write to, and that its followers come along. */
+/** What the leader of one range looks after: a disk to write to, followers that come along, and that it is easily replaced. */
 final class LeaderCare {
   /*
-   * Owner: the upkeep thread looks; handing the leadership over has a thread of its own, one at a time.
+   * Owner: the upkeep thread looks; handing the leadership over has a thread of its own, one at a time, and so has giving
+   * up the preference.
    * Bounds: one attempt while the disk is low, so that two nodes without room do not hand it to and fro; one for each
-   * follower that is stuck.
+   * follower that is stuck; one to give up the preference each half minute.
    * Failure: an attempt that fails is logged; the range stays where it is.
    */
   private static final Logger log = LoggerFactory.getLogger(LeaderCare.class);
   private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(60);
+  private static final long PREFERRED_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final Duration REACHABLE = Duration.ofSeconds(10);
   private static final Duration HAND_OVER_DEADLINE = Duration.ofSeconds(10);
   /** Of the three seconds in which the store has to stop. */
@@ -39,7 +42,11 @@ final class LeaderCare {
   private final AtomicBoolean handingOver = new AtomicBoolean();
   private final Map<UUID, Standing> followers = new HashMap<>();
 
+  private final AtomicBoolean levelling = new AtomicBoolean();
+
   private boolean gaveUp;
+  private boolean preferred;
+  private long preferredNanos; // since when, or since the last attempt to change it
 
   LeaderCare(Replica<?, ?> replica, UUID self, RangeMeters meters) {
     this.range = replica.id();
@@ -53,6 +60,7 @@ final class LeaderCare {
     var status = replica.status();
     if (status.role() != ReplicaRole.LEADER) {
       followers.clear();
+      preferred = false;
       if (!diskLow) gaveUp = false;
       return;
     }
@@ -63,11 +71,47 @@ final class LeaderCare {
     }
     followers.keySet().retainAll(status.peers().stream().map(peer -> peer.member().node()).toList());
     for (var peer : status.peers()) if (!peer.member().node().equals(self)) watch(status, peer, copying, nowNanos);
+    level(status, nowNanos);
+  }
+
+  /**
+   * Gives up that Ratis prefers this node as leader, which is how the leadership was handed to it. Whoever wants to be elected
+   * waits for the preferred node's vote, twice for a whole election timeout when that has lost its power or its network; and it would
+   * take the leadership back when it returns.
+   */
+  private void level(RangeStatus status, long nowNanos) {
+    boolean now = status.configuration() >= 0 && status.peer(self).filter(peer -> peer.priority() > 0).isPresent();
+    if (!now || !preferred) {
+      preferred = now;
+      preferredNanos = nowNanos;
+      return;
+    }
+    if (nowNanos - preferredNanos < PREFERRED_NANOS || !levelling.compareAndSet(false, true)) return;
+    preferredNanos = nowNanos;
+    thread(
+        "level",
+        () -> {
+          try {
+            replica.changePeers(status.configuration(), members(status, true), members(status, false), HAND_OVER_DEADLINE);
+          } catch (StoreException e) {
+            log.info("Range {}: this node stays preferred as leader for now: {}", range, e.getMessage());
+          } finally {
+            levelling.set(false);
+          }
+        });
+  }
+
+  private static List<Member> members(RangeStatus status, boolean voters) {
+    return status.peers().stream().filter(peer -> peer.votes() == voters).map(RangeStatus.Peer::member).toList();
+  }
+
+  private void thread(String role, Runnable task) {
+    Thread.ofPlatform().daemon().name("dunlin-" + self.toString().substring(0, 8) + "-" + range + "-" + role).start(task);
   }
 
   /**
    * A follower that answers and does not come along although there is something to get: Ratis 3.3.0 can tell one to
-   * install a snapshot for ever (RATIS-2500). Another leader begins with it anew.
+   * install a snapshot for ever (RATIS-2500). Another leader begins with it anew, which helps when its log begins elsewhere.
    */
   private void watch(RangeStatus status, RangeStatus.Peer peer, boolean copying, long nowNanos) {
     var node = peer.member().node();
@@ -114,18 +158,16 @@ final class LeaderCare {
     if (!handingOver.compareAndSet(false, true)) return;
     var node = to.get().member().node();
     log.warn("Range {}: {}; node {} shall lead it", range, why, node);
-    Thread.ofPlatform()
-        .daemon()
-        .name("dunlin-" + self.toString().substring(0, 8) + "-" + range + "-hand-over")
-        .start(
-            () -> {
-              try {
-                replica.transferLeadership(node, HAND_OVER_DEADLINE);
-              } catch (StoreException e) {
-                log.warn("Range {}: node {} has not taken it over: {}", range, node, e.getMessage());
-              } finally {
-                handingOver.set(false);
-              }
-            });
+    thread(
+        "hand-over",
+        () -> {
+          try {
+            replica.transferLeadership(node, HAND_OVER_DEADLINE);
+          } catch (StoreException e) {
+            log.warn("Range {}: node {} has not taken it over: {}", range, node, e.getMessage());
+          } finally {
+            handingOver.set(false);
+          }
+        });
   }
 }

@@ -11,7 +11,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
+import org.apache.ratis.proto.RaftProtos.RaftGroupIdProto;
 import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
+import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
+import org.apache.ratis.proto.RaftProtos.StartLeaderElectionRequestProto;
+import org.apache.ratis.proto.RaftProtos.TermIndexProto;
 import org.apache.ratis.protocol.ClientId;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
@@ -81,8 +85,11 @@ final class Membership {
           var self = RatisPeers.node(server.getId());
           if (voters.stream().noneMatch(voter -> voter.node().equals(self)))
             throw refused(what, "its leader would not be among them: transfer that first");
+          // This node leads, so it needs no preference any more; one that another is waiting for stays.
           step.set(
-              voters.stream().map(voter -> RatisPeers.voter(voter, priority(now, voter.node()))).toList(),
+              voters.stream()
+                  .map(voter -> RatisPeers.voter(voter, voter.node().equals(self) ? 0 : priority(now, voter.node())))
+                  .toList(),
               listeners.stream().map(RatisPeers::listener).toList());
         });
   }
@@ -133,6 +140,29 @@ final class Membership {
             if (!leads(node, step)) throw e;
           }
         });
+  }
+
+  void elect(RaftServer server) {
+    try {
+      var division = server.getDivision(group);
+      var info = division.getInfo();
+      if (info.getCurrentRole() != RaftPeerRole.FOLLOWER || info.getLeaderId() != null) return;
+      var last = division.getRaftLog().getLastEntryTermIndex();
+      var self = server.getId().toByteString();
+      // What a leader sends that hands over. It says how far the other must have come: no further than it has.
+      server.startLeaderElection(
+          StartLeaderElectionRequestProto.newBuilder()
+              .setServerRequest(
+                  RaftRpcRequestProto.newBuilder()
+                      .setRequestorId(self)
+                      .setReplyId(self)
+                      .setRaftGroupId(RaftGroupIdProto.newBuilder().setId(group.toByteString()))
+                      .setCallId(calls.incrementAndGet()))
+              .setLeaderLastEntry(last == null ? TermIndexProto.getDefaultInstance() : last.toProto())
+              .build());
+    } catch (IOException e) {
+      throw new StoreException("cannot begin an election in range '" + range + "': " + e.getMessage(), e);
+    }
   }
 
   /** Waits, once this replica does not lead any more, until it hears who does. */

@@ -2,6 +2,7 @@ package dunlin.store;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
@@ -71,6 +72,11 @@ final class PendingRows implements RangeWriter {
   /** Bytes put or deleted since the last {@link #clear}; a row changed twice counts twice. */
   long bytes() {
     return bytes;
+  }
+
+  /** Of all rows that were put or deleted since then. */
+  Collection<byte[]> keys() {
+    return changes.keySet();
   }
 
   @SuppressWarnings("ReferenceEquality") // DELETED is one array

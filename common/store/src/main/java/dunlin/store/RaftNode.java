@@ -7,9 +7,11 @@ import java.net.ServerSocket;
 import java.net.UnknownHostException;
 import java.time.Duration;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -36,6 +38,8 @@ final class RaftNode {
   private final @Nullable PeerTls tls;
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
+
+  private final Map<RaftGroupId, CompletableFuture<RaftClientReply>> removals = new ConcurrentHashMap<>();
 
   private long tlsReadNanos = System.nanoTime(); // of the upkeep thread
 
@@ -96,10 +100,19 @@ final class RaftNode {
         "serve group " + group.getGroupId().getUuid(), deadline);
   }
 
-  /** Ends serving a group and deletes its directory. */
+  /** Ends serving a group and deletes its directory. May be asked again after it took too long, and then waits for the same. */
   void remove(RaftGroupId group, Duration deadline) {
-    // Not on this thread: Ratis closes the group on the caller's, for as long as that takes.
-    var removing =
+    var under = removals.get(group);
+    if (under == null) {
+      if (!groups().contains(group)) return;
+      under = begin(group);
+    }
+    await(under, "remove group " + group.getUuid(), deadline);
+  }
+
+  /** Not on the caller's thread: Ratis closes the group on that, for as long as it takes. */
+  private CompletableFuture<RaftClientReply> begin(RaftGroupId group) {
+    var removal =
         CompletableFuture.supplyAsync(
                 () ->
                     server.groupManagementAsync(
@@ -107,7 +120,9 @@ final class RaftNode {
                             clientId, server.getId(), calls.incrementAndGet(), group, true, false)),
                 task -> Thread.ofPlatform().daemon().name("dunlin-remove-" + group.getUuid()).start(task))
             .thenCompose(reply -> reply);
-    await(removing, "remove group " + group.getUuid(), deadline);
+    removals.put(group, removal);
+    var _ = removal.whenComplete((_, _) -> removals.remove(group, removal));
+    return removal;
   }
 
   void close() throws IOException {

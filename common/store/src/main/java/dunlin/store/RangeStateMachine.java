@@ -58,11 +58,17 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     /** It is not one of the range's peers any more. */
     void removed();
 
-    /** It is behind the leader's log: fetches a copy of the rows, and answers with where that has come. */
+    /**
+     * It is behind the leader's log. Answers at once with where a copy of the rows has come that is ready; else fetches one, and
+     * fails when that has ended, so that Ratis asks again and takes it then: see {@link RowsCopy}.
+     */
     CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin);
 
     /** The range loses what is above the cut: makes the child's rows, where there is no child yet, and drops them here. */
     void split(RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException;
+
+    /** The log says that the rows are those that the range was split off with. */
+    void confirmed();
 
     /** Puts the copy in the place of the rows and lets the logic see it. */
     void installCopy() throws IOException, InterruptedException;
@@ -76,6 +82,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private final RangeProposer<C, R> proposer;
   private final Leadership leadership;
   private final Barriers barriers;
+  private final ReplicaLoad load;
   private final CompletableFuture<RocksRange> opening;
   private final Events events;
   private final AtomicLong appliedBytes = new AtomicLong();
@@ -99,6 +106,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
       RangeProposer<C, R> proposer,
       Leadership leadership,
       Barriers barriers,
+      ReplicaLoad load,
       CompletableFuture<RocksRange> opening,
       Events events) {
     this.range = range;
@@ -107,6 +115,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     this.proposer = proposer;
     this.leadership = leadership;
     this.barriers = barriers;
+    this.load = load;
     this.opening = opening;
     this.events = events;
   }
@@ -160,6 +169,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     List<R> results = admitted ? apply(entered.commands(), to) : List.of();
     appliedUpTo(entry.getTerm(), entry.getIndex());
     appliedBytes.addAndGet(proposed.getLogData().size());
+    load.applied(results.size());
     pendingEntries++;
     var claimed = proposer.claim(proposed.getClientId(), proposed.getCallId());
     if (claimed != null && admitted) unreported.add(new Applied<>(claimed, results));
@@ -195,6 +205,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     appliedUpTo(at.term(), at.index());
     writeOut();
     barriers.written(at.index()); // a split has written by itself
+    if (control instanceof ControlEntry.Base) events.confirmed();
   }
 
   /** Writes what is pending together with the position it leads to, then reports the results. */
@@ -203,6 +214,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     var position = new LogPosition(getLastAppliedTermIndex().getTerm(), getLastAppliedTermIndex().getIndex());
     if (position.equals(to.rows.written())) return;
     to.rows.write(to.pending, position);
+    load.written(to.pending.keys());
     to.pending.clear();
     pendingEntries = 0;
     unreported.forEach(applied -> applied.entry.done(applied.results));

@@ -152,7 +152,10 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return declare(id, List.of(), codec, logic, initial);
   }
 
-  /** Tells the listener what has been split off here, on the applying thread of the parent; before the start. */
+  /**
+   * Tells the listener what has been split off here, on the applying thread of the parent, and again when its own log has
+   * confirmed that, on its own; before the start.
+   */
   public void onSplit(Consumer<RangeDescriptor> listener) {
     splitListener = listener;
   }
@@ -332,6 +335,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
         try {
           discard(serving, range, !noted && !mayVote, deadline);
         } catch (StoreException more) {
+          ranges.remove(range);
+          hide(range);
           e.addSuppressed(more);
         }
         if (e instanceof StoreException known) throw known;
@@ -342,7 +347,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   /**
    * Deletes this node's replica of a range, after the range's leader has taken it out. When this returns nothing of it is
-   * left; after a crash in between, the next opening of the directory ends it.
+   * left; after a crash in between, the next opening of the directory ends it. May be called again after it has thrown.
    */
   public void dropReplica(RangeId id, Duration deadline) {
     var serving = serving();
@@ -358,15 +363,15 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     long until = System.nanoTime() + deadline.toNanos();
     if (forget) data.beginDrop(range.id());
     try {
-      boolean stopped = range.stop(until);
-      ranges.remove(range); // so the upkeep does not miss the group
-      hide(range);
-      if (serving.groups().contains(range.group())) serving.remove(range.group(), deadline);
+      boolean stopped = range.stop(until); // from now on the upkeep leaves it alone
+      serving.remove(range.group(), deadline);
       boolean closed = range.close(until);
       if (!stopped || !closed)
         throw new StoreException(
             "range '" + range.id() + "': its replica is still in use; the next start " + (forget ? "deletes it" : "serves it again"));
       data.delete(range.id(), forget);
+      ranges.remove(range); // only now: what has not ended in time can be asked for again
+      hide(range);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StoreException("interrupted while the replica of range '" + range.id() + "' was dropped", e);

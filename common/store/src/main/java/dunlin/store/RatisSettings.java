@@ -45,7 +45,10 @@ final class RatisSettings {
     // At Ratis' 150 to 300 ms a stall of the disk or a collection deposes the leader.
     var timeout = TimeDuration.valueOf(cluster.electionTimeout().toMillis(), TimeUnit.MILLISECONDS);
     Rpc.setTimeoutMin(properties, timeout);
-    Rpc.setTimeoutMax(properties, timeout.multiply(2));
+    // A follower looks only when a time that it has drawn is over. One is under way when the leader goes, and the next has to pass
+    // in silence, so the leader is missed after up to twice the longest: three times the shortest. When the other follower has
+    // the longer log, one of these two alone can be elected; that is why the longest counts, and not the earlier of both.
+    Rpc.setTimeoutMax(properties, timeout.multiply(1.5));
     // A lone peer asks nobody, it only waits this long before it makes itself the leader.
     Rpc.setFirstElectionTimeoutMin(properties, millis(cluster.hasPeers() ? 150 : 20));
     Rpc.setFirstElectionTimeoutMax(properties, millis(cluster.hasPeers() ? 300 : 50));
@@ -60,7 +63,7 @@ final class RatisSettings {
   private static void log(RaftProperties properties, StoreSettings settings) {
     int entryBytes = logEntryBytes(settings);
     // Cutting the log drops whole segments, and a start reads every one that is left: keep them small. Two are cached.
-    long segmentBytes = Math.max(8L * MIB, 2L * entryBytes);
+    long segmentBytes = Math.max(Math.min(8L * MIB, settings.snapshotLogBytes() / 2), 2L * entryBytes);
     Log.setSegmentSizeMax(properties, SizeInBytes.valueOf(segmentBytes));
     Log.setSegmentCacheNumMax(properties, 2);
     Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(2 * segmentBytes));
@@ -74,6 +77,8 @@ final class RatisSettings {
     // Twice as slow at a follower, and a pause between appends.
     Log.setAppendEntriesComposeEnabled(properties, false);
     Log.Appender.setWaitTimeMin(properties, millis(0));
+    // By default a follower that was away for half a minute is tried every 5 s only, and goes back through its log as slowly.
+    Log.Appender.setRetryPolicy(properties, "1ms,10, 1s,1000000000");
     // The only way to turn fsync off that still orders writes; async-flush acknowledges what is not even written.
     Log.setUnsafeFlushEnabled(properties, !settings.fsync());
     // Our own window must be the narrow place: at these limits Ratis blocks or refuses.
@@ -85,14 +90,15 @@ final class RatisSettings {
   }
 
   private static void snapshots(RaftProperties properties, ClusterSettings cluster) {
-    // Off by default, but it is also what makes Ratis cut the log when it stops. While it runs, Upkeep decides: Ratis
-    // knows only how many entries there are, and would ask again after each one for as long as nothing is flushed.
-    Snapshot.setAutoTriggerEnabled(properties, true);
+    // Off by default, but it is also what makes Ratis cut the log when it stops; with peers it must not, because it may cut
+    // where LogCare would not. While it runs, Upkeep decides: Ratis knows only how many entries there are, and would ask again
+    // after each one for as long as nothing is flushed.
+    Snapshot.setAutoTriggerEnabled(properties, !cluster.hasPeers());
     Snapshot.setAutoTriggerThreshold(properties, Long.MAX_VALUE);
     // Files of a snapshot travel by our own means, not in Ratis' chunks.
     Log.Appender.setInstallSnapshotEnabled(properties, false);
     // Else a dead peer keeps the log from being cut. A lone peer needs no entry behind its snapshot; with followers, one
-    // that stands exactly where the log begins would be told to install a snapshot for ever (RATIS-2500).
+    // that stood exactly where the log begins would be told to install a snapshot for ever: see LogCare.
     Log.setPurgeUptoSnapshotIndex(properties, true);
     Log.setPurgePreservationLogNum(properties, cluster.hasPeers() ? cluster.entriesKept() : 0);
     // Entries may be 64 KB and more each: a thousand of them is too long to wait.

@@ -36,6 +36,9 @@ public interface Replica<C, R> extends Range<C, R> {
   /** Bytes of rows that are not on disk but for the log, about. */
   long unflushedBytes();
 
+  /** How much this replica holds and does. */
+  RangeLoad load();
+
   /** Brings the rows to disk. Blocks. */
   void flush();
 
@@ -79,6 +82,12 @@ public interface Replica<C, R> extends Range<C, R> {
 
   /** On the leader: takes a replica out. Never the leader itself: transfer first. The node may drop its replica then. */
   void remove(UUID node, Duration deadline);
+
+  /**
+   * Lets this replica ask for votes now, when it has one itself and nobody leads, instead of at some time within the election
+   * timeout. Two that ask at the same time may both get too few. Returns before it is known what has come of it.
+   */
+  void elect();
 
   /**
    * On the leader: lets a voter lead from now on. The range prefers that node until it is transferred again. Nothing

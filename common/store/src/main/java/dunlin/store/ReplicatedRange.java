@@ -59,6 +59,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final LeaderCare care;
   private final LogCare logCare;
   private final ControlProposals controls;
+  private final ReplicaLoad load;
   private final @Nullable RangeDescriptor initial;
   private final Consumer<RangeDescriptor> onSplit;
   private final AtomicBoolean basing = new AtomicBoolean();
@@ -102,12 +103,13 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.onSplit = onSplit;
     this.onFailure = onFailure;
     controls = new ControlProposals(id, group);
+    load = new ReplicaLoad(id, this::readable);
     leadership = new Leadership(id, group);
     membership = new Membership(id, group, leadership);
     barriers = new Barriers(id, settings.queuedReadsMax());
     proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::descriptorOrNull, this::failed);
     this.codec = codec;
-    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, opening, this);
+    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
     logCare = new LogCare(settings, data.raft(id));
     care = new LeaderCare(this, data.identity().nodeId(), meters);
     leadership.listen(
@@ -142,6 +144,9 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     meters.gauge(
         "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
         range -> range.status().largestLag());
+    meters.gauge(
+        "dunlin.store.install.waiting", "Seconds for which a copy of another replica's rows is here and not taken over", copy,
+        RowsCopy::waitingSeconds);
   }
 
   @Override
@@ -179,6 +184,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   @Override
+  public RangeLoad load() {
+    return load;
+  }
+
+  @Override
   public void flush() {
     readable().flush();
   }
@@ -190,7 +200,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (before == null) throw new OutdatedException("range '" + id + "' was not placed and cannot be split");
     if (before.epoch() != epoch || !before.keys().splitsAt(cut) || !RangeId.isOf(id.kind(), child))
       throw new OutdatedException("range '" + id + "' is " + before + ", which is not to be split at epoch " + epoch);
-    controls.propose(server(), new ControlEntry.Split(epoch, cut, child), deadline);
+    controls.proposeAndTell(server(), new ControlEntry.Split(epoch, cut, child), deadline);
     var after = descriptorOrNull();
     if (after == null || after.epoch() != epoch + 1 || !Arrays.equals(after.keys().end(), cut))
       throw new OutdatedException("range '" + id + "' has become " + after + " meanwhile");
@@ -220,6 +230,13 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     onSplit.accept(upper);
   }
 
+  /** On the applying thread. */
+  @Override
+  public void confirmed() {
+    var now = descriptorOrNull();
+    if (now != null) onSplit.accept(now);
+  }
+
   /** Says into the log of a range that was split off where its rows are from, once, when this replica leads. */
   private void confirmBase() {
     var now = descriptorOrNull();
@@ -243,17 +260,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   @Override
   public RangeReader reader() {
-    return new RangeReader() {
-      @Override
-      public byte @Nullable [] get(byte[] key) {
-        return readable().get(key);
-      }
-
-      @Override
-      public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
-        readable().scan(from, to, visitor);
-      }
-    };
+    return load.reader();
   }
 
   @Override
@@ -314,6 +321,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   @Override
   public void remove(UUID node, Duration deadline) {
     membership.remove(server(), node, deadline);
+  }
+
+  @Override
+  public void elect() {
+    membership.elect(server());
   }
 
   @Override
@@ -396,7 +408,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   @Override
   public CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin) {
-    return copy.fetch(leader, logBegin, threadName("install"));
+    return copy.offer(leader, logBegin, threadName("install"));
   }
 
   @Override
@@ -455,7 +467,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   void renew() {
     opening.join().flush(); // Ratis replays from what is flushed, and must not replay what was written since
     leadership.lost();
-    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, opening, this);
+    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
   }
 
   /** The range is served: from now on commands go to its log whenever this replica leads. */
@@ -506,10 +518,16 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     care.look(disk.low(), copying, nowNanos);
     if (leadership.leading()) confirmBase();
     var rows = opening.join();
+    copy.dropPassed(rows);
+    var leader = division.getInfo().getLeaderId();
+    if (leader != null) copy.look(RatisPeers.node(leader), nowNanos);
     if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
-    var _ = division.getRaftLog().purge(rows.flushed().index());
+    long cut = logCare.cut(division.getRaftLog(), rows.flushed().index());
+    if (cut >= 0) {
+      var _ = division.getRaftLog().purge(cut);
+    }
   }
 
   /** So that the next start knows, should the files be lost, whether others have the range. */

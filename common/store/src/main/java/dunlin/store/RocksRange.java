@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
@@ -16,6 +17,7 @@ import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
+import org.rocksdb.SizeApproximationFlag;
 import org.rocksdb.Slice;
 import org.rocksdb.Status;
 import org.rocksdb.WriteBatch;
@@ -169,6 +171,67 @@ final class RocksRange implements RangeReader {
       return written.equals(flushed) ? 0 : db.getLongProperty("rocksdb.cur-size-all-mem-tables");
     } catch (RocksDBException e) {
       throw failed("be measured", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** Of the rows from one key up to another, exclusive, or to the last: in files and in memory, about. */
+  long bytes(byte[] from, byte @Nullable [] to) {
+    enter();
+    try {
+      byte[] begin = from.length == 0 ? LOWEST_KEY : from;
+      byte[] end = to == null ? endOfRows() : to;
+      return end == null || Arrays.compareUnsigned(begin, end) >= 0 ? 0 : measured(begin, end);
+    } catch (RocksDBException e) {
+      throw failed("be measured", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  private long measured(byte[] from, byte[] to) {
+    try (var start = new Slice(from);
+        var end = new Slice(to)) {
+      return db.getApproximateSizes(
+          List.of(new org.rocksdb.Range(start, end)),
+          SizeApproximationFlag.INCLUDE_FILES,
+          SizeApproximationFlag.INCLUDE_MEMTABLES)[0];
+    }
+  }
+
+  /** The key of a row of this interval with about half of its bytes below it; nothing when there are too few rows. */
+  Optional<byte[]> middle(KeyInterval keys) {
+    enter();
+    try (var read = new ReadOptions();
+        var rows = db.newIterator(read)) {
+      var found =
+          MiddleKey.find(
+              new MiddleKey.Rows() {
+                @Override
+                public byte @Nullable [] ceiling(byte[] key) {
+                  rows.seek(key.length == 0 ? LOWEST_KEY : key);
+                  return rows.isValid() ? rows.key() : null;
+                }
+
+                @Override
+                public byte @Nullable [] lower(byte @Nullable [] key) {
+                  if (key == null) rows.seekToLast();
+                  else rows.seekForPrev(key);
+                  if (key != null && rows.isValid() && Arrays.equals(rows.key(), key)) rows.prev();
+                  return rows.isValid() && rows.key().length > 0 ? rows.key() : null;
+                }
+
+                @Override
+                public long bytes(byte[] from, byte[] to) {
+                  return measured(from, to);
+                }
+              },
+              keys);
+      rows.status();
+      return found;
+    } catch (RocksDBException e) {
+      throw failed("be read", e);
     } finally {
       use.readLock().unlock();
     }

@@ -7,18 +7,28 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** How a replica that is behind its leader's log gets that node's rows, up to the point where they can replace its own. */
 final class RowsCopy {
   /*
-   * Owner: a thread for each try, one try at a time.
+   * Owner: a thread for each try, one try at a time. Offering what is ready does not block.
    * Bounds and failure: CheckpointDownload's. A try that fails is followed by another after a pause, when the leader says so again.
+   * One from a node that does not lead any more is given up when nothing comes for a second: that node may be gone, Ratis does not
+   * let the new leader speak before, and no write may be possible without this replica.
+   *
+   * A try that succeeds fails its future, too, and the copy is offered when the leader says again that it is needed. For as long as
+   * the future is open, Ratis 3.3.0 answers every append with the end of its own log, and the leader begins to append from there
+   * when its log has that: with an old leader's uncommitted tail it often has. Then it never says again that a copy is needed,
+   * Ratis takes over a copy only when it is told so, and the replica stays behind for ever, under the next leaders too. Once the
+   * future has failed Ratis compares the logs, so the leader goes back to the beginning of its own, and says it again.
    */
   private static final Logger log = LoggerFactory.getLogger(RowsCopy.class);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final RangeId range;
   private final RowsDirectory files;
@@ -29,6 +39,15 @@ final class RowsCopy {
   private final BooleanSupplier cancelled;
   private final ReentrantLock fetching = new ReentrantLock();
   private final Object replacing = new Object();
+
+  private volatile @Nullable Ready ready; // written under replacing
+  private volatile @Nullable Try underWay; // written by who holds fetching
+  private volatile long progressNanos; // of that one
+
+  /** A copy that is complete, and since when it waits. */
+  private record Ready(LogPosition position, long sinceNanos) {}
+
+  private record Try(UUID from, Thread thread) {}
 
   RowsCopy(
       RangeId range,
@@ -48,11 +67,15 @@ final class RowsCopy {
   }
 
   /**
-   * Completes when a copy is ready on disk, with where it has come.
+   * Completes at once, with where it has come, when a copy is ready that the leader's log goes on from. Else begins to fetch one,
+   * and fails when that has ended in whatever way.
    *
    * @param logBegin the first entry that the leader's log still has
    */
-  CompletableFuture<LogPosition> fetch(UUID leader, long logBegin, String threadName) {
+  CompletableFuture<LogPosition> offer(UUID leader, long logBegin, String threadName) {
+    var waiting = ready;
+    if (waiting != null && waiting.position.index() + 1 >= logBegin)
+      return CompletableFuture.completedFuture(waiting.position);
     var copy = new CompletableFuture<LogPosition>();
     Thread.ofPlatform()
         .daemon()
@@ -60,7 +83,9 @@ final class RowsCopy {
         .start(
             () -> {
               try {
-                copy.complete(fetch(leader, logBegin));
+                var position = fetch(leader, logBegin);
+                copy.completeExceptionally(
+                    new IOException("a copy up to entry " + position.index() + " is ready, and taken when the leader asks again"));
               } catch (IOException | RuntimeException e) {
                 log.warn("Range {}: no copy of its rows from node {} yet: {}", range, leader, e.getMessage(), e);
                 LockSupport.parkNanos(PAUSE_NANOS); // the leader says so again at once
@@ -74,29 +99,71 @@ final class RowsCopy {
     if (!fetching.tryLock()) throw new IOException("a copy is being fetched already");
     try {
       long begun = System.nanoTime();
-      new CheckpointDownload(source, settings, disk, cancelled, meters::installed).fetch(leader, range, files.incoming());
+      progressNanos = begun;
+      underWay = new Try(leader, Thread.currentThread());
+      new CheckpointDownload(source, settings, disk, cancelled, this::came).fetch(leader, range, files.incoming());
       var position = RocksRange.positionIn(files.incoming());
       if (position.index() + 1 < logBegin)
         throw new IOException("the copy ends at entry " + position.index() + ", and the log begins at " + logBegin);
       synchronized (replacing) {
+        ready = null; // it is overwritten
         files.complete();
+        ready = new Ready(position, System.nanoTime());
       }
       log.info(
           "Range {}: has a copy of node {}'s rows up to entry {}, after {} ms",
           range, leader, position.index(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
       return position;
     } finally {
+      underWay = null;
       fetching.unlock();
     }
+  }
+
+  private void came(long bytes) {
+    progressNanos = System.nanoTime();
+    meters.installed(bytes);
+  }
+
+  /** Gives up a try that waits for a node which does not lead any more. */
+  void look(UUID leader, long nowNanos) {
+    var waiting = underWay;
+    if (waiting != null && !waiting.from.equals(leader) && nowNanos - progressNanos > STALLED_NANOS) waiting.thread.interrupt();
   }
 
   /** Puts the copy that is ready in the place of these rows, when it is newer; answers whether it was. */
   boolean replace(RocksRange rows) throws IOException, InterruptedException {
     synchronized (replacing) { // the next copy may become ready meanwhile
       var before = rows.written();
+      ready = null;
       rows.replaceByReady(files);
-      return !rows.written().equals(before);
+      if (rows.written().equals(before)) return false;
     }
+    log.info("Range {}: goes on with the copy of its rows, from entry {}", range, rows.written().index());
+    return true;
+  }
+
+  /** Deletes a copy that is ready when these rows have come as far by themselves. */
+  void dropPassed(RocksRange rows) {
+    var waiting = ready;
+    if (waiting == null || waiting.position.index() > rows.flushed().index()) return;
+    synchronized (replacing) {
+      if (!waiting.equals(ready)) return; // it has just been taken over, or is a newer one
+      ready = null;
+      try {
+        files.deleteReady();
+      } catch (IOException e) {
+        log.warn("Range {}: a copy of its rows that is not needed cannot be deleted; the next start does that", range, e);
+        return;
+      }
+    }
+    log.info("Range {}: the copy of its rows up to entry {} is not needed any more", range, waiting.position.index());
+  }
+
+  /** For how many seconds a copy has been ready and nobody has taken it over; 0 when there is none. */
+  double waitingSeconds() {
+    var waiting = ready;
+    return waiting == null ? 0 : (System.nanoTime() - waiting.sinceNanos) / 1e9;
   }
 
   /** Waits for a try to end that is under way; it ends soon once it is cancelled. */

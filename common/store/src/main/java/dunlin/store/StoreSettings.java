@@ -48,6 +48,8 @@ public record StoreSettings(
 
   private static final int KIB = 1024;
   private static final int MIB = 1024 * KIB;
+  /** Entries of Ratis' own and of control that come beside those in flight. */
+  private static final int ENTRIES_BESIDE = 8;
 
   public StoreSettings {
     requireNonNull(cluster);
@@ -57,6 +59,9 @@ public record StoreSettings(
     within("entryBytesMax", entryBytesMax, 64 * KIB, 16 * MIB);
     within("queuedBytesMax", queuedBytesMax, entryBytesMax, Long.MAX_VALUE);
     within("entriesInFlight", entriesInFlight, 1, 64);
+    // A copy of the rows has to reach beyond what an old leader has in its log and nobody else: Ratis would keep that part of its
+    // log, up to where the copy ends, as if it belonged to the range.
+    within("cluster.entriesKept", cluster.entriesKept(), 2L * entriesInFlight + ENTRIES_BESIDE, Long.MAX_VALUE);
     within("commandsPerEntry", commandsPerEntry, 1, 4096);
     within("bytesPerEntry", bytesPerEntry, KIB, entryBytesMax);
     within("snapshotEntries", snapshotEntries, 1, 10_000_000);

@@ -6,9 +6,11 @@ import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.OperationSettings;
 import dunlin.placement.PlacedRange;
+import dunlin.placement.SplitSettings;
 import dunlin.store.CheckpointSource;
 import dunlin.store.ClusterSettings;
 import dunlin.store.Completion;
+import dunlin.store.FreePort;
 import dunlin.store.NotLeaderException;
 import dunlin.store.RangeId;
 import dunlin.store.RangeStatus;
@@ -18,8 +20,6 @@ import dunlin.store.StoreException;
 import dunlin.store.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -38,6 +38,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /** Real nodes in this process: real Raft over loopback ports, and calls to each other by hand, which can be cut. */
@@ -56,7 +57,7 @@ final class TestCluster implements AutoCloseable {
   /** A node: its directory and ports stay, its process comes and goes. */
   final class Node {
     final Path data;
-    final int raft = freePort();
+    final int raft = FreePort.find();
     final int service;
     final Map<UUID, Replica<Ledger.Entry, String>> replicas = new ConcurrentHashMap<>();
     volatile @Nullable RangeStore store;
@@ -195,8 +196,10 @@ final class TestCluster implements AutoCloseable {
     this.directory = directory;
     this.expect = expect;
     this.operations = operations;
+    // A Raft server that is closed while it leads ends some of its threads so; other tests wait beside this one.
+    Awaitility.doNotCatchUncaughtExceptionsByDefault();
     var ports = new ArrayList<Integer>();
-    for (int i = 0; i < expect; i++) ports.add(freePort());
+    for (int i = 0; i < expect; i++) ports.add(FreePort.find());
     seeds = ports.stream().map(port -> "127.0.0.1:" + port).collect(Collectors.joining(","));
     for (int port : ports) nodes.add(new Node(directory.resolve("node-" + nodes.size()), port));
   }
@@ -220,9 +223,13 @@ final class TestCluster implements AutoCloseable {
   }
 
   static OperationSettings operations(int replicas, @Nullable Duration replaceAfter) {
+    return operations(replicas, replaceAfter, SplitSettings.never());
+  }
+
+  static OperationSettings operations(int replicas, @Nullable Duration replaceAfter, SplitSettings splits) {
     var usual = OperationSettings.defaults();
     return new OperationSettings(
-        usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), replicas, 0, 0, replaceAfter, false);
+        usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), replicas, splits, replaceAfter, false);
   }
 
   void startAll(Collection<Node> which) {
@@ -232,7 +239,7 @@ final class TestCluster implements AutoCloseable {
 
   /** One node more, that joins by the seeds of the others. */
   Node join() {
-    var node = new Node(directory.resolve("node-" + nodes.size()), freePort());
+    var node = new Node(directory.resolve("node-" + nodes.size()), FreePort.find());
     nodes.add(node);
     return node.open().start();
   }
@@ -344,13 +351,5 @@ final class TestCluster implements AutoCloseable {
   public void close() {
     var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, task -> Thread.ofPlatform().start(task)));
     CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
-  }
-
-  static int freePort() {
-    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return free.getLocalPort();
-    } catch (IOException e) {
-      throw new AssertionError(e);
-    }
   }
 }

@@ -155,6 +155,37 @@ class MutantsTest {
         });
   }
 
+  @Test
+  void sizesFromBeforeASplitThatAreToldAfterItAreFound() {
+    found(
+        "is split with \\d+ writes|splits of their own accord",
+        new Rules() {
+          @Override
+          boolean measuresAnew(boolean otherKeysOrTerm) {
+            return false;
+          }
+        });
+  }
+
+  @Test
+  void moreSplitsAtATimeThanThereMayBeAreFound() {
+    found(
+        "more than \\d splits at a time",
+        new Rules() {
+          @Override
+          Operations.Decision decide(ClusterMap map, Sight sight, OperationSettings settings) {
+            var splits = settings.splits();
+            var more =
+                new SplitSettings(splits.bytes(), splits.operationsPerSecond(), splits.bytesMin(), 9, splits.replicasMax());
+            var changed =
+                new OperationSettings(
+                    settings.lagMax(), settings.unflushedMax(), settings.automaticMax(), settings.replicas(), more,
+                    settings.replaceAfter(), settings.balance());
+            return super.decide(map, sight, changed);
+          }
+        });
+  }
+
   private interface Asking {
     ChangePeers change(ChangePeers real, ClusterMap map);
   }
@@ -167,7 +198,7 @@ class MutantsTest {
         var decision = super.decide(map, sight, settings);
         UnaryOperator<Action> mutated = action -> action instanceof ChangePeers change ? mutation.change(change, map) : action;
         var actions = decision.actions().stream().map(mutated).toList();
-        return new Operations.Decision(decision.commands(), actions, decision.waiting());
+        return new Operations.Decision(decision.commands(), actions, decision.waiting(), decision.indivisible());
       }
     };
   }

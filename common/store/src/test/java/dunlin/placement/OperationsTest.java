@@ -10,6 +10,7 @@ import dunlin.placement.NodeReport.Replica;
 import dunlin.placement.Operation.AddReplica;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.ReplaceReplica;
+import dunlin.placement.Operation.Split;
 import dunlin.placement.Operation.TransferLeadership;
 import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementCommand.FoundCluster;
@@ -18,6 +19,7 @@ import dunlin.placement.PlacementCommand.PlaceRange;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeDescriptor.Origin;
 import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.RangeDescriptor.Role;
 import java.time.Duration;
@@ -28,6 +30,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** What is decided on one sight of the cluster; the simulation has how that goes together. */
@@ -42,20 +45,143 @@ class OperationsTest {
 
   @Test
   void aBusyRangeIsSplitByLoadAndALargeOneBySize() {
-    var settings = new OperationSettings(10, 10, 4, 3, 1000, 500, null, true);
+    var settings = new SplitSettings(1000, 500, 100, 2, 64);
     byte[] middle = {40};
     byte[] busiest = {90};
 
-    assertThat(cut(new Load(999, 0, 499, middle, busiest), settings)).isEmpty();
-    assertThat(cut(new Load(1001, 0, 0, middle, busiest), settings)).contains(middle);
-    assertThat(cut(new Load(1001, 0, 501, middle, busiest), settings)).contains(busiest);
-    assertThat(cut(new Load(1001, 0, 501, middle, null), settings)).contains(middle);
-    assertThat(cut(new Load(1001, 0, 501, new byte[0], null), settings)).as("nothing would be below").isEmpty();
-    assertThat(cut(new Load(1001, 0, 0, new byte[9000], null), settings).orElseThrow()).hasSize(KeyInterval.BOUNDARY_BYTES_MAX);
+    assertThat(cut(load(999, 499, middle, busiest), settings)).isEmpty();
+    assertThat(cut(load(1001, 0, middle, busiest), settings)).contains(middle);
+    assertThat(cut(load(1001, 501, middle, busiest), settings)).contains(busiest);
+    assertThat(cut(load(1001, 501, middle, null), settings)).contains(middle);
+    assertThat(cut(load(99, 501, middle, busiest), settings)).as("too small").isEmpty();
+    assertThat(cut(load(100, 501, middle, busiest), settings)).contains(busiest);
+    assertThat(cut(load(1001, 501, new byte[0], null), settings)).as("nothing would be below").isEmpty();
+    assertThat(cut(load(1001, 0, new byte[9000], null), settings).orElseThrow()).hasSize(KeyInterval.BOUNDARY_BYTES_MAX);
+    assertThat(cut(load(1L << 50, 1L << 50, middle, busiest), SplitSettings.never())).isEmpty();
   }
 
-  private static Optional<byte[]> cut(Load load, OperationSettings settings) {
+  private static Load load(long bytes, long operations, byte @Nullable [] middle, byte @Nullable [] busiest) {
+    return new Load(bytes, 0, operations, middle, busiest, false);
+  }
+
+  private static Optional<byte[]> cut(Load load, SplitSettings settings) {
     return SplitChoice.choose(PlacementTest.range(1, 2, 3), load, settings).map(Operation.Split::cut);
+  }
+
+  @Test
+  void aRangeIsSplitOfItsOwnAccordOnlyWhenAllOfItsVotersAreThere() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    loaded(1, 1, large(false));
+
+    assertThat(begun(splitting(2, 64))).containsExactly(splitOf(1));
+    silent.put(3, LEASE);
+    assertThat(begun(splitting(2, 64))).isEmpty();
+  }
+
+  @Test
+  void aRangeIsNotSplitByWhatWasMeasuredBeforeItsLastSplit() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    loaded(1, 1, large(false));
+    byte[] cut = {1, 8};
+    apply(new Begin(OPERATION, new Split(id(1), 1, cut, new UUID(1, 99))));
+    assertThat(begun(splitting(2, 64))).as("it is being split").isEmpty();
+    var child = range(1, 1, 2, 3).upper(cut, new UUID(1, 99), new Origin(id(1), 1, 10));
+    apply(new PlacementCommand.SplitDone(OPERATION, child, -1));
+
+    assertThat(begun(splitting(2, 64))).isEmpty();
+  }
+
+  @Test
+  void soManySplitsAreUnderWayAtATimeAndNoMore() {
+    cluster(3, 5);
+    for (int range = 1; range <= 5; range++) {
+      lead(range, 1, 1, 2, 3);
+      loaded(range, 1, large(false));
+    }
+
+    assertThat(begun(splitting(2, 64))).containsExactly(splitOf(1), splitOf(2));
+    apply(new Begin(OPERATION, splitOf(4)));
+    assertThat(begun(splitting(2, 64))).containsExactly(splitOf(1));
+    assertThat(begun(splitting(9, 6))).as("a node would have more replicas than it may").isEmpty();
+    assertThat(begun(splitting(9, 7))).as("one of 5, one that comes, and one more").containsExactly(splitOf(1));
+    assertThat(begun(splitting(0, 64))).isEmpty();
+  }
+
+  @Test
+  void aRangeThatCannotBeSplitIsToldAndNotTried() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    loaded(1, 1, large(true));
+
+    var decision = new Operations(splitting(2, 64)).decide(placement.map(), sight());
+
+    assertThat(decision.commands()).isEmpty();
+    assertThat(decision.indivisible()).containsExactly(id(1));
+  }
+
+  @Test
+  void allReplicasAreWrittenOutBeforeASplitAndAllMembersStartedAfterIt() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    for (int node = 1; node <= 3; node++) loaded(1, node, Load.unmeasured(node == 2 ? 5 : 11));
+    var split = splitOf(1);
+    apply(new Begin(OPERATION, split));
+    assertThat(decide().actions())
+        .containsExactly(new Action.FlushReplica(PlacementTest.id(1), id(1)), new Action.FlushReplica(PlacementTest.id(3), id(1)));
+    for (int node = 1; node <= 3; node++) loaded(1, node, Load.NONE);
+    assertThat(step()).isEqualTo(new Action.ProposeSplit(PlacementTest.id(1), split));
+
+    var child = range(1, 1, 2, 3).upper(split.cut(), split.child(), new Origin(id(1), 1, 10));
+    replica(1, at(range(1, 1, 2, 3).lower(split.cut()), Phase.RUNNING, true));
+    for (int node = 1; node <= 3; node++) replica(node, at(child, Phase.STORED, false));
+    assertThat(decide().actions()).containsExactlyElementsOf(starts(child, 1, 2, 3));
+    replica(2, at(child, Phase.RUNNING, false));
+    assertThat(decide().actions()).as("one is no majority").containsExactlyElementsOf(starts(child, 1, 3));
+    replica(3, at(child, Phase.RUNNING, false));
+    assertThat(decide().actions()).as("they elect one by themselves").containsExactlyElementsOf(starts(child, 1));
+    replica(3, at(child, Phase.STORED, false));
+    replica(1, at(child, Phase.RUNNING, false));
+    var elect = new Action.Elect(PlacementTest.id(1), child.id());
+    assertThat(decide().actions()).containsExactly(starts(child, 3).getFirst(), elect);
+    replica(2, at(child, Phase.RUNNING, true));
+    assertThat(decide().actions()).as("somebody leads").containsExactlyElementsOf(starts(child, 3));
+  }
+
+  private static List<Action> starts(RangeDescriptor range, int... nodes) {
+    var starts = new ArrayList<Action>();
+    for (int node : nodes) starts.add(new Action.StartReplica(PlacementTest.id(node), range.id()));
+    return starts;
+  }
+
+  /** Of a range whose rows no entry has confirmed when it is a child. */
+  private static Replica at(RangeDescriptor range, Phase phase, boolean leads) {
+    boolean based = range.origin().isEmpty();
+    return new Replica(range, -1, NodeReport.ORIGINAL, phase, leads, 1, 9, based, List.of(), Load.NONE);
+  }
+
+  private static Load large(boolean indivisible) {
+    return new Load(2000, 0, 0, indivisible ? null : new byte[] {1, 4}, null, indivisible);
+  }
+
+  private static Split splitOf(int number) {
+    byte[] cut = {(byte) number, 4};
+    return SplitChoice.at(range(number, 1, 2, 3), cut);
+  }
+
+  private static OperationSettings splitting(int atOnce, int replicas) {
+    return new OperationSettings(10, 10, 9, 3, new SplitSettings(1000, 0, 0, atOnce, replicas), null, false);
+  }
+
+  /** A node reports of its replica of a range, as it has reported before, that it has this load. */
+  private void loaded(int range, int node, Load load) {
+    replicas.getOrDefault(node, List.of()).replaceAll(replica -> {
+          if (!replica.range().id().equals(id(range))) return replica;
+          var of = load.middle() == null ? load : new Load(load.bytes(), 0, 0, new byte[] {(byte) range, 4}, null, false);
+          return new Replica(
+              replica.range(), -1, NodeReport.ORIGINAL, Phase.RUNNING, replica.leads(), 1, 9, true, replica.followers(), of);
+        });
   }
 
   @Test
@@ -260,7 +386,7 @@ class OperationsTest {
   }
 
   private static OperationSettings replacing(Duration after) {
-    return new OperationSettings(1000, 10, 4, 3, 0, 0, after, false);
+    return new OperationSettings(1000, 10, 4, 3, SplitSettings.never(), after, false);
   }
 
   private void cluster(int nodes, int ranges) {

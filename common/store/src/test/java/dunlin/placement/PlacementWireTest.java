@@ -54,7 +54,7 @@ class PlacementWireTest {
     var replica =
         new Replica(
             range(random), 7, UUID.randomUUID(), Phase.STORED, true, 3, 99, false,
-            List.of(new Follower(UUID.randomUUID(), Long.MAX_VALUE)), new Load(1, 2, 3, key, null));
+            List.of(new Follower(UUID.randomUUID(), Long.MAX_VALUE)), new Load(1, 2, 3, key, null, true));
     var report = new NodeReport(UUID.randomUUID(), 4, 5, 6, List.of(replica));
     byte[] sent = FieldWriter.bytesOf(out -> PlacementWire.writeReport(report, out));
     var read = FieldReader.read(sent, PlacementWire::readReport);
@@ -120,6 +120,7 @@ class PlacementWireTest {
         new Action.DropReplica(id(random), id(random), id(random)),
         new Action.ChangePeers(id(random), id(random), random.nextInt(), peers, List.of()),
         new Action.TransferLeadership(id(random), id(random), id(random)),
+        new Action.Elect(id(random), id(random)),
         new Action.FlushReplica(id(random), id(random)),
         new Action.ProposeSplit(id(random), new Operation.Split(id(random), 3, new byte[] {1}, id(random))));
   }

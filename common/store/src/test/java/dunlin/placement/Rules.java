@@ -37,6 +37,11 @@ class Rules {
     return present.equals(creation);
   }
 
+  /** Whether a leader forgets what it has measured. */
+  boolean measuresAnew(boolean otherKeysOrTerm) {
+    return otherKeysOrTerm;
+  }
+
   Leases leases(long term, Duration now) {
     return new Leases(term, LEASE, DOWN_AFTER, now);
   }

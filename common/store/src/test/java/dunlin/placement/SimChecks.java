@@ -1,8 +1,13 @@
 package dunlin.placement;
 
+import static java.util.Objects.requireNonNull;
+
 import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.ClusterNode.State;
+import dunlin.placement.Operation.Split;
+import dunlin.placement.PlacementCommand.Begin;
 import dunlin.placement.PlacementCommand.MarkNode;
+import dunlin.placement.PlacementResult.Accepted;
 import dunlin.placement.SimGroup.Entry;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
@@ -11,8 +16,10 @@ import dunlin.store.RangeDescriptor.Peer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.UUID;
 
 /** What must hold after each step and at the end, whatever goes wrong in between. Knows the truth that no node knows. */
@@ -36,6 +43,9 @@ final class SimChecks {
   private final Map<Long, UUID> servedBy = new HashMap<>();
   private final List<PlacementResult> metaResults = new ArrayList<>();
   private final Map<Long, Integer> acknowledged = new HashMap<>();
+  private final Map<Integer, Set<String>> written = new HashMap<>(); // for each key, the entries of its writes
+  private final Set<UUID> ownAccord = new HashSet<>(); // operations
+  private int ownSplits;
 
   SimChecks(SimWorld world) {
     this.world = world;
@@ -67,6 +77,7 @@ final class SimChecks {
     var reign = reign(group, index);
     if (epoch != reign.epoch) throw new Violation("a write of epoch " + epoch + " is applied in epoch " + reign.epoch);
     if (!reign.keys.contains(SimNode.key(key))) throw new Violation("key " + key + " is applied outside of " + reign.keys);
+    written.computeIfAbsent(key, _ -> new HashSet<>()).add(group.id + "@" + index);
     var other = servedBy.putIfAbsent(epoch << 8 | key, group.id);
     if (other != null && !other.equals(group.id))
       throw new Violation("key " + key + " is served by " + other + " and " + group.id + " in epoch " + epoch);
@@ -139,13 +150,55 @@ final class SimChecks {
   }
 
   void metaApplied(int index, PlacementCommand command, PlacementResult result, ClusterMap map) {
-    if (index == metaResults.size()) metaResults.add(result);
+    if (index == metaResults.size()) {
+      metaResults.add(result);
+      if (map.ranges().size() > 1) covered(map);
+      if (command instanceof Begin(var id, Split split) && result instanceof Accepted && ownAccord.remove(id)) splits(split, map);
+    }
     if (!metaResults.get(index).equals(result))
       throw new Violation(command + " gives " + result + " here and " + metaResults.get(index) + " there");
     for (var range : map.ranges().keySet()) {
       long open = map.intents().values().stream().filter(i -> i.operation().range().filter(range::equals).isPresent()).count();
       if (open > 1) throw new Violation("range " + range + " has " + open + " operations");
     }
+  }
+
+  /** A leader of the meta group begins operations that nobody asked for. */
+  void decides(List<PlacementCommand> commands, ClusterMap map) {
+    var limits = world.settings.splits();
+    long splits = map.intents().values().stream().filter(intent -> intent.operation() instanceof Split).count();
+    for (var command : commands) {
+      if (!(command instanceof Begin(var id, Split split))) continue;
+      ownAccord.add(id);
+      if (++splits > limits.atOnceMax()) throw new Violation("more than " + limits.atOnceMax() + " splits at a time");
+      var range = requireNonNull(map.ranges().get(split.of())).range();
+      for (var node : range.voters())
+        if (map.rangesOn(node).size() >= limits.replicasMax()) throw new Violation(node + " gets too many replicas by " + split);
+    }
+  }
+
+  /** A split of its own accord begins: of a range that really is what its leader has said. */
+  private void splits(Split split, ClusterMap map) {
+    var limits = world.settings.splits();
+    var keys = requireNonNull(map.ranges().get(split.of())).range().keys();
+    long held = held(keys);
+    boolean busy = limits.operationsPerSecond() > 0 && held >= limits.bytesMin();
+    if (held <= limits.bytes() && !busy) throw new Violation(keys + " is split with " + held + " writes");
+    ownSplits++;
+    // Each side of a large range has an eighth of its bytes at least.
+    if (limits.operationsPerSecond() == 0 && ownSplits > 8 * held(KeyInterval.all()) / limits.bytes())
+      throw new Violation(ownSplits + " splits of their own accord");
+  }
+
+  private long held(KeyInterval keys) {
+    return written.entrySet().stream()
+        .filter(row -> keys.contains(SimNode.key(row.getKey())))
+        .mapToLong(row -> row.getValue().size())
+        .sum();
+  }
+
+  int ownSplits() {
+    return ownSplits;
   }
 
   void acknowledged(long id, int key) {

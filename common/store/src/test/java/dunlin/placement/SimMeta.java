@@ -124,6 +124,7 @@ final class SimMeta {
     }
     var decision = world.rules.decide(map, leases.sight(map, world.now()), world.settings);
     if (leader == member) last = decision;
+    world.checks.decides(decision.commands(), map);
     decision.commands().forEach(command -> propose(member, command));
     for (var action : decision.actions()) {
       if (action instanceof ChangePeers change) world.checks.asks(change, map);

@@ -3,6 +3,7 @@ package dunlin.placement;
 import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Action.CreateReplica;
 import dunlin.placement.Action.DropReplica;
+import dunlin.placement.Action.Elect;
 import dunlin.placement.Action.FlushReplica;
 import dunlin.placement.Action.ProposeSplit;
 import dunlin.placement.Action.StartReplica;
@@ -145,6 +146,9 @@ final class SimNode {
         if (replica == null || replica.group.leader != replica) return;
         var target = replica.group.member(to);
         if (target != null && target.stored == replica.group.last()) replica.group.elect(target);
+      }
+      case Elect _ -> {
+        if (replica != null && replica.group.leader == null && replica.group.member(id) == replica) replica.group.elect(replica);
       }
       case FlushReplica _ -> {
         if (replica != null) replica.durable = replica.state.copy();

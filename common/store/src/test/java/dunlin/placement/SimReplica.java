@@ -39,6 +39,11 @@ final class SimReplica {
     }
   }
 
+  /** For how long a leader measures before it says anything. */
+  private static final long SPAN = 2000;
+
+  private record Applied(long at, int key) {}
+
   final SimNode node;
   final SimGroup group;
   final UUID creation;
@@ -54,6 +59,11 @@ final class SimReplica {
   boolean leads;
   long term;
   private long idleUntil;
+  private Load measured = Load.NONE;
+  private long measuredSince;
+  private long measuredEpoch;
+  private long measuredTerm;
+  private final List<Applied> lately = new ArrayList<>();
   final Map<Long, Consumer<@Nullable Boolean>> waiting = new HashMap<>();
 
   SimReplica(SimNode node, SimGroup group, UUID creation, State state, boolean installed) {
@@ -68,6 +78,7 @@ final class SimReplica {
   void crash() {
     running = false;
     leads = false;
+    measuredEpoch = 0;
     waiting.clear();
     state = durable.copy();
     if (group.leader == this) group.leader = null;
@@ -118,6 +129,7 @@ final class SimReplica {
         if (node.world.rules.admits(state.descriptor, epoch, SimNode.key(key))) {
           node.world.checks.admitted(group, index, epoch, key);
           state.rows.computeIfAbsent(key, _ -> new ArrayList<>()).add(id);
+          if (leads) lately.add(new Applied(node.world.millis(), key));
           applied = true;
         }
       }
@@ -195,7 +207,42 @@ final class SimReplica {
         state.applied,
         installed && state.based,
         followers,
-        new Load(0, unflushed, 0, null, null));
+        leads ? load(unflushed) : Load.unmeasured(unflushed));
+  }
+
+  /** As a leader measures: anew once it leads or the range has other keys, and not all the time. */
+  private Load load(long unflushed) {
+    var world = node.world;
+    boolean other = measuredEpoch != state.descriptor.epoch() || measuredTerm != term;
+    if (world.rules.measuresAnew(other)) {
+      measured = Load.NONE;
+      measuredSince = world.millis();
+      lately.clear();
+    }
+    measuredEpoch = state.descriptor.epoch();
+    measuredTerm = term;
+    if (world.millis() - measuredSince >= SPAN && world.random.nextInt(3) == 0) measured = measure();
+    return new Load(
+        measured.bytes(), unflushed, measured.operationsPerSecond(), measured.middle(), measured.busiest(),
+        measured.indivisible());
+  }
+
+  private Load measure() {
+    var world = node.world;
+    lately.removeIf(write -> write.at < world.millis() - SPAN);
+    var choice = new CutChoice(state.descriptor.keys(), key -> key.length);
+    long bytes = state.rows.values().stream().mapToLong(List::size).sum();
+    byte[] half = null;
+    for (int key : state.rows.keySet()) if (half == null && 2 * bytesBelow(SimNode.key(key + 1)) >= bytes) half = SimNode.key(key);
+    var middle = half == null ? null : choice.byBytes(half, this::bytesBelow, bytes).orElse(null);
+    var sample = lately.stream().map(write -> SimNode.key(write.key)).toList();
+    var splits = world.settings.splits();
+    return new Load(
+        bytes, 0, lately.size() * 1000L / SPAN, middle, choice.byLoad(sample).orElse(null), middle == null && splits.large(bytes));
+  }
+
+  private long bytesBelow(byte[] cut) {
+    return state.rows.headMap(cut[0] & 0xFF).values().stream().mapToLong(List::size).sum();
   }
 
   /** Proposes a client's write; the answer comes when this replica has applied it. */

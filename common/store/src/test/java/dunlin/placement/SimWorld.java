@@ -48,11 +48,16 @@ final class SimWorld {
     this.tracing = tracing;
     this.settings =
         new OperationSettings(
-            3, 8, 4, 3, 0, 0, random.nextInt(3) == 0 ? Duration.ofSeconds(4) : null, random.nextBoolean());
+            3, 8, 4, 3, splits(), random.nextInt(3) == 0 ? Duration.ofSeconds(4) : null, random.nextBoolean());
     this.lateOnceIn = random.nextInt(4) == 0 ? 4 : 20;
     this.checks = new SimChecks(this);
     for (int i = 0; i < NODES; i++) nodes.add(new SimNode(this, i));
     this.meta = new SimMeta(this);
+  }
+
+  private SplitSettings splits() {
+    if (random.nextInt(3) > 0) return SplitSettings.never();
+    return new SplitSettings(20, random.nextBoolean() ? 4 : 0, 8, 1 + random.nextInt(2), 8);
   }
 
   long millis() {

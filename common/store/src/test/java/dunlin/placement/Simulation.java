@@ -25,7 +25,7 @@ final class Simulation {
   private long writes;
 
   /** What a run came to, so that a test can tell that it tested something. */
-  record Outcome(int acknowledged, int ranges, int commands, long restedAt) {}
+  record Outcome(int acknowledged, int ranges, int ownSplits, int commands, long restedAt) {}
 
   private Simulation(SimWorld world) {
     this.world = world;
@@ -63,7 +63,8 @@ final class Simulation {
       if (world.millis() > SimWorld.STUCK_AFTER) throw new SimChecks.Violation("stuck: " + unrest);
     }
     world.checks.atTheEnd();
-    return new Outcome(world.checks.acknowledgements(), world.groups.size(), world.meta.log.size(), world.millis());
+    return new Outcome(
+        world.checks.acknowledgements(), world.groups.size(), world.checks.ownSplits(), world.meta.log.size(), world.millis());
   }
 
   private void found() {

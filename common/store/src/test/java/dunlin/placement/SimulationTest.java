@@ -25,6 +25,8 @@ class SimulationTest {
     assertThat(writes).as("writes that were acknowledged").isGreaterThan(SEEDS * 20);
     long split = outcomes.stream().filter(outcome -> outcome.ranges() > 2).count();
     assertThat(split).as("runs with splits").isGreaterThan(SEEDS / 2);
+    long own = outcomes.stream().filter(outcome -> outcome.ownSplits() > 0).count();
+    assertThat(own).as("runs with splits that nobody has ordered").isGreaterThan(SEEDS / 10);
   }
 
   @Test

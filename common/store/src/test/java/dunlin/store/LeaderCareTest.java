@@ -34,6 +34,8 @@ class LeaderCareTest {
     private long nearLag;
     private long farLag;
     private Duration farSilence = Duration.ZERO;
+    private int selfPriority;
+    private final List<List<Member>> exchanged = new CopyOnWriteArrayList<>();
 
     @Override
     public RangeId id() {
@@ -44,11 +46,11 @@ class LeaderCareTest {
     public RangeStatus status() {
       return new RangeStatus(
           id(), role, SELF, 1, committed, committed, committed, 0, 0,
-          List.of(peer(SELF, 0, null), peer(NEAR, nearLag, Duration.ZERO), peer(FAR, farLag, farSilence)), 0);
+          List.of(peer(SELF, selfPriority, 0, null), peer(NEAR, 0, nearLag, Duration.ZERO), peer(FAR, 0, farLag, farSilence)), 0);
     }
 
-    private static RangeStatus.Peer peer(UUID node, long lag, @Nullable Duration silence) {
-      return new RangeStatus.Peer(new Member(node, "localhost", 1), true, 0, lag, silence);
+    private static RangeStatus.Peer peer(UUID node, int priority, long lag, @Nullable Duration silence) {
+      return new RangeStatus.Peer(new Member(node, "localhost", 1), true, priority, lag, silence);
     }
 
     @Override
@@ -86,6 +88,14 @@ class LeaderCareTest {
     public void flush() {}
 
     @Override
+    public void elect() {}
+
+    @Override
+    public RangeLoad load() {
+      throw new AssertionError();
+    }
+
+    @Override
     public boolean propose(long epoch, String command, Completion<String> completion) {
       throw new AssertionError();
     }
@@ -97,7 +107,7 @@ class LeaderCareTest {
 
     @Override
     public void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
-      throw new AssertionError();
+      exchanged.add(voters);
     }
 
     @Override
@@ -168,6 +178,22 @@ class LeaderCareTest {
       care.look(true, false, 12 * SECOND);
       assertThat(led.transferred).startsWith(NEAR, FAR);
     });
+  }
+
+  @Test
+  void whoWasHandedTheLeadershipIsNotPreferredForEver() {
+    led.selfPriority = 1;
+    for (int second = 0; second < 30; second++) care.look(false, false, second * SECOND);
+    assertThat(led.exchanged).as("who has handed it over may not be done yet").isEmpty();
+
+    care.look(false, false, 30 * SECOND);
+    await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(led.exchanged).hasSize(1));
+    assertThat(led.exchanged.getFirst()).extracting(Member::node).containsExactly(SELF, NEAR, FAR);
+
+    led.selfPriority = 0;
+    for (int second = 31; second < 100; second++) care.look(false, false, second * SECOND);
+    assertThat(led.exchanged).hasSize(1);
+    assertThat(led.transferred).isEmpty();
   }
 
   @Test

@@ -95,7 +95,7 @@ class PeerTlsTest {
   }
 
   private void refused(PeerSecurity.MutualTls files, String message) {
-    var settings = StoreSettings.defaults().with(secured(ClusterSettings.loopback(Trio.freePort()), files));
+    var settings = StoreSettings.defaults().with(secured(ClusterSettings.loopback(FreePort.find()), files));
     assertThatThrownBy(() -> OneRange.start(directory.resolve("data"), settings))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining(message);

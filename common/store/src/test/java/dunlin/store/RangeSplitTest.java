@@ -95,7 +95,7 @@ class RangeSplitTest {
   void aSplitThatWasInterruptedIsMadeAgainFromTheLogAndOnlyOnce() throws Exception {
     Path before = directory.resolve("before");
     Path after = directory.resolve("after");
-    int port = Trio.freePort();
+    int port = FreePort.find();
     try (var node = new Node(directory.resolve("node"), port)) {
       for (String key : List.of("a", "z")) node.apply(node.parent, 1, new Put(key, "1"));
       node.parent.flush();
@@ -124,7 +124,7 @@ class RangeSplitTest {
 
   @Test
   void aChildThatWasStartedGoesOnAfterARestartAndOneThatIsNotWantedIsDeleted() throws Exception {
-    int port = Trio.freePort();
+    int port = FreePort.find();
     try (var node = new Node(directory, port)) {
       node.apply(node.parent, 1, new Put("z", "1"));
       node.parent.split(1, CUT, CHILD.uuid(), OneRange.DEADLINE);
@@ -160,7 +160,7 @@ class RangeSplitTest {
     private final List<Replica<Command, String>> children = new ArrayList<>();
 
     Node(Path directory) {
-      this(directory, Trio.freePort());
+      this(directory, FreePort.find());
     }
 
     Node(Path directory, int port) {

@@ -12,33 +12,43 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** How a replica that lost the way back through the log, or its files, gets its rows from another one. */
 class ReinstallTest {
+  private static final int ENTRY_BYTES = 64 * 1024;
+
   @TempDir Path directory;
 
   private Trio start() {
-    return Trio.start(
-        directory,
-        UnaryOperator.identity(),
-        d ->
-            new StoreSettings(
-                true, d.cluster(), d.memoryBytes(), 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), d.entryBytesMax(), 10,
-                d.snapshotLogBytes(), Duration.ofSeconds(1), 1, 16));
+    return start(UnaryOperator.identity());
   }
 
-  /** Cuts the log of the nodes that run to where no other can follow: a change of leaders ends a file of it. */
+  private Trio start(UnaryOperator<ClusterSettings> cluster) {
+    return Trio.start(
+        directory,
+        cluster,
+        d ->
+            new StoreSettings(
+                true, d.cluster(), d.memoryBytes(), 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), ENTRY_BYTES, 10,
+                ENTRY_BYTES, Duration.ofSeconds(1), 1, 16));
+  }
+
+  /** Cuts the log of the nodes that run to where no other can follow. */
   private static void cutLog(Trio trio) {
-    for (int i = 0; i < 60; i++) trio.apply(new Append("before", "a"));
-    trio.leader().range().transferLeadership(trio.followers().getFirst().id(), Trio.DEADLINE);
+    fillSegment(trio);
     for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
-    for (var node : trio.nodes) {
-      if (node.running == null) continue;
-      await().atMost(Trio.DEADLINE).until(() -> Files.notExists(log(node).resolve("log_0-0")) && firstSegment(node) > 0);
-    }
+    for (var node : trio.nodes)
+      if (node.running != null) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
+  }
+
+  /** A file of the log has twice the bytes of the largest entry, and is cut only where a leader's term does not end. */
+  private static void fillSegment(Trio trio) {
+    for (int i = 0; i < 4; i++) trio.apply(new Put("large", "x".repeat(ENTRY_BYTES * 3 / 4)));
   }
 
   private static Path group(Trio.Node node) {
@@ -84,6 +94,111 @@ class ReinstallTest {
       behind.restart();
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
     }
+  }
+
+  /** Its own log then ends within the leader's, which goes over to appending from there and asks for no copy a second time. */
+  @Test
+  void anOldLeaderWithATailThatNobodyElseHasComesAlongByACopy() {
+    try (var trio = start(ReinstallTest::patient)) {
+      for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
+      var old = trio.leader();
+      var others = trio.followers();
+      for (var other : others) await().atMost(Trio.DEADLINE).until(() -> other.rows().equals(old.rows()));
+      var closing = others.stream().map(other -> CompletableFuture.runAsync(other::close, Thread::startVirtualThread)).toList();
+      CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+      var tail = new ArrayList<CompletableFuture<String>>();
+      for (int i = 0; i < 8; i++) tail.add(Trio.propose(old, new Append("tail", "t")));
+      assertThat(old.range().status().leaderOrNull()).as("it has not noticed yet that it is alone").isEqualTo(old.id());
+      await().atMost(Trio.DEADLINE).until(() -> tail.stream().allMatch(CompletableFuture::isCompletedExceptionally));
+      old.close();
+
+      others.forEach(Trio.Node::restart);
+      fillSegment(trio);
+      for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+      // Now their logs begin within what is the tail of the old one's.
+      for (var other : others) await().atMost(Trio.DEADLINE).until(() -> firstSegment(other) > 0);
+      old.copiesHeld = new CountDownLatch(1);
+      old.restart();
+      await().atMost(Trio.DEADLINE).until(() -> old.copiesAsked.get() > 0);
+      for (int i = 0; i < 5; i++) trio.apply(new Append("meanwhile", "c")); // the leader appends while the copy is not there
+      old.copiesHeld.countDown();
+
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.rows()).noneMatch(row -> row.startsWith("tail="));
+      assertThat(old.copiesAsked).as("a copy that is ready is not fetched again").hasValue(1);
+      assertThat(old.meters.get("dunlin.store.install.waiting").gauge().value()).isZero();
+      assertThat(new RowsDirectory(rows(old)).ready()).doesNotExist();
+      trio.leader().range().transferLeadership(old.id(), Trio.DEADLINE);
+      assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
+    }
+  }
+
+  /** It stands where its term has ended. Did the log begin just there, Ratis could neither append to it nor have it install a copy. */
+  @Test
+  void aLeaderThatHandedOverAndStoppedComesAlongWhenTheLogWasCutMeanwhile() {
+    try (var trio = start()) {
+      for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
+      var old = trio.leader();
+      old.close();
+      for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+      for (var other : trio.nodes) if (other != old) await().atMost(Trio.DEADLINE).until(() -> cutWasDue(other));
+
+      old.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.copiesAsked).as("the entries that it lacks are still there").hasValue(0);
+
+      old.close();
+      cutLog(trio);
+      old.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.copiesAsked).hasValue(1);
+    }
+  }
+
+  /** Whether everything has been flushed, which is when the log is cut. */
+  private static boolean cutWasDue(Trio.Node node) {
+    var status = node.range().status();
+    return status.applied() > 100 && status.flushed() == status.applied();
+  }
+
+  /** Terms that end one after another may not keep the log for ever. */
+  @Test
+  void aLogOfManyShortTermsIsCut() {
+    try (var trio = start()) {
+      for (int term = 0; term < 12; term++) {
+        for (int i = 0; i < 10; i++) trio.apply(new Append("row", "a"));
+        trio.leader().range().transferLeadership(trio.followers().getFirst().id(), Trio.DEADLINE);
+      }
+      for (int i = 0; i < 60; i++) trio.apply(new Append("row", "b"));
+      for (var node : trio.nodes) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
+    }
+  }
+
+  @Test
+  void aCopyFromALeaderThatIsGoneIsGivenUpForTheNextOnes() {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var behind = trio.followers().getFirst();
+      await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
+      behind.close();
+      cutLog(trio);
+      behind.copiesHeld = new CountDownLatch(1);
+      behind.restart();
+      await().atMost(Trio.DEADLINE).until(() -> behind.copiesAsked.get() > 0);
+
+      behind.copiesHeld = new CountDownLatch(0); // the next one does not wait
+      var silent = trio.leader();
+      var next = trio.followers().stream().filter(node -> node != behind).findFirst().orElseThrow();
+      silent.range().transferLeadership(next.id(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE.dividedBy(2)).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(next.rows()));
+    }
+  }
+
+  /** So that a leader has the time to take commands while the others are closed: it steps down later. */
+  private static ClusterSettings patient(ClusterSettings usual) {
+    return new ClusterSettings(
+        usual.port(), usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(5), usual.entriesKept(),
+        usual.installBytesPerSecond(), usual.installDeadline());
   }
 
   @Test

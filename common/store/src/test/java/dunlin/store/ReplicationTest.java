@@ -56,6 +56,22 @@ class ReplicationTest {
   }
 
   @Test
+  void aLeaderIsPreferredUntilThePeersAreExchangedAndLeadsOn() {
+    try (var trio = Trio.start(directory)) {
+      var next = trio.followers().getFirst();
+      trio.leader().range().transferLeadership(next.id(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).until(() -> trio.leader() == next && next.range().status().configuration() >= 0);
+      assertThat(next.range().status().peers()).filteredOn(peer -> peer.priority() > 0).hasSize(1);
+
+      next.range().changePeers(next.range().status().configuration(), trio.members(), List.of(), Trio.DEADLINE);
+
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(next.range().status().configuration()).isNotNegative());
+      assertThat(next.range().status().peers()).hasSize(3).allMatch(peer -> peer.priority() == 0);
+      assertThat(trio.leader()).isSameAs(next);
+    }
+  }
+
+  @Test
   void writesSurviveTheLossOfTheLeaderAndItsReturn() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("before", "1"));
@@ -259,6 +275,30 @@ class ReplicationTest {
     }
   }
 
+  @Test
+  void aDropThatTookTooLongCanBeAskedForAgain() {
+    try (var trio = Trio.start(directory)) {
+      var leaving = trio.followers().getFirst();
+      trio.leader().range().remove(leaving.id(), Trio.DEADLINE);
+
+      await().atMost(Trio.DEADLINE).until(() -> dropsWithin(leaving, Duration.ofMillis(1)));
+
+      assertThat(leaving.data.resolve("ranges").resolve(Trio.RANGE.uuid().toString())).doesNotExist();
+      assertThat(leaving.data.resolve("raft").resolve(Trio.RANGE.uuid().toString())).doesNotExist();
+      assertThat(leaving.store().stored()).isEmpty();
+      leaving.replica = null;
+    }
+  }
+
+  private static boolean dropsWithin(Trio.Node node, Duration deadline) {
+    try {
+      node.store().dropReplica(Trio.RANGE, deadline);
+      return true;
+    } catch (StoreException e) {
+      return false;
+    }
+  }
+
   /** The upkeep looks at all replicas all the time; one that takes long to create is none that Ratis has lost. */
   @Test
   void aCreationMayTakeItsTime() {
@@ -384,7 +424,7 @@ class ReplicationTest {
 
   @Test
   void anOpenClusterPortIsRefusedUnlessItIsAllowed() {
-    var everywhere = ClusterSettings.at(Trio.freePort(), "localhost", "0.0.0.0", new PeerSecurity.Plaintext(false));
+    var everywhere = ClusterSettings.at(FreePort.find(), "localhost", "0.0.0.0", new PeerSecurity.Plaintext(false));
     assertThatThrownBy(() -> OneRange.start(directory, StoreSettings.defaults().with(everywhere)))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("would be open without TLS on 0.0.0.0")

@@ -25,6 +25,16 @@ class StoreSettingsTest {
   }
 
   @Test
+  void refusesToKeepFewerEntriesThanTakeACopyBeyondWhatOneNodeAloneHas() {
+    var usual = ClusterSettings.loopback(7000);
+    var few =
+        new ClusterSettings(
+            usual.port(), usual.host(), usual.bindAddress(), usual.security(), usual.electionTimeout(), 23,
+            usual.installBytesPerSecond(), usual.installDeadline());
+    assertThatThrownBy(() -> StoreSettings.defaults().with(few)).hasMessageContaining("cluster.entriesKept is 23, must be from 24");
+  }
+
+  @Test
   void theFirstRangeOfAKindIsTheSameOnEveryNodeForEver() {
     assertThat(RangeId.firstOf("routes").uuid()).isEqualTo(UUID.fromString("efd78bed-37af-88f5-bac8-b69c7754c053"));
     assertThat(RangeId.firstOf("routes").uuid().version()).isEqualTo(8);

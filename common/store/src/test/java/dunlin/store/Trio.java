@@ -4,8 +4,6 @@ import static org.awaitility.Awaitility.await;
 
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -15,10 +13,13 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.UnaryOperator;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /** Three stores in this process that keep one range together over loopback ports, and calls to whichever leads it. */
@@ -42,6 +43,10 @@ final class Trio implements AutoCloseable {
     volatile @Nullable RangeStore running;
     volatile @Nullable Replica<Command, String> replica;
     volatile Command.Logic logic = new Command.Logic();
+    /** How often this node has asked another one for a copy of its rows. */
+    final AtomicInteger copiesAsked = new AtomicInteger();
+    /** What such a copy waits for. */
+    volatile CountDownLatch copiesHeld = new CountDownLatch(0);
 
     Node(Path data, int port) {
       this.data = data;
@@ -70,7 +75,7 @@ final class Trio implements AutoCloseable {
 
     void openStore() {
       var opened = RangeStore.open(settings(port), data, meters, disk());
-      opened.fetchCheckpointsBy(new Direct());
+      opened.fetchCheckpointsBy(new Direct(this));
       running = opened;
       open.put(opened.member().node(), opened);
     }
@@ -141,8 +146,21 @@ final class Trio implements AutoCloseable {
 
   /** Carries checkpoints between the stores of this process. */
   final class Direct implements CheckpointSource {
+    private final Node asking;
+
+    Direct(Node asking) {
+      this.asking = asking;
+    }
+
     @Override
     public Checkpoint open(UUID node, RangeId range) throws IOException {
+      asking.copiesAsked.incrementAndGet();
+      try {
+        if (!asking.copiesHeld.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)) throw new IOException("held for too long");
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IOException("interrupted", e);
+      }
       return at(node).openCheckpoint(range);
     }
 
@@ -162,6 +180,8 @@ final class Trio implements AutoCloseable {
     this.directory = directory;
     this.cluster = cluster;
     this.store = store;
+    // A Raft server that is closed while it leads ends some of its threads so; other tests wait beside this one.
+    Awaitility.doNotCatchUncaughtExceptionsByDefault();
   }
 
   static Trio start(Path directory) {
@@ -185,7 +205,7 @@ final class Trio implements AutoCloseable {
 
   /** A node more, with an empty directory. */
   Node newNode() {
-    var node = new Node(directory.resolve("node-" + nodes.size()), freePort());
+    var node = new Node(directory.resolve("node-" + nodes.size()), FreePort.find());
     nodes.add(node);
     return node;
   }
@@ -250,13 +270,5 @@ final class Trio implements AutoCloseable {
   void stopAll() {
     var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, Thread::startVirtualThread));
     CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
-  }
-
-  static int freePort() {
-    try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return free.getLocalPort();
-    } catch (IOException e) {
-      throw new AssertionError(e);
-    }
   }
 }

@@ -23,7 +23,9 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
   /*
    * Owner: the client's thread. What gRPC tells on its event loops is passed on to it.
    * Bounds: the window that the node's welcome grants. Replies are asked for a few frames at a time.
-   * Failure: a request goes out only after the welcome, so until then surely nothing was done.
+   * Failure: a request goes out only after the welcome, so until then surely nothing was done. A node that is silent for long is
+   * asked for a sign of life beside the stream, which may stand still behind a slow disk; gRPC itself asks an idle one, every 10 s
+   * at most. Without an answer the stream ends.
    */
   private static final int FRAMES_AHEAD = 4;
   private static final int HTTP_WINDOW_BYTES = 1024 * 1024;
@@ -39,6 +41,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
   private long underWayBytes;
   private long nextNumber = 1;
   private long heardNanos; // when the node last answered, or came to owe a reply
+  private boolean pinged;
   private boolean ended;
 
   private LinkStream(RangeClient client, NodeLink link, ManagedChannel channel, long now) {
@@ -118,6 +121,31 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
     return ofThisStream();
   }
 
+  /** Asks the node for a sign of life; what is under way is of unknown fate when there is none in time. */
+  void ping() {
+    if (pinged || ended) return;
+    pinged = true;
+    long millis = client.settings().keepAlive().toMillis();
+    var ping = channel.newCall(ServiceMethods.PING, CallOptions.DEFAULT.withDeadlineAfter(millis, TimeUnit.MILLISECONDS));
+    ping.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            client.execute(() -> answered(status));
+          }
+        },
+        new Metadata());
+    ping.request(2); // one, and proof that there is no other
+    ping.sendMessage(new byte[0]);
+    ping.halfClose();
+  }
+
+  /** Every answer is a sign of life, a refusal too. */
+  private void answered(Status ping) {
+    pinged = false;
+    if (ping.getCode() == Status.Code.DEADLINE_EXCEEDED) end(Status.UNAVAILABLE.withDescription("no sign of life"));
+  }
+
   /** Sends one frame with what waits in the source; calls of one epoch, as many as fit. */
   void send(Source source, long now) {
     var granted = welcome;
@@ -161,8 +189,9 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
     return Math.clamp((call.deadlineNanos - now) / 1_000_000, 0, Integer.MAX_VALUE);
   }
 
-  /** Closes the stream from our side. */
+  /** Closes the stream from our side, if it is still open. */
   void end(Status status) {
+    if (ended) return;
     call.cancel(status.getDescription(), null);
     ended(status);
   }

@@ -22,7 +22,7 @@ final class NodeLink {
    * Failure: a stream that ends, or does not come about, gives back what waits, which goes to other nodes; what was under
    * way is of unknown fate. Until the node welcomes us again it counts as away, so no call waits for what may not come; it is
    * tried again after pauses, as long as calls would like to go there. A node that owes replies and is silent counts as away
-   * for a while as well, but may still answer.
+   * for a while as well, but may still answer; its stream ends when it gives no sign of life either.
    */
   private static final Logger log = LoggerFactory.getLogger(NodeLink.class);
 
@@ -36,6 +36,7 @@ final class NodeLink {
   private @Nullable LinkStream stream;
   private int failures; // since the last welcome
   private long againNanos; // not tried before, when there were failures
+  private boolean suspected; // since it was last heard, so that it is logged once
   private boolean silent;
   private long silentUntilNanos;
   private long wantedNanos;
@@ -140,6 +141,7 @@ final class NodeLink {
 
   /** The node has given a sign of life. */
   void heard() {
+    suspected = false;
     silent = false;
   }
 
@@ -160,9 +162,11 @@ final class NodeLink {
   }
 
   private void suspect(LinkStream stream, long now) {
+    if (!suspected) log.info("Node {} at {}:{} owes replies and is silent", peer.node(), peer.host(), peer.port());
+    suspected = true;
     silent = true;
     silentUntilNanos = now + client.settings().stallAfter().toNanos();
-    log.info("Node {} at {}:{} owes replies and is silent", peer.node(), peer.host(), peer.port());
+    stream.ping();
     for (var call : stream.suspected(now)) if (call.idempotent) client.lost(call, peer.node(), Reason.STALLED);
     giveBack(Reason.STALLED);
   }

@@ -20,7 +20,8 @@ import java.time.Duration;
  * @param hopsMax how many hints to a leader are followed without a pause, 0 to 16
  * @param connectTimeout after which a node that has not welcomed us counts as away
  * @param stallAfter silence of a node, while it owes replies, after which requests go to others
- * @param keepAlive how often a connection is tried; one that gives no answer for as long is closed. At least 1 s
+ * @param keepAlive how long a node may owe a sign of life when it is asked for one, which is when it is silent, and now and then;
+ *     then its connection is closed, and what is under way is of unknown fate. At least 1 s
  */
 public record RangeClientSettings(
     int rangeRequestsMax,
@@ -69,6 +70,6 @@ public record RangeClientSettings(
         3,
         Duration.ofSeconds(2),
         Duration.ofSeconds(1),
-        Duration.ofSeconds(5));
+        Duration.ofSeconds(2));
   }
 }

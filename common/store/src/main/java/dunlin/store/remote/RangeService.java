@@ -84,6 +84,7 @@ public final class RangeService implements AutoCloseable {
             .addService(
                 ServerServiceDefinition.builder(ServiceMethods.SERVICE)
                     .addMethod(ServiceMethods.FRAMES, this::accept)
+                    .addMethod(ServiceMethods.PING, (call, _) -> new Pinged(call))
                     .addMethod(ServiceMethods.OPEN_CHECKPOINT, files.opening())
                     .addMethod(ServiceMethods.READ_CHECKPOINT, files.reading())
                     .build())

@@ -13,6 +13,8 @@ import java.io.UncheckedIOException;
 final class ServiceMethods {
   static final String SERVICE = "dunlin.store.remote.Ranges";
   static final MethodDescriptor<byte[], byte[]> FRAMES = method("Stream", MethodDescriptor.MethodType.BIDI_STREAMING);
+  /** No bytes, answered with none: a sign of life. */
+  static final MethodDescriptor<byte[], byte[]> PING = method("Ping", MethodDescriptor.MethodType.UNARY);
   /** Wire.CheckpointRequest, answered with Wire.Checkpoint. */
   static final MethodDescriptor<byte[], byte[]> OPEN_CHECKPOINT = method("OpenCheckpoint", MethodDescriptor.MethodType.UNARY);
   /** Wire.ChunkRequest, answered with the bytes. */

@@ -300,14 +300,8 @@ class RemoteRangeTest {
 
   @Test
   void aSilentLeaderIsPassedOverAndWhatMayBeRepeatedIsSentElsewhere() throws Exception {
-    var some = Caller.settings();
-    var settings =
-        new RangeClientSettings(
-            some.rangeRequestsMax(), some.rangeBytesMax(), some.nodeRequestsMax(), some.commandBytesMax(), some.frameRequests(),
-            some.frameBytes(), some.timeout(), some.backoffFirst(), some.backoffMost(), some.hopsMax(), some.connectTimeout(),
-            Duration.ofMillis(300), some.keepAlive());
     try (var cluster = LedgerCluster.start(2);
-        var caller = new Caller(settings, null, System::nanoTime)) {
+        var caller = new Caller(stallingSoon(), null, System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
       var range = caller.range(cluster.location(ledger));
       cluster.node(0).hold();
@@ -324,6 +318,53 @@ class RemoteRangeTest {
       assertThat(caller.await(2).failure()).isNull();
       assertThat(cluster.applied(ledger)).containsExactlyInAnyOrder(1L, 3L, 1L, 2L);
     }
+  }
+
+  /** No connection ends when a network swallows everything, and a deadline may be far away. */
+  @Test
+  void aNodeThatGivesNoSignOfLifeLeavesTheFateOpenOfWhatWasUnderWay() throws Exception {
+    try (var cluster = LedgerCluster.start(2);
+        var link = new CutLink(cluster.node(0).service().port());
+        var caller = new Caller(stallingSoon(), null, System::nanoTime)) {
+      var ledger = cluster.ledger(1, cluster.node(0));
+      var direct = cluster.location(ledger);
+      var peers = new ArrayList<>(direct.peers());
+      peers.replaceAll(peer -> peer.node().equals(direct.leader()) ? new RangeLocation.Peer(peer.node(), peer.host(), link.port()) : peer);
+      var range = caller.range(new RangeLocation(direct.range(), direct.epoch(), direct.from(), direct.to(), peers, direct.leader()));
+      caller.propose(range, new Entry(1, 0, false));
+      assertThat(caller.await(1).failure()).isNull();
+
+      link.cut();
+      caller.propose(range, new Entry(2, 0, false));
+      assertThat(caller.await(2).unknown()).isTrue();
+      cluster.change(ledger, now -> now.leader = cluster.node(1));
+      caller.propose(range, new Entry(3, 0, false));
+      assertThat(caller.await(3).failure()).isNull();
+      assertThat(cluster.applied(ledger)).containsExactly(1L, 3L);
+    }
+  }
+
+  @Test
+  void aNodeThatIsAliveIsWaitedForHoweverSlowItIs() throws Exception {
+    try (var cluster = LedgerCluster.start(1);
+        var caller = new Caller(stallingSoon(), null, System::nanoTime)) {
+      var ledger = cluster.ledger(1, cluster.node(0));
+      var range = caller.range(cluster.location(ledger));
+      cluster.node(0).hold();
+      caller.propose(range, new Entry(1, 0, false));
+      await().pollDelay(Duration.ofMillis(2500)).atMost(LONG).until(() -> cluster.node(0).waiting() == 1); // past stall and keep-alive
+
+      cluster.node(0).release();
+      assertThat(caller.await(1).failure()).isNull();
+    }
+  }
+
+  private static RangeClientSettings stallingSoon() {
+    var some = Caller.settings();
+    return new RangeClientSettings(
+        some.rangeRequestsMax(), some.rangeBytesMax(), some.nodeRequestsMax(), some.commandBytesMax(), some.frameRequests(),
+        some.frameBytes(), some.timeout(), some.backoffFirst(), some.backoffMost(), some.hopsMax(), some.connectTimeout(),
+        Duration.ofMillis(300), Duration.ofSeconds(1));
   }
 
   @Test

@@ -1,0 +1,81 @@
+package dunlin.cluster;
+
+import dunlin.placement.CutChoice;
+import dunlin.placement.NodeReport.Load;
+import dunlin.placement.SplitSettings;
+import dunlin.store.KeyInterval;
+import dunlin.store.RangeLoad;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.function.ToIntFunction;
+import org.jspecify.annotations.Nullable;
+
+/** What the leader of one range has measured while it leads the range and the range has the same keys. */
+final class LeaderLoad {
+  /*
+   * Owner: the thread of RangeLoads.
+   * Bounds: SPANS + 1 points of time.
+   *
+   * Made anew with each change of term or keys, so nothing of before counts: a rate is told once it has been measured for the
+   * whole time that it is to be of, and a split's halves are split again only for what they hold and do themselves.
+   */
+  /** Over how many measurements a rate goes: a burst is no reason to split. */
+  static final int SPANS = 10;
+
+  private record Point(long nanos, long operations) {}
+
+  private final long epoch;
+  private final long term;
+  private final KeyInterval keys;
+  private final ToIntFunction<byte[]> together;
+  private final SplitSettings limits;
+  private final Deque<Point> points = new ArrayDeque<>();
+
+  private byte @Nullable [] middle;
+  private int untilSearch;
+
+  /** @param together see {@link CutChoice} */
+  LeaderLoad(long epoch, long term, KeyInterval keys, ToIntFunction<byte[]> together, SplitSettings limits) {
+    this.epoch = epoch;
+    this.term = term;
+    this.keys = keys;
+    this.together = together;
+    this.limits = limits;
+  }
+
+  boolean isOf(long presentEpoch, long presentTerm) {
+    return epoch == presentEpoch && term == presentTerm;
+  }
+
+  Load measure(RangeLoad range, long nowNanos) {
+    long bytes = range.bytes(keys);
+    long rate = rate(nowNanos, range.operations());
+    var choice = new CutChoice(keys, together);
+    boolean indivisible = false;
+    if (limits.nearlyLarge(bytes)) {
+      if (--untilSearch < 0) search(range, choice, bytes);
+      indivisible = middle == null && limits.large(bytes);
+    }
+    byte[] busiest = null;
+    if (limits.nearlyBusy(bytes, rate)) {
+      var sample = range.writtenLately();
+      busiest = choice.byLoad(sample).orElse(null);
+      indivisible |= busiest == null && limits.busy(bytes, rate) && choice.tells(sample);
+    }
+    return new Load(bytes, 0, rate, middle, busiest, indivisible);
+  }
+
+  /** Reads some blocks of the range, so not with each measurement, and not for ever more often when nothing is found. */
+  private void search(RangeLoad range, CutChoice choice, long bytes) {
+    untilSearch = SPANS;
+    middle = range.middle(keys).flatMap(key -> choice.byBytes(key, cut -> range.bytes(keys.below(cut)), bytes)).orElse(null);
+  }
+
+  private long rate(long nowNanos, long operations) {
+    points.addLast(new Point(nowNanos, operations));
+    if (points.size() <= SPANS) return 0;
+    var oldest = points.removeFirst();
+    double seconds = Math.max(1, nowNanos - oldest.nanos) / 1e9;
+    return Math.round((operations - oldest.operations) / seconds);
+  }
+}

@@ -1,0 +1,99 @@
+package dunlin.cluster;
+
+import dunlin.cluster.LocalReplicas.Hosted;
+import dunlin.placement.NodeReport.Load;
+import dunlin.placement.SplitSettings;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.StoreException;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.locks.LockSupport;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Measures, once for each heartbeat, how much the ranges hold and do that this node leads. */
+final class RangeLoads implements AutoCloseable {
+  /*
+   * Owner: a thread of its own, since measuring may wait for the disk and a heartbeat must not; any thread reads the outcome.
+   * Bounds: one outcome for each replica of this node.
+   * Failure: what cannot be measured has no load until the next time.
+   */
+  private static final Logger log = LoggerFactory.getLogger(RangeLoads.class);
+
+  /** What a range was when it was measured: of another, it tells nothing. */
+  private record Measured(long epoch, long term, Load load) {}
+
+  private final UUID self;
+  private final LocalReplicas replicas;
+  private final SplitSettings limits;
+  private final long periodNanos;
+  private final Thread thread;
+  private final Map<UUID, Measured> outcomes = new ConcurrentHashMap<>();
+  private final Map<UUID, LeaderLoad> led = new HashMap<>();
+  private volatile boolean closed;
+
+  RangeLoads(String threadName, UUID self, LocalReplicas replicas, SplitSettings limits, Duration period) {
+    this.self = self;
+    this.replicas = replicas;
+    this.limits = limits;
+    periodNanos = period.toNanos();
+    thread = Thread.ofPlatform().daemon().name(threadName).unstarted(this::run);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /** What the range was measured to hold and do, with the keys that it has now and by the leader of this term. */
+  Load of(RangeDescriptor range, long term, long unflushed) {
+    var known = outcomes.get(range.id());
+    if (known == null || known.epoch != range.epoch() || known.term != term) return Load.unmeasured(unflushed);
+    var load = known.load;
+    return new Load(
+        load.bytes(), unflushed, load.operationsPerSecond(), load.middle(), load.busiest(), load.indivisible());
+  }
+
+  private void run() {
+    while (!closed) {
+      for (var hosted : replicas.all()) {
+        try {
+          measure(hosted);
+        } catch (StoreException e) {
+          log.debug("Range {} is not measured: {}", hosted.replica().id(), e.getMessage()); // it is just being closed
+        } catch (RuntimeException e) { // an exception would end the measuring for good
+          if (!closed) log.error("Range {} cannot be measured", hosted.replica().id(), e);
+        }
+      }
+      outcomes.keySet().removeIf(range -> replicas.find(range).isEmpty());
+      led.keySet().removeIf(range -> replicas.find(range).isEmpty());
+      LockSupport.parkNanos(this, periodNanos);
+    }
+  }
+
+  private void measure(Hosted hosted) {
+    var range = hosted.replica().descriptor().orElse(null);
+    var status = hosted.replica().status();
+    var id = hosted.note().range().id();
+    if (range == null || status.leader().filter(self::equals).isEmpty()) {
+      led.remove(id);
+      outcomes.remove(id);
+      return;
+    }
+    var known = led.get(id);
+    if (known == null || !known.isOf(range.epoch(), status.term())) {
+      known = new LeaderLoad(range.epoch(), status.term(), range.keys(), replicas.together(range.kind()), limits);
+      led.put(id, known);
+    }
+    var load = known.measure(hosted.replica().load(), System.nanoTime());
+    outcomes.put(id, new Measured(range.epoch(), status.term(), load));
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    LockSupport.unpark(thread);
+  }
+}
