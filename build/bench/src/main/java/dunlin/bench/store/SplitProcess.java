@@ -7,6 +7,7 @@ import dunlin.cluster.NodeAddress;
 import dunlin.cluster.RangeKind;
 import dunlin.placement.OperationSettings;
 import dunlin.placement.SplitChoice;
+import dunlin.placement.SplitSettings;
 import dunlin.store.CheckpointSource;
 import dunlin.store.ClusterSettings;
 import dunlin.store.RangeDescriptor;
@@ -123,7 +124,7 @@ public final class SplitProcess implements AutoCloseable {
   /** Leaders stay where they are: what is asked is what the split costs. */
   private static OperationSettings operations() {
     var d = OperationSettings.defaults();
-    return new OperationSettings(d.lagMax(), d.unflushedMax(), d.automaticMax(), d.replicas(), 0, 0, null, false);
+    return new OperationSettings(d.lagMax(), d.unflushedMax(), d.automaticMax(), d.replicas(), SplitSettings.never(), null, false);
   }
 
   private byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException {

@@ -39,25 +39,22 @@ class StoreProcessTest {
   }
 
   @Test
-  void anotherProcessWritesToTheLeaderOfThreeAndAFourthFetchesTheRows() {
-    var all = ports(8);
-    var raft = all.subList(0, 4);
-    var service = all.subList(4, 8);
-    try (var three = process("raft=" + list(raft.subList(0, 3)), "service=" + list(service.subList(0, 3)), "entries-kept=1");
-        var fourth =
+  void anotherProcessWritesToTheLeaderAndASecondNodeFetchesTheRows() {
+    var ports = ports(4);
+    try (var leader = process("raft=" + ports.get(0), "service=" + ports.get(1), "entries-kept=100");
+        var joining =
             new StoreProcess(
-                Arguments.parse(List.of("data=" + directory.resolve("fourth"), "raft=" + raft.get(3), "service=" + service.get(3))));
+                Arguments.parse(List.of("data=" + directory.resolve("joining"), "raft=" + ports.get(2), "service=" + ports.get(3))));
         var caller = process()) {
-      assertThat(three.answer("start peers=" + three.places())).isEmpty();
-      while (!Boolean.TRUE.equals(three.answer("leads").get("leads"))) Thread.onSpinWait();
+      assertThat(leader.answer("start peers=" + leader.places())).isEmpty();
 
-      var written = caller.answer("remote peers=" + three.places() + " window=4 seconds=60 rows=200 from=0");
+      var written = caller.answer("remote peers=" + leader.places() + " window=4 seconds=60 rows=200 from=0");
       assertThat(written).containsEntry("writes", 200L);
-      fourth.answer("start ranges=0");
-      assertThat(fourth.answer("join peers=" + three.places())).isEmpty();
-      assertThat(three.answer("add place=" + fourth.places() + " seconds=60")).isEmpty();
+      joining.answer("start ranges=0");
+      assertThat(joining.answer("join peers=" + leader.places())).isEmpty();
+      assertThat(leader.answer("add place=" + joining.places() + " seconds=60")).isEmpty();
 
-      assertThat(number(fourth.answer("fetched"), "bytes")).isGreaterThan(200 * Rows.ROW_BYTES);
+      assertThat(number(joining.answer("fetched"), "bytes")).isGreaterThan(200 * Rows.ROW_BYTES);
     }
   }
 
@@ -94,10 +91,6 @@ class StoreProcessTest {
 
   private static double number(Map<String, Object> answer, String name) {
     return answer.get(name) instanceof Number number ? number.doubleValue() : Double.NaN;
-  }
-
-  private static String list(List<Integer> ports) {
-    return String.join(",", ports.stream().map(String::valueOf).toList());
   }
 
   /** Ports that nobody has, all of them different. */
