@@ -1,0 +1,43 @@
+package dunlin.bench.store;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import jdk.jfr.consumer.RecordedEvent;
+import jdk.jfr.consumer.RecordingStream;
+import org.HdrHistogram.Histogram;
+
+/** Counts the fsyncs of one node's Raft log, and how long they take, by the JVM's own recording of them. */
+final class Fsyncs implements AutoCloseable {
+  /*
+   * Owner: whoever measures; the stream's thread counts.
+   */
+  private final String directory;
+  private final RecordingStream stream = new RecordingStream();
+  private final Histogram nanos = new Histogram(3); // of the stream's thread, until it has stopped
+
+  Fsyncs(Path directory) {
+    this.directory = directory + "/";
+    stream.setReuse(true);
+    stream.enable("jdk.FileForce").withThreshold(Duration.ZERO).withoutStackTrace();
+    stream.onEvent("jdk.FileForce", this::forced);
+    stream.startAsync();
+  }
+
+  private void forced(RecordedEvent event) {
+    String path = event.getString("path");
+    if (path != null && path.startsWith(directory) && path.contains("log_inprogress")) nanos.recordValue(event.getDuration().toNanos());
+  }
+
+  /** Ends counting. */
+  Map<String, Object> stop() {
+    stream.stop();
+    return Map.of(
+        "fsyncs", nanos.getTotalCount(), "fsync_mean_us", nanos.getMean() / 1e3, "fsync_p50_us", nanos.getValueAtPercentile(50) / 1e3);
+  }
+
+  @Override
+  public void close() {
+    stream.close();
+  }
+}
