@@ -2,6 +2,7 @@ package dunlin;
 
 import dunlin.cluster.MemberSettings;
 import dunlin.placement.OperationSettings;
+import dunlin.placement.SplitSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
@@ -22,6 +23,7 @@ final class ClusterKeys {
   private static final RangeServiceSettings SERVICE = RangeServiceSettings.defaults();
   private static final RangeClientSettings CLIENT = RangeClientSettings.defaults();
   private static final MemberSettings MEMBER = MemberSettings.of("", 1, USUAL.host(), 1, Set.of());
+  private static final SplitSettings SPLITS = MEMBER.operations().splits();
   private static final long MIB = 1L << 20;
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
@@ -121,11 +123,23 @@ final class ClusterKeys {
       Setting.integer(
           "dunlin.cluster.replicas", MEMBER.operations().replicas(), 0, 7,
           "Replicas that each range is brought to as soon as there are nodes for them; 0 leaves that to an operator.");
+  static final Setting<Long> SPLIT_BYTES =
+      Setting.bytes(
+          "dunlin.cluster.split-bytes", SPLITS.bytes(), 0, 1L << 50, "Size at which a range is split into two; 0 leaves that to an operator.");
+  static final Setting<Integer> SPLIT_RATE =
+      Setting.integer(
+          "dunlin.cluster.split-rate", (int) SPLITS.operationsPerSecond(), 0, 1_000_000_000,
+          "Writes a second at which a range is split where it is busy; 0 leaves that to an operator.");
+  static final Setting<Long> SPLIT_BYTES_MIN =
+      Setting.bytes(
+          "dunlin.cluster.split-bytes-min", SPLITS.bytesMin(), 0, 1L << 50, "Size below which a range is not split, however busy it is; at most split-bytes.");
+  static final Setting<Integer> SPLITS_MAX =
+      Setting.integer("dunlin.cluster.splits-max", SPLITS.atOnceMax(), 0, 1_024, "Ranges that may be split at a time, in the whole cluster.");
 
   static final List<Setting<?>> ALL =
       List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SERVICE_PORT,
           SERVICE_STREAMS_MAX, SERVICE_BYTES_MAX, CALL_TIMEOUT, CALL_STALL, SEEDS, BOOTSTRAP_EXPECT, JOIN_TIMEOUT, REGION, ZONE, HEARTBEAT,
-          LEASE, DOWN_AFTER, REPLACE_AFTER, REPLICAS);
+          LEASE, DOWN_AFTER, REPLACE_AFTER, REPLICAS, SPLIT_BYTES, SPLIT_RATE, SPLIT_BYTES_MIN, SPLITS_MAX);
 
   private ClusterKeys() {}
 
@@ -184,6 +198,9 @@ final class ClusterKeys {
     var usual = MEMBER.operations();
     var replaceAfter = settings.get(REPLACE_AFTER);
     try {
+      var splits =
+          new SplitSettings(
+              settings.get(SPLIT_BYTES), settings.get(SPLIT_RATE), settings.get(SPLIT_BYTES_MIN), settings.get(SPLITS_MAX), SPLITS.replicasMax());
       return new MemberSettings(
           String.join(",", settings.get(SEEDS)),
           settings.get(BOOTSTRAP_EXPECT),
@@ -196,7 +213,7 @@ final class ClusterKeys {
           settings.get(LEASE),
           settings.get(DOWN_AFTER),
           new OperationSettings(
-              usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), settings.get(REPLICAS), usual.splits(),
+              usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), settings.get(REPLICAS), splits,
               replaceAfter.isZero() ? null : replaceAfter, usual.balance()));
     } catch (IllegalArgumentException e) {
       throw new SettingException("dunlin.cluster: " + e.getMessage());

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.NodeCalls;
 import dunlin.placement.OperationSettings;
+import dunlin.placement.SplitSettings;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
@@ -87,6 +88,10 @@ class ClusterKeysTest {
     given.put("dunlin.cluster.down-after", "1m");
     given.put("dunlin.cluster.replace-after", "1h");
     given.put("dunlin.cluster.replicas", "5");
+    given.put("dunlin.cluster.split-bytes", "2GiB");
+    given.put("dunlin.cluster.split-rate", "5000");
+    given.put("dunlin.cluster.split-bytes-min", "1MiB");
+    given.put("dunlin.cluster.splits-max", "3");
     var usual = OperationSettings.defaults();
     assertThat(ClusterKeys.member(settings(given), Set.of("routes")))
         .isEqualTo(
@@ -94,8 +99,8 @@ class ClusterKeysTest {
                 "a.example.com:7002,dns:nodes.example.com:7002", 3, "node-1.example.com", 7_002, "north", "1", Set.of("routes"),
                 Duration.ofSeconds(2), Duration.ofSeconds(7), Duration.ofMinutes(1),
                 new OperationSettings(
-                    usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), 5, usual.splits(), Duration.ofHours(1),
-                    usual.balance())));
+                    usual.lagMax(), usual.unflushedMax(), usual.automaticMax(), 5,
+                    new SplitSettings(2L << 30, 5_000, 1 << 20, 3, usual.splits().replicasMax()), Duration.ofHours(1), usual.balance())));
   }
 
   @Test
@@ -110,6 +115,7 @@ class ClusterKeysTest {
     refused(with("dunlin.cluster.zone", "z".repeat(256)), "dunlin.cluster.zone");
     refused(with("dunlin.cluster.lease", "1500ms"), "lease");
     refused(with("dunlin.cluster.down-after", "4s"), "downAfter");
+    refused(with("dunlin.cluster.split-bytes", "1MiB"), "not below 16777216");
   }
 
   @Test
