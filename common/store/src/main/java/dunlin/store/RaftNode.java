@@ -61,7 +61,7 @@ final class RaftNode {
             .setServerId(RatisPeers.id(nodeId))
             .setStateMachineRegistry(ranges::apply)
             .setProperties(RatisSettings.of(settings, data))
-            .setParameters(RatisSettings.parameters(settings, tls))
+            .setParameters(RatisSettings.parameters(RatisPeers.id(nodeId), settings, tls))
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build(),
         tls);

@@ -284,6 +284,33 @@ class ReinstallTest {
     }
   }
 
+  /** The others still send to its address what is for the lost one, whose votes and acknowledgements it must not give. */
+  @Test
+  void aNewNodeAtTheAddressOfALostOneDoesNotSpeakForIt() throws IOException {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var leader = trio.leader();
+      var lost = trio.followers().getFirst();
+      var other = trio.followers().getLast();
+      lost.close();
+      GroupStorage.deleteTree(lost.data);
+      lost.startEmpty();
+      lost.join(trio.members());
+      trio.apply(new Put("second", "2"));
+      other.close();
+
+      var alone = Trio.propose(leader, new Put("third", "3"));
+      await().atMost(Trio.DEADLINE).until(alone::isDone);
+      assertThat(alone).isCompletedExceptionally();
+      assertThat(lost.rows()).isEmpty();
+
+      other.restart();
+      trio.leader().range().addListener(lost.store().member(), Trio.DEADLINE);
+      trio.leader().range().promote(lost.id(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(lost.rows()).isEqualTo(trio.leader().rows()).contains("second=2"));
+    }
+  }
+
   private static void rejoin(Trio trio, Trio.Node node) throws IOException {
     node.restart();
     assertThat(node.role()).isEqualTo(ReplicaRole.QUARANTINED);

@@ -21,7 +21,7 @@ class ReplicaLoadTest {
   @Test
   void sizesAreAboutRightInMemoryAndOnDiskAndForPartsOfTheKeys() {
     try (var one = OneRange.start(directory)) {
-      var replica = (Replica<Command, String>) one.range;
+      var replica = one.range;
       var load = replica.load();
       assertThat(load.bytes(KeyInterval.all())).isZero();
       assertThat(load.middle(KeyInterval.all())).isEmpty();
@@ -42,7 +42,7 @@ class ReplicaLoadTest {
   @Test
   void commandsAndReadsAreCountedAndKeysAreSampled() {
     try (var one = OneRange.start(directory)) {
-      var load = ((Replica<Command, String>) one.range).load();
+      var load = one.range.load();
       long before = load.operations();
       one.apply(new Put("a", "1"));
       one.apply(new Delete("b"));
