@@ -213,6 +213,7 @@ final class Faults {
     trial.awaitProgress();
     leader.site.ownDisk().empty();
     leader.restart();
+    if (putAside(leader)) replaceHere(trial, leader); // Ratis may have emptied its file of term and vote
   }
 
   private static void powerOfOne(Trial trial) {
@@ -260,11 +261,34 @@ final class Faults {
       throw new UncheckedIOException(e);
     }
     follower.restart();
-    boolean noticed = follower.status().is(ReplicaRole.QUARANTINED);
-    trial.require(noticed, "damaged files are put aside: " + damaged);
-    if (!noticed) return;
-    trial.cluster().takeOut(follower.place().node());
-    trial.cluster().takeIn(follower);
+    if (!putAside(follower)) {
+      if (readsEverything(follower)) return; // the bit is in a part that is of no row any more, or in a file that is gone
+      trial.require(follower.process().exit(STOPS) == LedgerNode.FATAL, "a node that reads damaged files stops: " + damaged);
+      follower.restart();
+    }
+    boolean putAside = putAside(follower);
+    trial.require(putAside, "damaged files are put aside: " + damaged);
+    if (putAside) replaceHere(trial, follower);
+  }
+
+  /** What an operator does with a replica that was put aside. */
+  private static void replaceHere(Trial trial, Node node) {
+    trial.cluster().takeOut(node.place().node());
+    trial.cluster().takeIn(node);
+  }
+
+  private static boolean putAside(Node node) {
+    return node.statusIfAny().filter(status -> status.is(ReplicaRole.QUARANTINED)).isPresent();
+  }
+
+  /** A block of rows has a checksum, which is compared when it is read. */
+  private static boolean readsEverything(Node node) {
+    try {
+      Cluster.rows(node);
+      return true;
+    } catch (TrialException e) {
+      return false;
+    }
   }
 
   private static void wiped(Trial trial) {
