@@ -129,7 +129,7 @@ final class ClusterKeys {
   static final Setting<Integer> SPLIT_RATE =
       Setting.integer(
           "dunlin.cluster.split-rate", (int) SPLITS.operationsPerSecond(), 0, 1_000_000_000,
-          "Writes a second at which a range is split where it is busy; 0 leaves that to an operator.");
+          "Writes and reads a second at which a range is split, there where it is written to; 0 leaves that to an operator.");
   static final Setting<Long> SPLIT_BYTES_MIN =
       Setting.bytes(
           "dunlin.cluster.split-bytes-min", SPLITS.bytesMin(), 0, 1L << 50, "Size below which a range is not split, however busy it is; at most split-bytes.");

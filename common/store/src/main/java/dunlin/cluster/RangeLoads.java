@@ -64,8 +64,10 @@ final class RangeLoads {
         try {
           measure(hosted);
         } catch (StoreException e) {
+          outcomes.remove(hosted.replica().id().uuid());
           log.debug("Range {} is not measured: {}", hosted.replica().id(), e.getMessage()); // it is just being closed
         } catch (RuntimeException e) { // an exception would end the measuring for good
+          outcomes.remove(hosted.replica().id().uuid());
           if (!closed) log.error("Range {} cannot be measured", hosted.replica().id(), e);
         }
       }

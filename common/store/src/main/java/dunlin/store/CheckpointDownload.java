@@ -1,6 +1,7 @@
 package dunlin.store;
 
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -84,8 +85,10 @@ final class CheckpointDownload {
   /** Keeps to the rate, and ends when it is time to. */
   private void requireTime(UUID checkpoint) throws IOException {
     long due = begunNanos + (long) (bytes * 1e9 / settings.installBytesPerSecond());
-    for (long left; (left = due - System.nanoTime()) > 0 && !cancelled.getAsBoolean(); )
+    for (long left; (left = due - System.nanoTime()) > 0 && !cancelled.getAsBoolean(); ) {
       LockSupport.parkNanos(Math.min(left, 100_000_000));
+      if (Thread.currentThread().isInterrupted()) throw new InterruptedIOException("given up while checkpoint " + checkpoint + " came");
+    }
     if (cancelled.getAsBoolean()) throw new IOException("given up: the range is closed");
     if (System.nanoTime() - begunNanos > settings.installDeadline().toNanos())
       throw new IOException("checkpoint " + checkpoint + " has not come within " + settings.installDeadline());

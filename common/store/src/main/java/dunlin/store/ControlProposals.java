@@ -19,6 +19,8 @@ final class ControlProposals {
    * Failure: an entry whose answer does not come may still be applied; whoever asked looks at what the range has become.
    */
   private static final Logger log = LoggerFactory.getLogger(ControlProposals.class);
+  /** Worth no more: a heartbeat tells the followers, too. */
+  private static final Duration TELLING = Duration.ofSeconds(1);
 
   private final RangeId range;
   private final RaftGroupId group;
@@ -58,7 +60,7 @@ final class ControlProposals {
   void proposeAndTell(RaftServer server, ControlEntry entry, Duration deadline) {
     propose(server, entry, deadline);
     try {
-      propose(server, entry, deadline);
+      propose(server, entry, TELLING.compareTo(deadline) < 0 ? TELLING : deadline);
     } catch (StoreException e) {
       log.debug("Range {}: its followers hear of {} with the next heartbeat: {}", range, entry, e.getMessage());
     }

@@ -299,6 +299,7 @@ final class Membership {
   }
 
   private void change(RaftServer server, String what, Duration deadline, Change change) {
+    long until = System.nanoTime() + deadline.toNanos();
     try {
       if (!changing.tryLock(deadline.toMillis(), TimeUnit.MILLISECONDS))
         throw refused(what, "another change is under way");
@@ -309,7 +310,7 @@ final class Membership {
     try {
       if (!leadership.leading()) throw leadership.notLeader();
       var now = Peers.of(server.getDivision(group));
-      change.make(now, new Step(server, now, what, deadline));
+      change.make(now, new Step(server, now, what, Duration.ofNanos(Math.max(0, until - System.nanoTime()))));
       log.info("Range {}: done: {}", range, what);
     } catch (IOException e) {
       throw new StoreException("cannot " + what + " in range '" + range + "': " + e.getMessage(), e);

@@ -28,7 +28,6 @@ final class RowsCopy {
   private static final Logger log = LoggerFactory.getLogger(RowsCopy.class);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
-  private static final long STALLED_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final RangeId range;
   private final RowsDirectory files;
@@ -37,6 +36,7 @@ final class RowsCopy {
   private final CheckpointSource source;
   private final RangeMeters meters;
   private final BooleanSupplier cancelled;
+  private final long stalledNanos; // a second, or what two chunks take when they are fetched slowly on purpose
   private final ReentrantLock fetching = new ReentrantLock();
   private final Object replacing = new Object();
 
@@ -64,6 +64,8 @@ final class RowsCopy {
     this.source = source;
     this.meters = meters;
     this.cancelled = cancelled;
+    long chunkNanos = TimeUnit.SECONDS.toNanos(CheckpointSource.CHUNK_BYTES_MAX) / settings.installBytesPerSecond();
+    stalledNanos = Math.max(TimeUnit.SECONDS.toNanos(1), 2 * chunkNanos);
   }
 
   /**
@@ -128,7 +130,7 @@ final class RowsCopy {
   /** Gives up a try that waits for a node which does not lead any more. */
   void look(UUID leader, long nowNanos) {
     var waiting = underWay;
-    if (waiting != null && !waiting.from.equals(leader) && nowNanos - progressNanos > STALLED_NANOS) waiting.thread.interrupt();
+    if (waiting != null && !waiting.from.equals(leader) && nowNanos - progressNanos > stalledNanos) waiting.thread.interrupt();
   }
 
   /** Puts the copy that is ready in the place of these rows, when it is newer; answers whether it was. */

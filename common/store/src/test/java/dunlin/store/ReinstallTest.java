@@ -297,6 +297,7 @@ class ReinstallTest {
       lost.startEmpty();
       lost.join(trio.members());
       trio.apply(new Put("second", "2"));
+      await().during(Duration.ofSeconds(5)).atMost(Trio.DEADLINE).until(() -> lost.rows().isEmpty());
       other.close();
 
       var alone = Trio.propose(leader, new Put("third", "3"));
