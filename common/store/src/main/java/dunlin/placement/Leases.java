@@ -13,11 +13,12 @@ import java.util.UUID;
 /**
  * Which nodes the meta group's leader has heard lately. Heartbeats are no entries of the log; only what follows from them
  * is: a node becomes SUSPECT when its lease has run out, DOWN after {@code downAfter} without a word, JOINED with the next.
+ * Also since when that leader has seen each operation.
  */
 public final class Leases {
   /*
    * Owner: whoever drives the operations on the meta group's leader; made anew with each leadership.
-   * Bounds: a report for each node of the map, NODES_MAX; reports of others are dropped.
+   * Bounds: a report for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map.
    * Failure: forgotten with the leadership. The next leader has heard nobody, and takes every node for heard at the moment
    * at which it began to lead: so it declares nobody SUSPECT within one lease, whatever its predecessor had heard.
    */
@@ -26,6 +27,7 @@ public final class Leases {
   private final Duration downAfter;
   private final Duration leadingSince;
   private final Map<UUID, Heard> heard = new HashMap<>();
+  private final Map<UUID, Duration> seen = new HashMap<>(); // when, for each operation
 
   private record Heard(NodeReport report, Duration at) {}
 
@@ -94,7 +96,10 @@ public final class Leases {
     heard.forEach((node, last) -> reports.put(node, last.report));
     var silences = new TreeMap<UUID, Duration>();
     for (var node : map.nodes().keySet()) silences.put(node, silence(node, now));
-    return new Sight(reports, silences, lease);
+    seen.keySet().retainAll(map.intents().keySet());
+    var ages = new TreeMap<UUID, Duration>();
+    for (var intent : map.intents().keySet()) ages.put(intent, now.minus(seen.computeIfAbsent(intent, _ -> now)));
+    return new Sight(reports, silences, ages, lease);
   }
 
   private boolean present(UUID node, Duration silence) {

@@ -11,9 +11,11 @@ import java.util.UUID;
  *
  * @param reports the newest report of each node that it has heard, however old
  * @param silences for how long it has heard nothing, at least
+ * @param ages for how long each operation has been under way, at least: since it leads and has seen it
  * @param lease after how much silence a report says nothing any more
  */
-public record Sight(NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, Duration lease) {
+public record Sight(
+    NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> ages, Duration lease) {
 
   /** A range's leader and what it reports. */
   record Led(UUID node, Replica replica) {}
@@ -26,6 +28,10 @@ public record Sight(NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, D
 
   Duration silence(UUID node) {
     return silences.getOrDefault(node, Duration.ZERO);
+  }
+
+  Duration age(UUID intent) {
+    return ages.getOrDefault(intent, Duration.ZERO);
   }
 
   /** The replica that a node has, by its newest report, however old that is. */

@@ -11,6 +11,7 @@ import dunlin.placement.Step.Do;
 import dunlin.placement.Step.Log;
 import dunlin.placement.Step.Wait;
 import dunlin.store.RangeDescriptor;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -21,13 +22,19 @@ import java.util.UUID;
  * of them elected as soon as enough of them run, and the new map once the child has a leader that works.
  */
 final class SplitSteps {
+  /**
+   * For how long rows are written out before a split goes on in any case. Of a range that is written to faster than that, each
+   * report says again that too much is in memory; its writes then wait for that much when it is split, and not for ever.
+   */
+  static final Duration FLUSHING_MAX = Duration.ofSeconds(10);
+
   private SplitSteps() {}
 
   static Step next(Sight sight, OperationSettings settings, UUID intent, Split split) {
     var parent = sight.leader(split.of()).orElse(null);
     if (parent == null) return new Wait("range " + split.of() + " has no leader");
     var range = parent.replica().range();
-    if (range.epoch() == split.epoch()) return propose(sight, settings, split, parent);
+    if (range.epoch() == split.epoch()) return propose(sight, settings, intent, split, parent);
     if (range.epoch() < split.epoch()) return new Wait("the leader of range " + split.of() + " has not caught up");
     if (!sawSplit(sight, split)) {
       byte[] end = range.keys().end();
@@ -42,7 +49,8 @@ final class SplitSteps {
     return member.isEmpty() ? new Wait("range " + split.child() + " has no leader that works") : new Do(member);
   }
 
-  private static Step propose(Sight sight, OperationSettings settings, Split split, Sight.Led parent) {
+  private static Step propose(Sight sight, OperationSettings settings, UUID intent, Split split, Sight.Led parent) {
+    if (sight.age(intent).compareTo(FLUSHING_MAX) >= 0) return new Do(new ProposeSplit(parent.node(), split));
     var flushes = new ArrayList<Action>();
     for (var peer : parent.replica().range().peers()) {
       var replica = sight.replica(peer.node(), split.of());

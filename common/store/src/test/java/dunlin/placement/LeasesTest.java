@@ -59,6 +59,18 @@ class LeasesTest {
   }
 
   @Test
+  void anOperationIsAsOldAsThisLeaderHasSeenIt() {
+    var operation = new UUID(5, 5);
+    apply(new PlacementCommand.Begin(operation, new Operation.DrainNode(TWO)));
+
+    assertThat(leases.sight(placement.map(), seconds(1001)).age(operation)).isZero();
+    assertThat(leases.sight(placement.map(), seconds(1004)).age(operation)).isEqualTo(seconds(3));
+    assertThat(new Leases(TERM + 1, seconds(6), seconds(18), seconds(1005)).sight(placement.map(), seconds(1006)).age(operation)).isZero();
+    apply(new PlacementCommand.Finish(operation));
+    assertThat(leases.sight(placement.map(), seconds(1005)).ages()).isEmpty();
+  }
+
+  @Test
   void olderReportsDoNotTakeThePlaceOfNewerOnes() {
     assertThat(heard(1, 2, 5, 1001)).isTrue();
     assertThat(heard(1, 2, 5, 1004)).as("twice").isFalse();

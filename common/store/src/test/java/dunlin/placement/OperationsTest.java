@@ -42,6 +42,7 @@ class OperationsTest {
   private final Placement placement = new Placement(_ -> {});
   private final Map<Integer, List<Replica>> replicas = new TreeMap<>();
   private final Map<Integer, Duration> silent = new TreeMap<>();
+  private final Map<UUID, Duration> ages = new TreeMap<>();
 
   @Test
   void aBusyRangeIsSplitByLoadAndALargeOneBySize() {
@@ -147,6 +148,21 @@ class OperationsTest {
     assertThat(decide().actions()).containsExactly(starts(child, 3).getFirst(), elect);
     replica(2, at(child, Phase.RUNNING, true));
     assertThat(decide().actions()).as("somebody leads").containsExactlyElementsOf(starts(child, 3));
+  }
+
+  @Test
+  void aRangeThatIsWrittenToFasterThanItIsWrittenOutIsSplitAllTheSame() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    for (int node = 1; node <= 3; node++) loaded(1, node, Load.unmeasured(11));
+    var split = splitOf(1);
+    apply(new Begin(OPERATION, split));
+    ages.put(OPERATION, SplitSteps.FLUSHING_MAX.minusMillis(1));
+    assertThat(decide().actions()).hasSize(3).allMatch(action -> action instanceof Action.FlushReplica);
+
+    ages.put(OPERATION, SplitSteps.FLUSHING_MAX);
+
+    assertThat(step()).isEqualTo(new Action.ProposeSplit(PlacementTest.id(1), split));
   }
 
   private static List<Action> starts(RangeDescriptor range, int... nodes) {
@@ -432,7 +448,7 @@ class OperationsTest {
     var silences = new TreeMap<UUID, Duration>();
     replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of)));
     for (var node : placement.map().nodes().keySet()) silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
-    return new Sight(reports, silences, LEASE);
+    return new Sight(reports, silences, new TreeMap<>(ages), LEASE);
   }
 
   private void apply(PlacementCommand command) {
