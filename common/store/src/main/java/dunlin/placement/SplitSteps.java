@@ -67,12 +67,16 @@ final class SplitSteps {
   /**
    * Starts the members that wait, and lets the one beside the parent's leader be elected once a majority runs. Left to
    * themselves, members that have started together ask for votes together, and none gets them before a whole election timeout.
+   * A member cannot be asked again when its votes were lost, and is in a higher term then than one that has not heard of it: so
+   * the next to be elected is one of the lowest term.
    */
   private static List<Action> members(Sight sight, Split split, UUID first, RangeDescriptor parent) {
     var actions = new ArrayList<Action>();
     int running = 0;
-    boolean firstRuns = false;
     boolean led = false;
+    UUID candidate = null;
+    long lowest = Long.MAX_VALUE;
+    boolean firstRuns = false;
     for (var report : sight.reports().values()) {
       var replica = report.replica(split.child()).orElse(null);
       if (replica == null || !sight.heard(report.node())) continue;
@@ -80,12 +84,19 @@ final class SplitSteps {
       switch (replica.phase()) {
         case STORED -> actions.add(new StartReplica(report.node(), split.child()));
         case RUNNING -> {
-          if (parent.voters().contains(report.node())) running++;
-          firstRuns |= report.node().equals(first);
+          boolean isFirst = report.node().equals(first);
+          firstRuns |= isFirst;
+          if (!parent.voters().contains(report.node())) continue;
+          running++;
+          if (replica.term() < lowest || (isFirst && replica.term() == lowest)) {
+            candidate = report.node();
+            lowest = replica.term();
+          }
         }
       }
     }
-    if (!led && firstRuns && running > parent.voters().size() / 2) actions.add(new Elect(first, split.child()));
+    if (!led && firstRuns && candidate != null && running > parent.voters().size() / 2)
+      actions.add(new Elect(candidate, split.child()));
     return actions;
   }
 }

@@ -149,17 +149,22 @@ final class Membership {
       if (info.getCurrentRole() != RaftPeerRole.FOLLOWER || info.getLeaderId() != null) return;
       var last = division.getRaftLog().getLastEntryTermIndex();
       var self = server.getId().toByteString();
-      // What a leader sends that hands over. It says how far the other must have come: no further than it has.
-      server.startLeaderElection(
-          StartLeaderElectionRequestProto.newBuilder()
-              .setServerRequest(
-                  RaftRpcRequestProto.newBuilder()
-                      .setRequestorId(self)
-                      .setReplyId(self)
-                      .setRaftGroupId(RaftGroupIdProto.newBuilder().setId(group.toByteString()))
-                      .setCallId(calls.incrementAndGet()))
-              .setLeaderLastEntry(last == null ? TermIndexProto.getDefaultInstance() : last.toProto())
-              .build());
+      // What a leader sends that hands over. It says how far the other must have come: no further than it has. Ratis takes the
+      // term of that entry for the leader's, and refuses when there has been another term since: so a replica whose votes were
+      // lost cannot be asked a second time. It asks again by itself, and another replica can be asked that is not in that term.
+      var reply =
+          server.startLeaderElection(
+              StartLeaderElectionRequestProto.newBuilder()
+                  .setServerRequest(
+                      RaftRpcRequestProto.newBuilder()
+                          .setRequestorId(self)
+                          .setReplyId(self)
+                          .setRaftGroupId(RaftGroupIdProto.newBuilder().setId(group.toByteString()))
+                          .setCallId(calls.incrementAndGet()))
+                  .setLeaderLastEntry(last == null ? TermIndexProto.getDefaultInstance() : last.toProto())
+                  .build());
+      if (!reply.getServerReply().getSuccess())
+        throw refused("begin an election", "its log ends at " + last + ", in term " + info.getCurrentTerm());
     } catch (IOException e) {
       throw new StoreException("cannot begin an election in range '" + range + "': " + e.getMessage(), e);
     }

@@ -165,6 +165,30 @@ class OperationsTest {
     assertThat(step()).isEqualTo(new Action.ProposeSplit(PlacementTest.id(1), split));
   }
 
+  @Test
+  void anotherMemberIsElectedWhenTheVotesOfTheFirstWereLost() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    var split = splitOf(1);
+    apply(new Begin(OPERATION, split));
+    var child = range(1, 1, 2, 3).upper(split.cut(), split.child(), new Origin(id(1), 1, 10));
+    replica(1, at(range(1, 1, 2, 3).lower(split.cut()), Phase.RUNNING, true));
+    for (int node = 1; node <= 3; node++) replica(node, inTerm(0, child));
+    assertThat(step()).isEqualTo(new Action.Elect(PlacementTest.id(1), child.id()));
+
+    replica(1, inTerm(1, child));
+
+    assertThat(step()).isEqualTo(new Action.Elect(PlacementTest.id(2), child.id()));
+    replica(2, inTerm(1, child));
+    assertThat(step()).isEqualTo(new Action.Elect(PlacementTest.id(3), child.id()));
+    replica(3, inTerm(1, child));
+    assertThat(step()).isEqualTo(new Action.Elect(PlacementTest.id(1), child.id()));
+  }
+
+  private static Replica inTerm(long term, RangeDescriptor range) {
+    return new Replica(range, -1, NodeReport.ORIGINAL, Phase.RUNNING, false, term, 9, false, List.of(), Load.NONE);
+  }
+
   private static List<Action> starts(RangeDescriptor range, int... nodes) {
     var starts = new ArrayList<Action>();
     for (int node : nodes) starts.add(new Action.StartReplica(PlacementTest.id(node), range.id()));

@@ -72,6 +72,27 @@ class ReplicationTest {
   }
 
   @Test
+  void anElectionThatCannotBeginIsNoSuccess() {
+    try (var trio = Trio.start(directory)) {
+      trio.apply(new Put("a", "1"));
+      var followers = trio.followers();
+      var alone = followers.getFirst();
+      trio.leader().close();
+      followers.getLast().close();
+      await().atMost(Trio.DEADLINE).until(() -> alone.range().status().leader().isEmpty());
+
+      // The first one whose votes are lost takes the term past the end of the log.
+      await().atMost(Trio.DEADLINE).untilAsserted(() ->
+              assertThatThrownBy(() -> alone.range().elect())
+                  .isInstanceOf(StoreException.class)
+                  .hasMessageContaining("cannot begin an election"));
+
+      for (var node : trio.nodes) if (node != alone) node.restart();
+      assertThat(trio.apply(new Put("a", "2"))).isEqualTo("put");
+    }
+  }
+
+  @Test
   void writesSurviveTheLossOfTheLeaderAndItsReturn() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("before", "1"));
