@@ -121,6 +121,7 @@ class ClusterKeysTest {
   @Test
   void whatNodesMaySayToEachOtherIsCarried() {
     assertThat(RemoteCalls.BYTES_MAX).isGreaterThanOrEqualTo(NodeCalls.BYTES_MAX);
+    assertThat(RemoteCalls.CALLS_MAX).isGreaterThanOrEqualTo(NodeCalls.CALLS_MAX);
   }
 
   private static Map<String, String> with(String key, String value) {

@@ -12,6 +12,9 @@ public interface NodeCalls {
   /** Most bytes that a call or an answer has: the whole map of a large cluster. */
   int BYTES_MAX = 16 * 1024 * 1024;
 
+  /** How many calls to one node may be under way and are carried. */
+  int CALLS_MAX = 16;
+
   /**
    * Blocks, on a thread that may.
    *

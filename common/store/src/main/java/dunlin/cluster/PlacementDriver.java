@@ -14,7 +14,9 @@ import dunlin.placement.RangeAdmin;
 import dunlin.placement.Sight;
 import dunlin.store.StoreException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
 import java.util.NavigableMap;
@@ -22,7 +24,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.UUID;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
@@ -39,12 +40,12 @@ import org.slf4j.LoggerFactory;
 final class PlacementDriver {
   /*
    * Owner: a thread of its own decides; reports come on any thread, under the lock.
-   * Bounds: ACTIONS_MAX actions under way, each on a virtual thread with ACTION_DEADLINE; what does not fit is decided on again.
+   * Bounds: those of ActionsUnderWay, each action on a virtual thread with ACTION_DEADLINE. What does not fit is counted, said of
+   * its operation, and goes first when it is decided on again.
    * Failure: whatever fails is decided on again with the next tick, from the map and the reports alone. Once stopped it decides
    * nothing more; its thread waits for the log and for nothing else, so it may be interrupted; actions are not.
    */
   private static final Logger log = LoggerFactory.getLogger(PlacementDriver.class);
-  private static final int ACTIONS_MAX = 64;
   private static final Duration ACTION_DEADLINE = Duration.ofSeconds(30);
   /** Between two decisions, however many reports come. */
   private static final long BREATH_NANOS = 20_000_000;
@@ -55,21 +56,19 @@ final class PlacementDriver {
   private static final long NOT_DONE_NANOS = 500_000_000;
   private static final Duration LOG_DEADLINE = Duration.ofSeconds(5);
 
-  /** What is asked of a node: the same is not asked again while the answer is not there. */
-  private record Asked(UUID node, UUID range) {}
-
   private final MetaRange meta;
   private final RangeAdmin admin;
   private final Operations operations;
   private final MemberSettings settings;
   private final ClusterMeters meters;
-  private final Set<Asked> underWay = ConcurrentHashMap.newKeySet();
+  private final ActionsUnderWay underWay = new ActionsUnderWay();
   private final Thread thread;
   private final ExecutorService actions;
   private volatile boolean closed;
   private volatile NavigableMap<UUID, String> waiting = Collections.emptyNavigableMap();
   private volatile Set<UUID> indivisible = Set.of();
   private final Set<UUID> told = new HashSet<>(); // of the thread: indivisible ranges that the log has told of
+  private Set<Action> putOff = Set.of(); // of the thread: the last time
   private @Nullable Leases leases; // guarded by this
 
   PlacementDriver(String threadName, MetaRange meta, RangeAdmin admin, MemberSettings settings, ClusterMeters meters) {
@@ -167,9 +166,12 @@ final class PlacementDriver {
     }
     due.forEach(this::log);
     var decision = operations.decide(map, sight);
-    waiting = Collections.unmodifiableNavigableMap(new TreeMap<>(decision.waiting()));
     tell(decision.indivisible(), map);
-    for (var action : decision.actions()) ask(action, leading.leadership());
+    var waits = new TreeMap<>(decision.waiting());
+    for (var action : ask(decision.actions(), leading.leadership()))
+      map.intentOn(action.range())
+          .ifPresent(intent -> waits.put(intent.id(), "node " + action.node() + " has as much under way as it may: " + action));
+    waiting = Collections.unmodifiableNavigableMap(waits);
     for (var command : decision.commands()) if (!closed) log(command);
   }
 
@@ -195,22 +197,36 @@ final class PlacementDriver {
     }
   }
 
-  private void ask(Action action, long leadership) {
-    var asked = new Asked(action.node(), action.range());
-    if (underWay.contains(asked)) return;
-    if (underWay.size() >= ACTIONS_MAX) {
-      meters.actionPutOff();
-      return;
-    }
-    underWay.add(asked);
-    try {
-      actions.execute(() -> carryOut(asked, action, leadership));
-    } catch (RejectedExecutionException _) {
-      underWay.remove(asked); // stopped meanwhile
-    }
+  /** Answers what is to wait. Those that have waited already go first, or others that come before them would do so for ever. */
+  private Set<Action> ask(List<Action> actions, long leadership) {
+    var ordered = new ArrayList<>(actions);
+    ordered.sort(Comparator.comparing(action -> !putOff.contains(action)));
+    var full = new HashSet<Action>();
+    for (var action : ordered) if (!ask(action, leadership)) full.add(action);
+    putOff = full;
+    return full;
   }
 
-  private void carryOut(Asked asked, Action action, long leadership) {
+  /** Answers false when the action is to wait. */
+  private boolean ask(Action action, long leadership) {
+    switch (underWay.offer(action)) {
+      case ASKED_ALREADY -> {}
+      case FULL -> {
+        meters.actionPutOff();
+        return false;
+      }
+      case TAKEN -> {
+        try {
+          actions.execute(() -> carryOut(action, leadership));
+        } catch (RejectedExecutionException _) {
+          underWay.ended(action); // stopped meanwhile
+        }
+      }
+    }
+    return true;
+  }
+
+  private void carryOut(Action action, long leadership) {
     try {
       var outcome = admin.carryOut(action, leadership, ACTION_DEADLINE);
       boolean done = outcome instanceof RangeAdmin.Outcome.Done;
@@ -218,7 +234,7 @@ final class PlacementDriver {
       if (!done) log.info("{}: {}", action, outcome);
       LockSupport.parkNanos(done ? DONE_NANOS : NOT_DONE_NANOS);
     } finally {
-      underWay.remove(asked);
+      underWay.ended(action);
     }
     wake();
   }

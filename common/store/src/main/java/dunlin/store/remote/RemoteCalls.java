@@ -30,7 +30,8 @@ public final class RemoteCalls implements AutoCloseable {
   /** Most bytes of a call, and of an answer. */
   public static final int BYTES_MAX = 16 * 1024 * 1024;
 
-  static final int CALLS_MAX = RangeService.STREAMS_PER_CONNECTION;
+  /** Most calls to one node that are under way. */
+  public static final int CALLS_MAX = RangeService.STREAMS_PER_CONNECTION;
   private static final int CHANNELS_MAX = 1024;
   private static final Duration CONNECT_MAX = Duration.ofSeconds(2);
   private static final long UNUSED_NANOS = Duration.ofMinutes(5).toNanos();

@@ -1,0 +1,54 @@
+package dunlin.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.cluster.ActionsUnderWay.Offered;
+import dunlin.placement.Action;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+class ActionsUnderWayTest {
+  private final ActionsUnderWay underWay = new ActionsUnderWay();
+
+  @Test
+  void oneNodeNeverHasMoreThanHalfOfTheCallsThatItsReportsNeedToo() {
+    for (int range = 0; range < NodeCalls.CALLS_MAX / 2; range++) assertThat(offer(1, range)).isEqualTo(Offered.TAKEN);
+
+    assertThat(offer(1, 99)).isEqualTo(Offered.FULL);
+    assertThat(offer(2, 99)).as("another node").isEqualTo(Offered.TAKEN);
+    underWay.ended(flush(1, 3));
+    assertThat(offer(1, 99)).isEqualTo(Offered.TAKEN);
+    assertThat(offer(1, 3)).isEqualTo(Offered.FULL);
+  }
+
+  @Test
+  void allNodesTogetherHaveABoundToo() {
+    int nodes = ActionsUnderWay.MAX / ActionsUnderWay.NODE_MAX;
+    for (int node = 0; node < nodes; node++)
+      for (int range = 0; range < ActionsUnderWay.NODE_MAX; range++) assertThat(offer(node, range)).isEqualTo(Offered.TAKEN);
+
+    assertThat(offer(nodes, 1)).isEqualTo(Offered.FULL);
+    underWay.ended(flush(0, 1));
+    assertThat(offer(nodes, 1)).isEqualTo(Offered.TAKEN);
+  }
+
+  @Test
+  void theSameIsNotAskedTwiceAndEndsOnce() {
+    assertThat(offer(1, 1)).isEqualTo(Offered.TAKEN);
+    assertThat(offer(1, 1)).isEqualTo(Offered.ASKED_ALREADY);
+    underWay.ended(flush(1, 1));
+    underWay.ended(flush(1, 1));
+
+    for (int range = 0; range < ActionsUnderWay.NODE_MAX; range++) assertThat(offer(1, range)).isEqualTo(Offered.TAKEN);
+    assertThat(offer(1, 99)).isEqualTo(Offered.FULL);
+    assertThat(offer(1, 1)).isEqualTo(Offered.ASKED_ALREADY);
+  }
+
+  private Offered offer(int node, int range) {
+    return underWay.offer(flush(node, range));
+  }
+
+  private static Action flush(int node, int range) {
+    return new Action.FlushReplica(new UUID(0, node), new UUID(1, range));
+  }
+}
