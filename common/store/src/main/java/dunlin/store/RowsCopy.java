@@ -17,7 +17,7 @@ final class RowsCopy {
    * Owner: a thread for each try, one try at a time. Offering what is ready does not block.
    * Bounds and failure: CheckpointDownload's. A try that fails is followed by another after a pause, when the leader says so again.
    * One from a node that does not lead any more is given up when nothing comes for a second: that node may be gone, Ratis does not
-   * let the new leader speak before, and no write may be possible without this replica.
+   * let the new leader speak before, and no write may be possible without this replica. Once all has come it is completed in any case.
    *
    * A try that succeeds fails its future, too, and the copy is offered when the leader says again that it is needed. For as long as
    * the future is open, Ratis 3.3.0 answers every append with the end of its own log, and the leader begins to append from there
@@ -47,7 +47,26 @@ final class RowsCopy {
   /** A copy that is complete, and since when it waits. */
   private record Ready(LogPosition position, long sinceNanos) {}
 
-  private record Try(UUID from, Thread thread) {}
+  /** What this thread fetches from a node, and can be given up as long as it does. */
+  static final class Try {
+    private final UUID from;
+    private final Thread thread = Thread.currentThread();
+    private boolean fetching = true; // guarded by this
+
+    Try(UUID from) {
+      this.from = from;
+    }
+
+    synchronized void giveUp() {
+      if (fetching) thread.interrupt();
+    }
+
+    /** Of its thread: nothing is fetched any more. Giving up that came too late is forgotten, as if it had not come. */
+    synchronized void fetched() {
+      fetching = false;
+      var _ = Thread.interrupted();
+    }
+  }
 
   RowsCopy(
       RangeId range,
@@ -101,9 +120,7 @@ final class RowsCopy {
     if (!fetching.tryLock()) throw new IOException("a copy is being fetched already");
     try {
       long begun = System.nanoTime();
-      progressNanos = begun;
-      underWay = new Try(leader, Thread.currentThread());
-      new CheckpointDownload(source, settings, disk, cancelled, this::came).fetch(leader, range, files.incoming());
+      download(leader, begun);
       var position = RocksRange.positionIn(files.incoming());
       if (position.index() + 1 < logBegin)
         throw new IOException("the copy ends at entry " + position.index() + ", and the log begins at " + logBegin);
@@ -117,8 +134,19 @@ final class RowsCopy {
           range, leader, position.index(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
       return position;
     } finally {
-      underWay = null;
       fetching.unlock();
+    }
+  }
+
+  private void download(UUID leader, long nowNanos) throws IOException {
+    var one = new Try(leader);
+    progressNanos = nowNanos;
+    underWay = one;
+    try {
+      new CheckpointDownload(source, settings, disk, cancelled, this::came).fetch(leader, range, files.incoming());
+    } finally {
+      underWay = null;
+      one.fetched();
     }
   }
 
@@ -130,7 +158,7 @@ final class RowsCopy {
   /** Gives up a try that waits for a node which does not lead any more. */
   void look(UUID leader, long nowNanos) {
     var waiting = underWay;
-    if (waiting != null && !waiting.from.equals(leader) && nowNanos - progressNanos > stalledNanos) waiting.thread.interrupt();
+    if (waiting != null && !waiting.from.equals(leader) && nowNanos - progressNanos > stalledNanos) waiting.giveUp();
   }
 
   /** Puts the copy that is ready in the place of these rows, when it is newer; answers whether it was. */
