@@ -1,6 +1,5 @@
 package dunlin.store.remote;
 
-import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;
@@ -60,23 +59,19 @@ final class CallService implements AutoCloseable {
   }
 
   private void answer(ServerCall<byte[], byte[]> call, byte[] request) {
-    Status status = Status.OK;
+    byte[] answer;
     try {
-      if (call.isCancelled()) return;
-      byte[] answer = answers.apply(request);
-      if (answer.length <= RemoteCalls.BYTES_MAX) {
-        call.sendHeaders(new Metadata());
-        call.sendMessage(answer);
-      } else {
-        status = Status.OUT_OF_RANGE.withDescription("the answer has " + answer.length + " bytes, at most " + RemoteCalls.BYTES_MAX);
-      }
-    } catch (RuntimeException e) {
+      if (call.isCancelled()) return; // which has closed it
+      answer = answers.apply(request);
+    } catch (RuntimeException | Error e) { // its caller is not to wait for its deadline, whatever it was
       log.error("A call of another node has failed", e);
-      status = Status.INTERNAL.withDescription("the node has failed to answer");
+      OneAnswer.refuse(call, Status.INTERNAL.withDescription("the node has failed to answer"));
+      return;
     } finally {
       bytes.addAndGet(-request.length);
     }
-    call.close(status, new Metadata());
+    if (answer.length <= RemoteCalls.BYTES_MAX) OneAnswer.send(call, answer);
+    else OneAnswer.refuse(call, Status.OUT_OF_RANGE.withDescription("the answer has " + answer.length + " bytes, at most " + RemoteCalls.BYTES_MAX));
   }
 
   /** One call until it is handed on; of the event loop that it comes by. */
@@ -129,7 +124,7 @@ final class CallService implements AutoCloseable {
       refused = true;
       forget();
       meters.callRefused();
-      call.close(status, new Metadata());
+      OneAnswer.refuse(call, status);
     }
 
     private void forget() {

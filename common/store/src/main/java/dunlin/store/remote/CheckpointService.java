@@ -5,7 +5,6 @@ import dunlin.store.LocalCheckpoints;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.remote.wire.Wire;
-import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;
@@ -103,14 +102,14 @@ final class CheckpointService implements AutoCloseable {
         public void onHalfClose() {
           var asked = request;
           if (asked == null) {
-            call.close(Status.INVALID_ARGUMENT.withDescription("a call without a message"), new Metadata());
+            OneAnswer.refuse(call, Status.INVALID_ARGUMENT.withDescription("a call without a message"));
             return;
           }
           try {
             readers.execute(() -> answer(call, asked, answer));
           } catch (RejectedExecutionException _) {
             meters.chunkRefused();
-            call.close(Status.RESOURCE_EXHAUSTED.withDescription("too many calls for checkpoints"), new Metadata());
+            OneAnswer.refuse(call, Status.RESOURCE_EXHAUSTED.withDescription("too many calls for checkpoints"));
           }
         }
       };
@@ -118,23 +117,28 @@ final class CheckpointService implements AutoCloseable {
   }
 
   private void answer(ServerCall<byte[], byte[]> call, byte[] request, UnaryOperator<byte[]> answer) {
-    if (call.isCancelled()) return;
-    Status status = Status.OK;
+    if (call.isCancelled()) return; // which has closed it
+    byte[] result;
     try {
-      byte[] result = answer.apply(request);
-      call.sendHeaders(new Metadata());
-      call.sendMessage(result);
-    } catch (StatusRuntimeException e) {
-      status = e.getStatus();
-    } catch (FrameException | IllegalArgumentException e) {
-      status = Status.INVALID_ARGUMENT.withDescription(e.getMessage());
-    } catch (StoreException e) {
-      status = Status.UNAVAILABLE.withDescription(e.getMessage());
-    } catch (RuntimeException e) {
-      log.error("A call for a checkpoint has failed", e);
-      status = Status.INTERNAL.withDescription("the node has failed to read a checkpoint");
+      result = answer.apply(request);
+    } catch (RuntimeException | Error e) { // its caller is not to wait for its deadline, whatever it was
+      meters.chunkRefused();
+      OneAnswer.refuse(call, statusOf(e));
+      return;
     }
-    if (!status.isOk()) meters.chunkRefused();
-    call.close(status, new Metadata());
+    OneAnswer.send(call, result);
+  }
+
+  private static Status statusOf(Throwable failure) {
+    return switch (failure) {
+      case StatusRuntimeException e -> e.getStatus();
+      case FrameException e -> Status.INVALID_ARGUMENT.withDescription(e.getMessage());
+      case IllegalArgumentException e -> Status.INVALID_ARGUMENT.withDescription(e.getMessage());
+      case StoreException e -> Status.UNAVAILABLE.withDescription(e.getMessage());
+      default -> {
+        log.error("A call for a checkpoint has failed", failure);
+        yield Status.INTERNAL.withDescription("the node has failed to read a checkpoint");
+      }
+    };
   }
 }

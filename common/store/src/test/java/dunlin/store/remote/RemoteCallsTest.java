@@ -252,11 +252,14 @@ class RemoteCallsTest {
             answering(
                 request -> {
                   if (request.length == 0) throw new IllegalStateException("on purpose");
+                  if (request.length == 2) throw new AssertionError("on purpose");
                   return request;
                 });
         var calls = calls()) {
       assertThatThrownBy(() -> call(calls, node.service.port())).isInstanceOf(IOException.class).hasMessageContaining("INTERNAL");
+      assertThatThrownBy(() -> call(calls, node.service.port(), (byte) 1, (byte) 2)).isInstanceOf(IOException.class).hasMessageContaining("INTERNAL");
       assertThat(call(calls, node.service.port(), (byte) 1)).containsExactly(1);
+      await().atMost(LONG).until(() -> node.gauge("dunlin.store.service.calls.bytes") == 0);
     }
   }
 
