@@ -55,9 +55,9 @@ import org.slf4j.LoggerFactory;
 final class Node implements AutoCloseable {
   /*
    * Owner: the thread that starts it; close may be called by any, once is enough.
-   * Failure: what fails while it starts closes all that was opened, in reverse order. A store that fails later fences its
-   *   range; ready() turns false and the listener is told, who should stop the node. A store node that nobody answers any more
-   *   goes on with what it has.
+   * Failure: what fails while it starts closes all that was opened, in reverse order. A store that fails fences its range, and
+   *   the listener is told, who should stop the node: ready() turns false for good, and a start that is under way fails with it.
+   *   A store node that nobody answers any more goes on with what it has.
    */
   private static final Logger log = LoggerFactory.getLogger(Node.class);
   private static final Duration STORE_START_MAX = Duration.ofSeconds(60);
@@ -70,12 +70,12 @@ final class Node implements AutoCloseable {
 
   private final ArrayDeque<AutoCloseable> opened = new ArrayDeque<>();
   private final AtomicBoolean closed = new AtomicBoolean();
+  private final Readiness readiness = new Readiness();
   private final Settings settings;
 
   private @Nullable Frontend frontend;
   private @Nullable RangeStore store;
   private @Nullable AdminServer admin;
-  private volatile boolean ready;
 
   private Node(Settings settings) {
     this.settings = settings;
@@ -103,7 +103,7 @@ final class Node implements AutoCloseable {
     opened.push(meters::close);
     if (NodeSettings.isStore(settings)) startStore(meters, onFailure);
     else startBroker(authenticators, meters, onFailure);
-    ready = true;
+    readiness.started();
     log.info("node {} is ready", id());
   }
 
@@ -199,7 +199,7 @@ final class Node implements AutoCloseable {
     store = ranges;
     ranges.onFatal(
         failure -> {
-          ready = false;
+          readiness.failed(failure);
           onFailure.accept(failure);
         });
     return ranges;
@@ -263,7 +263,7 @@ final class Node implements AutoCloseable {
   /** Whether new clients are welcome, or a store node belongs to its cluster. */
   private boolean ready() {
     Frontend clients = frontend;
-    return ready && (clients == null || !clients.isDraining());
+    return readiness.ready() && (clients == null || !clients.isDraining());
   }
 
   private static InetSocketAddress loopback(int port) {
@@ -287,7 +287,7 @@ final class Node implements AutoCloseable {
   @Override
   public void close() {
     if (!closed.compareAndSet(false, true)) return;
-    ready = false;
+    readiness.closed();
     for (AutoCloseable part : opened) {
       try {
         part.close();
