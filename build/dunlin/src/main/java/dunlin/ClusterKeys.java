@@ -8,7 +8,6 @@ import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.store.ClusterSettings;
 import dunlin.store.PeerSecurity;
-import dunlin.store.remote.RangeClientSettings;
 import dunlin.store.remote.RangeServiceSettings;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -21,7 +20,6 @@ import java.util.stream.Stream;
 final class ClusterKeys {
   private static final ClusterSettings USUAL = ClusterSettings.NONE;
   private static final RangeServiceSettings SERVICE = RangeServiceSettings.defaults();
-  private static final RangeClientSettings CLIENT = RangeClientSettings.defaults();
   private static final MemberSettings MEMBER = MemberSettings.of("", 1, USUAL.host(), 1, Set.of());
   private static final SplitSettings SPLITS = MEMBER.operations().splits();
   private static final long MIB = 1L << 20;
@@ -78,14 +76,6 @@ final class ClusterKeys {
       Setting.bytes(
           "dunlin.cluster.service-bytes-max", SERVICE.nodeBytesMax(), SERVICE.bytesMax(), 1_024 * 1_024 * MIB,
           "Bytes of callers' commands that may be under way there; more are refused as by a busy node.");
-  static final Setting<Duration> CALL_TIMEOUT =
-      Setting.duration(
-          "dunlin.cluster.call-timeout", CLIENT.timeout(), Duration.ofMillis(100), Duration.ofHours(1),
-          "How long a call of a range on another node may take, over all attempts.");
-  static final Setting<Duration> CALL_STALL =
-      Setting.duration(
-          "dunlin.cluster.call-stall", CLIENT.stallAfter(), Duration.ofMillis(10), Duration.ofMinutes(1),
-          "Silence of another node that owes replies, after which calls go to others.");
   static final Setting<List<String>> SEEDS =
       Setting.textList(
           "dunlin.cluster.seeds", List.of(),
@@ -138,8 +128,8 @@ final class ClusterKeys {
 
   static final List<Setting<?>> ALL =
       List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SERVICE_PORT,
-          SERVICE_STREAMS_MAX, SERVICE_BYTES_MAX, CALL_TIMEOUT, CALL_STALL, SEEDS, BOOTSTRAP_EXPECT, JOIN_TIMEOUT, REGION, ZONE, HEARTBEAT,
-          LEASE, DOWN_AFTER, REPLACE_AFTER, REPLICAS, SPLIT_BYTES, SPLIT_RATE, SPLIT_BYTES_MIN, SPLITS_MAX);
+          SERVICE_STREAMS_MAX, SERVICE_BYTES_MAX, SEEDS, BOOTSTRAP_EXPECT, JOIN_TIMEOUT, REGION, ZONE, HEARTBEAT, LEASE, DOWN_AFTER,
+          REPLACE_AFTER, REPLICAS, SPLIT_BYTES, SPLIT_RATE, SPLIT_BYTES_MIN, SPLITS_MAX);
 
   private ClusterKeys() {}
 
@@ -165,24 +155,6 @@ final class ClusterKeys {
         SERVICE.frameBytesMax(),
         SERVICE.closeTimeout(),
         settings.get(PLAINTEXT));
-  }
-
-  /** Of what calls other nodes. */
-  static RangeClientSettings client(Settings settings) {
-    return new RangeClientSettings(
-        CLIENT.rangeRequestsMax(),
-        CLIENT.rangeBytesMax(),
-        CLIENT.nodeRequestsMax(),
-        CLIENT.commandBytesMax(),
-        CLIENT.frameRequests(),
-        CLIENT.frameBytes(),
-        settings.get(CALL_TIMEOUT),
-        CLIENT.backoffFirst(),
-        CLIENT.backoffMost(),
-        CLIENT.hopsMax(),
-        CLIENT.connectTimeout(),
-        settings.get(CALL_STALL),
-        CLIENT.keepAlive());
   }
 
   /**

@@ -12,7 +12,6 @@ import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
 import dunlin.store.ClusterSettings;
 import dunlin.store.PeerSecurity;
-import dunlin.store.remote.RangeClientSettings;
 import dunlin.store.remote.RangeServiceSettings;
 import dunlin.store.remote.RemoteCalls;
 import java.nio.file.Path;
@@ -58,18 +57,14 @@ class ClusterKeysTest {
   void callsOfOtherNodesKeepToWhatIsSet() {
     var usual = settings(Map.of());
     assertThat(ClusterKeys.service(usual)).isEqualTo(RangeServiceSettings.defaults());
-    assertThat(ClusterKeys.client(usual)).isEqualTo(RangeClientSettings.defaults());
 
     var given =
         settings(
             Map.of(
-                "dunlin.cluster.service-streams-max", "7", "dunlin.cluster.service-bytes-max", "1GiB", "dunlin.cluster.call-timeout",
-                "20s", "dunlin.cluster.call-stall", "3s", "dunlin.cluster.plaintext", "true"));
+                "dunlin.cluster.service-streams-max", "7", "dunlin.cluster.service-bytes-max", "1GiB", "dunlin.cluster.plaintext", "true"));
     assertThat(ClusterKeys.service(given).plaintextAnywhere()).isTrue();
     assertThat(ClusterKeys.service(given).streamsMax()).isEqualTo(7);
     assertThat(ClusterKeys.service(given).nodeBytesMax()).isEqualTo(1 << 30);
-    assertThat(ClusterKeys.client(given).timeout()).isEqualTo(Duration.ofSeconds(20));
-    assertThat(ClusterKeys.client(given).stallAfter()).isEqualTo(Duration.ofSeconds(3));
   }
 
   @Test
