@@ -8,10 +8,13 @@ import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -20,7 +23,8 @@ final class Checkpoints {
   /*
    * Owner: any thread that may block; one opens at a time, reads go on beside that.
    * Bounds: OPEN_MAX of the node, each until IDLE_NANOS after its last read; one that is still good for a range is given to
-   * all that ask. Full: who asks next is refused, and comes again.
+   * all that ask. Full: the one that has not been read for the longest gives way, unless all are in use; then who asks is
+   * refused, and comes again.
    * Failure: what a process leaves is deleted when the next one opens the directory.
    */
   private static final Logger log = LoggerFactory.getLogger(Checkpoints.class);
@@ -33,46 +37,49 @@ final class Checkpoints {
   private static final class Open {
     private final UUID range;
     private final Path directory;
-    private final long madeNanos = System.nanoTime();
+    private final long madeNanos;
     private final LogPosition position;
     private final CheckpointSource.Checkpoint content;
 
-    private volatile long usedNanos = madeNanos;
+    private volatile long usedNanos;
 
-    Open(UUID range, Path directory, LogPosition position, CheckpointSource.Checkpoint content) {
+    Open(UUID range, Path directory, long madeNanos, LogPosition position, CheckpointSource.Checkpoint content) {
       this.range = range;
       this.directory = directory;
+      this.madeNanos = madeNanos;
+      usedNanos = madeNanos;
       this.position = position;
       this.content = content;
     }
   }
 
   private final Path directory;
+  private final LongSupplier nanos;
   private final Map<UUID, Open> open = new HashMap<>(); // guarded by itself
 
-  Checkpoints(Path directory) {
+  Checkpoints(Path directory, LongSupplier nanos) {
     this.directory = directory;
+    this.nanos = nanos;
   }
 
   /** @param logBegin first entry that the range's log still has: an older checkpoint would be no help */
   synchronized CheckpointSource.Checkpoint open(RangeId range, RocksRange rows, long logBegin) throws IOException {
     expire();
+    long now = nanos.getAsLong();
     synchronized (open) {
       for (var one : open.values())
-        if (one.range.equals(range.uuid())
-            && one.position.index() + 1 >= logBegin
-            && System.nanoTime() - one.madeNanos < REUSE_NANOS) {
-          one.usedNanos = System.nanoTime();
+        if (one.range.equals(range.uuid()) && one.position.index() + 1 >= logBegin && now - one.madeNanos < REUSE_NANOS) {
+          one.usedNanos = now;
           return one.content;
         }
-      if (open.size() >= OPEN_MAX) throw new StoreException(OPEN_MAX + " checkpoints are being fetched already; come again");
     }
+    makeRoom(now);
     var id = UUID.randomUUID();
     Path made = directory.resolve(id.toString());
     DataDirectory.createDirectory(directory);
     try {
       rows.checkpoint(made);
-      var one = new Open(range.uuid(), made, RocksRange.positionIn(made), content(id, made));
+      var one = new Open(range.uuid(), made, nanos.getAsLong(), RocksRange.positionIn(made), content(id, made));
       synchronized (open) {
         open.put(id, one);
       }
@@ -93,7 +100,7 @@ final class Checkpoints {
     var file = one.content.files().stream().filter(each -> each.name().equals(name)).findFirst();
     if (file.isEmpty() || bytes < 1 || bytes > CheckpointSource.CHUNK_BYTES_MAX || offset < 0 || offset > file.get().bytes() - bytes)
       throw new StoreException("checkpoint " + checkpoint + " has no " + bytes + " bytes at " + offset + " of '" + name + "'");
-    one.usedNanos = System.nanoTime();
+    one.usedNanos = nanos.getAsLong();
     var out = ByteBuffer.allocate(bytes);
     try (var in = FileChannel.open(one.directory.resolve(name))) {
       while (out.hasRemaining())
@@ -104,7 +111,7 @@ final class Checkpoints {
 
   /** Whether somebody has read from a copy of this range in the last seconds. */
   boolean inUse(RangeId range) {
-    long now = System.nanoTime();
+    long now = nanos.getAsLong();
     synchronized (open) {
       return open.values().stream().anyMatch(one -> one.range.equals(range.uuid()) && now - one.usedNanos < IN_USE_NANOS);
     }
@@ -112,16 +119,32 @@ final class Checkpoints {
 
   /** Deletes what nobody has read for a while. */
   void expire() {
+    long now = nanos.getAsLong();
     var gone = new ArrayList<Open>();
     synchronized (open) {
-      open.values().removeIf(one -> System.nanoTime() - one.usedNanos > IDLE_NANOS && gone.add(one));
+      open.values().removeIf(one -> now - one.usedNanos > IDLE_NANOS && gone.add(one));
     }
-    for (var one : gone) {
-      try {
-        GroupStorage.deleteTree(one.directory);
-      } catch (IOException e) {
-        log.warn("Checkpoint {} cannot be deleted; the next start tries again", one.directory, e);
-      }
+    gone.forEach(Checkpoints::delete);
+  }
+
+  /** A range whose log is cut often needs another checkpoint before those it had are idle for long. */
+  private void makeRoom(long now) {
+    Open oldest;
+    synchronized (open) {
+      if (open.size() < OPEN_MAX) return;
+      oldest = Collections.max(open.values(), Comparator.comparingLong(one -> now - one.usedNanos));
+      if (now - oldest.usedNanos < IN_USE_NANOS)
+        throw new StoreException(OPEN_MAX + " checkpoints are being fetched already; come again");
+      open.values().remove(oldest);
+    }
+    delete(oldest);
+  }
+
+  private static void delete(Open gone) {
+    try {
+      GroupStorage.deleteTree(gone.directory);
+    } catch (IOException e) {
+      log.warn("Checkpoint {} cannot be deleted; the next start tries again", gone.directory, e);
     }
   }
 

@@ -3,7 +3,6 @@ package dunlin.store;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
@@ -17,8 +16,7 @@ final class KeySample {
    * Owner: the applying thread writes; any thread reads what was taken, under the lock.
    * Bounds: SIZE keys, each of at most what a boundary of a range may have.
    *
-   * Costs a subtraction for each write to RocksDB. Only when a key of it is due are its keys gone through, which is a few
-   * dozen times a second at most, once the distance fits.
+   * Costs a subtraction for each write, and a copy of the key a few dozen times a second at most, once the distance fits.
    */
   static final int SIZE = 128;
   private static final long SPAN_NANOS = Duration.ofSeconds(5).toNanos();
@@ -44,14 +42,9 @@ final class KeySample {
     roundBegan = nanos.getAsLong();
   }
 
-  /** Rows are being written, all at once. */
-  void written(Collection<byte[]> keys) {
-    int rows = keys.size();
-    if (left > rows) {
-      left -= rows;
-      return;
-    }
-    for (byte[] key : keys) if (--left == 0) take(key);
+  /** The row with this key is being written. */
+  void written(byte[] key) {
+    if (--left == 0) take(key);
   }
 
   private void take(byte[] key) {

@@ -1,13 +1,17 @@
 package dunlin.store;
 
 import java.util.EnumSet;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.ratis.grpc.server.GrpcServices;
 import org.apache.ratis.proto.RaftProtos.AppendEntriesRequestProto;
 import org.apache.ratis.proto.RaftProtos.InstallSnapshotRequestProto;
+import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
 import org.apache.ratis.proto.RaftProtos.ReadIndexRequestProto;
 import org.apache.ratis.proto.RaftProtos.RequestVoteRequestProto;
 import org.apache.ratis.proto.RaftProtos.StartLeaderElectionRequestProto;
 import org.apache.ratis.proto.grpc.RaftServerProtocolServiceGrpc;
+import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.apache.ratis.thirdparty.io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
@@ -22,12 +26,27 @@ import org.apache.ratis.thirdparty.io.grpc.netty.NettyServerBuilder;
  * Lets only Raft's own calls through the cluster port, and only those that are meant for this node. Ratis would also serve its clients
  * and administrators there, which may write into a log and change its peers; we do both inside the process. And it does not
  * compare whom a call is for: a new node at the address of one that has lost its disk would vote and acknowledge in that one's name.
+ * And it hands calls to a group that it is still starting, which makes that start fail: its peers may have called it all the time.
  */
 final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor {
+  /*
+   * Owner: whoever adds a group says so; calls come on any thread of gRPC.
+   * Bounds: as many groups as are being added.
+   */
   private final ByteString self;
+  private final Set<ByteString> starting = ConcurrentHashMap.newKeySet();
 
   PeerCallsOnly(RaftPeerId self) {
     this.self = self.toByteString();
+  }
+
+  /** Keeps calls for this group out until {@link #started}. */
+  void starting(RaftGroupId group) {
+    starting.add(group.toByteString());
+  }
+
+  void started(RaftGroupId group) {
+    starting.remove(group.toByteString());
   }
 
   @Override
@@ -57,13 +76,18 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
     @Override
     public void onMessage(Q message) {
       if (refused) return;
-      if (receiver(message).equals(self)) {
-        super.onMessage(message);
-        return;
-      }
+      var meant = meantFor(message);
+      if (!meant.getReplyId().equals(self))
+        refuse(Status.FAILED_PRECONDITION.withDescription("this is node " + self.toStringUtf8()));
+      else if (starting.contains(meant.getRaftGroupId().getId()))
+        refuse(Status.UNAVAILABLE.withDescription("the group is about to start"));
+      else super.onMessage(message);
+    }
+
+    private void refuse(Status why) {
       refused = true;
       super.onCancel();
-      call.close(Status.FAILED_PRECONDITION.withDescription("this is node " + self.toStringUtf8()), new Metadata());
+      call.close(why, new Metadata());
     }
 
     @Override
@@ -72,14 +96,14 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
     }
   }
 
-  private static ByteString receiver(Object request) {
+  private static RaftRpcRequestProto meantFor(Object request) {
     return switch (request) {
-      case AppendEntriesRequestProto append -> append.getServerRequest().getReplyId();
-      case RequestVoteRequestProto vote -> vote.getServerRequest().getReplyId();
-      case InstallSnapshotRequestProto install -> install.getServerRequest().getReplyId();
-      case StartLeaderElectionRequestProto start -> start.getServerRequest().getReplyId();
-      case ReadIndexRequestProto read -> read.getServerRequest().getReplyId();
-      default -> ByteString.EMPTY;
+      case AppendEntriesRequestProto append -> append.getServerRequest();
+      case RequestVoteRequestProto vote -> vote.getServerRequest();
+      case InstallSnapshotRequestProto install -> install.getServerRequest();
+      case StartLeaderElectionRequestProto start -> start.getServerRequest();
+      case ReadIndexRequestProto read -> read.getServerRequest();
+      default -> RaftRpcRequestProto.getDefaultInstance();
     };
   }
 }

@@ -2,11 +2,11 @@ package dunlin.store;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.NavigableMap;
 import java.util.TreeMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.WriteBatch;
@@ -23,12 +23,15 @@ final class PendingRows implements RangeWriter {
   private static final byte[] DELETED = new byte[0]; // told from an empty value by identity
 
   private final RangeReader durable;
+  private final Consumer<byte[]> written;
   private final NavigableMap<byte[], byte[]> changes = new TreeMap<>(Arrays::compareUnsigned);
 
   private long bytes;
 
-  PendingRows(RangeReader durable) {
+  /** @param written told the key of each change */
+  PendingRows(RangeReader durable, Consumer<byte[]> written) {
     this.durable = durable;
+    this.written = written;
   }
 
   @Override
@@ -36,6 +39,7 @@ final class PendingRows implements RangeWriter {
     if (key.length == 0) throw new IllegalArgumentException("the empty key is the store's own");
     changes.put(key, value);
     bytes += key.length + value.length;
+    written.accept(key);
   }
 
   @Override
@@ -43,6 +47,7 @@ final class PendingRows implements RangeWriter {
     if (key.length == 0) throw new IllegalArgumentException("the empty key is the store's own");
     changes.put(key, DELETED);
     bytes += key.length;
+    written.accept(key);
   }
 
   @Override
@@ -72,11 +77,6 @@ final class PendingRows implements RangeWriter {
   /** Bytes put or deleted since the last {@link #clear}; a row changed twice counts twice. */
   long bytes() {
     return bytes;
-  }
-
-  /** Of all rows that were put or deleted since then. */
-  Collection<byte[]> keys() {
-    return changes.keySet();
   }
 
   @SuppressWarnings("ReferenceEquality") // DELETED is one array

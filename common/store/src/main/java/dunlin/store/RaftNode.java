@@ -35,6 +35,7 @@ final class RaftNode {
   private static final long TLS_FILES_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final RaftServer server;
+  private final PeerCallsOnly peerCalls;
   private final @Nullable PeerTls tls;
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
@@ -43,8 +44,9 @@ final class RaftNode {
 
   private long tlsReadNanos = System.nanoTime(); // of the upkeep thread
 
-  private RaftNode(RaftServer server, @Nullable PeerTls tls) {
+  private RaftNode(RaftServer server, PeerCallsOnly peerCalls, @Nullable PeerTls tls) {
     this.server = server;
+    this.peerCalls = peerCalls;
     this.tls = tls;
   }
 
@@ -56,14 +58,16 @@ final class RaftNode {
         settings.cluster().hasPeers() && settings.cluster().security() instanceof PeerSecurity.MutualTls files
             ? new PeerTls(files)
             : null;
+    var peerCalls = new PeerCallsOnly(RatisPeers.id(nodeId));
     return new RaftNode(
         RaftServer.newBuilder()
             .setServerId(RatisPeers.id(nodeId))
             .setStateMachineRegistry(ranges::apply)
             .setProperties(RatisSettings.of(settings, data))
-            .setParameters(RatisSettings.parameters(RatisPeers.id(nodeId), settings, tls))
+            .setParameters(RatisSettings.parameters(settings, peerCalls, tls))
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build(),
+        peerCalls,
         tls);
   }
 
@@ -94,10 +98,13 @@ final class RaftNode {
 
   /** Begins to serve a group whose directory is there: so it is revived by a restart that comes in between, or not at all. */
   void add(RaftGroup group, Duration deadline) {
-    await(
-        server.groupManagementAsync(
-            GroupManagementRequest.newAdd(clientId, server.getId(), calls.incrementAndGet(), group, false)),
-        "serve group " + group.getGroupId().getUuid(), deadline);
+    var id = group.getGroupId();
+    peerCalls.starting(id);
+    var adding =
+        server
+            .groupManagementAsync(GroupManagementRequest.newAdd(clientId, server.getId(), calls.incrementAndGet(), group, false))
+            .whenComplete((_, _) -> peerCalls.started(id));
+    await(adding, "serve group " + id.getUuid(), deadline);
   }
 
   /** Ends serving a group and deletes its directory. May be asked again after it took too long, and then waits for the same. */

@@ -136,7 +136,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
               () -> {
                 var rows = opening.join();
                 rows.requireReach(GroupStorage.logBegin(storage.getStorageDir().getCurrentDir().toPath()));
-                replica = new Replica(server, group, rows, new PendingRows(rows));
+                replica = new Replica(server, group, rows, new PendingRows(rows, load::written));
                 appliedUpTo(rows.written().term(), rows.written().index());
               });
     } catch (RuntimeException e) {
@@ -214,7 +214,6 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     var position = new LogPosition(getLastAppliedTermIndex().getTerm(), getLastAppliedTermIndex().getIndex());
     if (position.equals(to.rows.written())) return;
     to.rows.write(to.pending, position);
-    load.written(to.pending.keys());
     to.pending.clear();
     pendingEntries = 0;
     unreported.forEach(applied -> applied.entry.done(applied.results));

@@ -79,7 +79,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     this.data = data;
     this.meters = meters;
     this.disk = new DiskSpace(disk, settings.diskFreeMin(), meters);
-    checkpoints = new Checkpoints(data.checkpoints());
+    checkpoints = new Checkpoints(data.checkpoints(), System::nanoTime);
     // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has things to do meanwhile.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
   }

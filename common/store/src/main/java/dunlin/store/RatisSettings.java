@@ -7,7 +7,6 @@ import org.apache.ratis.RaftConfigKeys;
 import org.apache.ratis.conf.Parameters;
 import org.apache.ratis.conf.RaftProperties;
 import org.apache.ratis.grpc.GrpcConfigKeys;
-import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftServerConfigKeys;
 import org.apache.ratis.server.RaftServerConfigKeys.Log;
 import org.apache.ratis.server.RaftServerConfigKeys.Read;
@@ -107,10 +106,10 @@ final class RatisSettings {
   }
 
   /** What Ratis takes as objects and not as keys. */
-  static Parameters parameters(RaftPeerId self, StoreSettings settings, @Nullable PeerTls tls) {
+  static Parameters parameters(StoreSettings settings, PeerCallsOnly calls, @Nullable PeerTls tls) {
     var parameters = new Parameters();
     if (!settings.cluster().hasPeers()) return parameters;
-    GrpcConfigKeys.Server.setServicesCustomizer(parameters, new PeerCallsOnly(self));
+    GrpcConfigKeys.Server.setServicesCustomizer(parameters, calls);
     if (tls != null) GrpcConfigKeys.TLS.setConf(parameters, tls.config());
     return parameters;
   }

@@ -1,6 +1,5 @@
 package dunlin.store;
 
-import java.util.Collection;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
@@ -28,9 +27,9 @@ final class ReplicaLoad implements RangeLoad {
     applied.addAndGet(commands);
   }
 
-  /** Rows are being written, all at once. */
-  void written(Collection<byte[]> keys) {
-    sample.written(keys);
+  /** The row with this key is being written. */
+  void written(byte[] key) {
+    sample.written(key);
   }
 
   /** Counts what it is asked. */

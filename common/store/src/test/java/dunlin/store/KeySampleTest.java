@@ -2,7 +2,6 @@ package dunlin.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.LongStream;
@@ -24,7 +23,7 @@ class KeySampleTest {
     var sample = new KeySample(1, () -> now);
     assertThat(sample.keys()).isEmpty();
 
-    for (int i = 0; i < 5; i++) sample.written(List.of(key(i), key(i + 100)));
+    for (int i = 0; i < 10; i++) sample.written(key(i));
 
     assertThat(sample.keys()).hasSize(10);
   }
@@ -65,7 +64,7 @@ class KeySampleTest {
     var other = new KeySample(9, () -> now);
     for (int i = 0; i < 10_000; i++) {
       now += SECOND / 1000;
-      for (var sample : List.of(one, other)) sample.written(List.of(key(i)));
+      for (var sample : List.of(one, other)) sample.written(key(i));
     }
 
     assertThat(one.keys()).containsExactlyElementsOf(other.keys());
@@ -74,7 +73,7 @@ class KeySampleTest {
   @Test
   void aLongKeyIsCutShort() {
     var sample = new KeySample(1, () -> now);
-    sample.written(List.of(new byte[60_000]));
+    sample.written(new byte[60_000]);
 
     assertThat(sample.keys().getFirst()).hasSize(KeyInterval.BOUNDARY_BYTES_MAX);
   }
@@ -82,9 +81,7 @@ class KeySampleTest {
   private void write(KeySample sample, int writes, int rows, int second, Random random) {
     for (int write = 0; write < writes; write++) {
       now += SECOND / writes;
-      var keys = new ArrayList<byte[]>();
-      for (int row = 0; row < rows; row++) keys.add(key(second * 100 + random.nextInt(100)));
-      sample.written(keys);
+      for (int row = 0; row < rows; row++) sample.written(key(second * 100 + random.nextInt(100)));
     }
   }
 

@@ -34,7 +34,7 @@ class PendingRowsTest {
     var model = new TreeMap<byte[], byte[]>(Arrays::compareUnsigned);
     try (var memory = new RocksMemory(8 * MIB)) {
       var rows = open(memory);
-      var pending = new PendingRows(rows);
+      var pending = new PendingRows(rows, _ -> {});
       for (int step = 0; step < 2000; step++) {
         byte[] key = key(random);
         switch (random.nextInt(10)) {
@@ -73,7 +73,7 @@ class PendingRowsTest {
   void aVisitorMayChangeRowsWhileItLooks() {
     try (var memory = new RocksMemory(8 * MIB)) {
       var rows = open(memory);
-      var pending = new PendingRows(rows);
+      var pending = new PendingRows(rows, _ -> {});
       pending.put(new byte[] {1}, new byte[0]);
       pending.put(new byte[] {3}, new byte[0]);
       rows.write(pending, new LogPosition(1, 0));
@@ -101,7 +101,7 @@ class PendingRowsTest {
   void theEmptyKeyIsNobodys() {
     try (var memory = new RocksMemory(8 * MIB)) {
       var rows = open(memory);
-      var pending = new PendingRows(rows);
+      var pending = new PendingRows(rows, _ -> {});
       assertThatThrownBy(() -> pending.put(new byte[0], new byte[1])).isInstanceOf(IllegalArgumentException.class);
       assertThatThrownBy(() -> pending.delete(new byte[0])).isInstanceOf(IllegalArgumentException.class);
       rows.write(pending, new LogPosition(3, 17));

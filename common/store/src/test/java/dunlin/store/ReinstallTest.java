@@ -12,8 +12,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -309,6 +311,59 @@ class ReinstallTest {
       trio.leader().range().addListener(lost.store().member(), Trio.DEADLINE);
       trio.leader().range().promote(lost.id(), Trio.DEADLINE);
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(lost.rows()).isEqualTo(trio.leader().rows()).contains("second=2"));
+    }
+  }
+
+  /** The others have called it all the time. Ratis would hand their calls to a group that is only about to start, which then fails. */
+  @Test
+  void aReplicaThatIsCalledWhileItIsMadeIsMade() throws InterruptedException {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var again = trio.followers().getFirst();
+      again.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
+      fillSegment(trio);
+      for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+      for (var other : trio.nodes) if (other != again) await().atMost(Trio.DEADLINE).until(() -> firstSegment(other) > 0);
+      var opening = new CountDownLatch(1);
+      var opened = new CountDownLatch(1);
+      var slow = new HeldLogic(opening, opened, new Command.Logic());
+      var members = trio.members();
+      var made =
+          CompletableFuture.supplyAsync(
+              () -> again.store().createReplica(Trio.RANGE, members, true, Command.CODEC, slow, Trio.DEADLINE),
+              Thread::startVirtualThread);
+      assertThat(opening.await(Trio.DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      // It is told to install a copy once a second.
+      await().during(Duration.ofSeconds(3)).atMost(Trio.DEADLINE).until(() -> !made.isDone());
+      opened.countDown();
+
+      await().atMost(Trio.DEADLINE).until(made::isDone);
+      assertThat(made).isCompleted();
+      trio.leader().range().remove(again.id(), Trio.DEADLINE);
+      again.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
+      again.join(members);
+      trio.leader().range().addListener(again.store().member(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(again.rows()).isEqualTo(trio.leader().rows()));
+    }
+  }
+
+  /** Does not open before it may. */
+  private record HeldLogic(CountDownLatch opening, CountDownLatch held, Command.Logic logic)
+      implements RangeLogic<Command, String> {
+    @Override
+    public void open(RangeReader state) {
+      opening.countDown();
+      try {
+        if (!held.await(Trio.DEADLINE.toSeconds(), TimeUnit.SECONDS)) throw new IllegalStateException("held for too long");
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+      logic.open(state);
+    }
+
+    @Override
+    public List<String> apply(List<Command> commands, RangeWriter out) {
+      return logic.apply(commands, out);
     }
   }
 
