@@ -31,7 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Store nodes as shipped, each a process of its own: they found a cluster, are operated by JMX, and go on when one is killed. */
 class StoreClusterIT {
-  private static final Duration LONG = Duration.ofMinutes(2);
+  private static final Duration LONG = Duration.ofMinutes(6);
   private static final String META = "meta";
 
   @TempDir Path directory;
@@ -55,9 +55,9 @@ class StoreClusterIT {
                   "dunlin.cluster.seeds=" + seeds,
                   "dunlin.cluster.bootstrap-expect=" + expect,
                   "dunlin.cluster.heartbeat=200ms",
-                  "dunlin.cluster.lease=3s",
-                  "dunlin.cluster.down-after=6s",
-                  "dunlin.cluster.election-timeout=1s",
+                  "dunlin.cluster.lease=5s",
+                  "dunlin.cluster.down-after=10s",
+                  "dunlin.cluster.election-timeout=2s",
                   "java.rmi.server.hostname=127.0.0.1"));
       settings.addAll(List.of(more));
       process = BrokerProcess.launch(data, settings.toArray(new String[0]));

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Store nodes embedded in one JVM, with TLS between them. */
 class StoreNodeIT {
-  private static final Duration LONG = Duration.ofMinutes(2);
+  private static final Duration LONG = Duration.ofMinutes(6);
 
   @TempDir Path directory;
   private final int oneService = StoreClusterIT.freePort();

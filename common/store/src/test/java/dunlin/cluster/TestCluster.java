@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Real nodes in this process: real Raft over loopback ports, and calls to each other by hand, which can be cut. */
 final class TestCluster implements AutoCloseable {
-  static final Duration DEADLINE = Duration.ofSeconds(90);
+  static final Duration DEADLINE = Duration.ofMinutes(4);
   static final UUID LEDGER = RangeId.firstOf(Ledger.KIND).uuid();
 
   private final Path directory;

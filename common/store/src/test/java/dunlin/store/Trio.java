@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Three stores in this process that keep one range together over loopback ports, and calls to whichever leads it. */
 final class Trio implements AutoCloseable {
-  static final Duration DEADLINE = Duration.ofSeconds(60);
+  static final Duration DEADLINE = Duration.ofMinutes(3);
   static final RangeId RANGE = RangeId.firstOf("routes");
 
   private final Path directory;
