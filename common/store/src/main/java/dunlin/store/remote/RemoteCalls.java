@@ -25,7 +25,7 @@ public final class RemoteCalls implements AutoCloseable {
    * been used for long. CALLS_MAX calls of a channel under way, as many as the service takes of a connection: one more is
    * refused at once, and so is one that is too large.
    * Failure: every call ends within its deadline, with an IOException for whatever went wrong. An address that nobody answers
-   * at costs a call CONNECT_MAX at most: the caller has others to ask.
+   * at costs a call connectMax at most: the caller has others to ask.
    */
   /** Most bytes of a call, and of an answer. */
   public static final int BYTES_MAX = 16 * 1024 * 1024;
@@ -33,7 +33,7 @@ public final class RemoteCalls implements AutoCloseable {
   /** Most calls to one node that are under way. */
   public static final int CALLS_MAX = RangeService.STREAMS_PER_CONNECTION;
   private static final int CHANNELS_MAX = 1024;
-  private static final Duration CONNECT_MAX = Duration.ofSeconds(2);
+  static final Duration CONNECT_MAX = Duration.ofSeconds(2);
   private static final long UNUSED_NANOS = Duration.ofMinutes(5).toNanos();
 
   private record Address(String host, int port, String name) {
@@ -64,6 +64,7 @@ public final class RemoteCalls implements AutoCloseable {
   }
 
   private final @Nullable ServiceTls tls;
+  private final Duration connectMax;
   private final MeterRegistry registry;
   private final List<Meter> meters = new ArrayList<>();
   private final Counter sent;
@@ -76,7 +77,12 @@ public final class RemoteCalls implements AutoCloseable {
 
   /** @param tls null for connections without TLS */
   public RemoteCalls(@Nullable ServiceTls tls, MeterRegistry registry) {
+    this(tls, CONNECT_MAX, registry);
+  }
+
+  RemoteCalls(@Nullable ServiceTls tls, Duration connectMax, MeterRegistry registry) {
     this.tls = tls;
+    this.connectMax = connectMax;
     this.registry = registry;
     sent = counter("dunlin.store.calls", "Calls to other nodes");
     failed = counter("dunlin.store.calls.failed", "Calls to other nodes without an answer");
@@ -114,11 +120,11 @@ public final class RemoteCalls implements AutoCloseable {
     }
   }
 
-  private static byte[] exchange(ManagedChannel channel, Address address, byte[] request, Duration deadline) throws IOException {
+  private byte[] exchange(ManagedChannel channel, Address address, byte[] request, Duration deadline) throws IOException {
     var call = UnaryCall.start(channel, ServiceMethods.CALL, request, deadline, address.toString());
-    if (!call.ended(CONNECT_MAX) && channel.getState(false) != ConnectivityState.READY) {
+    if (!call.ended(connectMax) && channel.getState(false) != ConnectivityState.READY) {
       call.cancel("no connection");
-      throw new IOException(address + ": no connection within " + CONNECT_MAX.toMillis() + " ms");
+      throw new IOException(address + ": no connection within " + connectMax.toMillis() + " ms");
     }
     return call.answer();
   }

@@ -80,8 +80,9 @@ class RemoteCallsTest {
     return new Answering(0, answers);
   }
 
+  /** With the patience that a busy machine needs. */
   private static RemoteCalls calls() {
-    return new RemoteCalls(null, new SimpleMeterRegistry());
+    return new RemoteCalls(null, LONG, new SimpleMeterRegistry());
   }
 
   private static byte[] call(RemoteCalls calls, int port, byte... request) throws IOException {
@@ -112,7 +113,7 @@ class RemoteCallsTest {
   void aCallThatIsTooLargeIsNotSentAndAnAnswerThatIsTooLargeDoesNotCome() throws Exception {
     var meters = new SimpleMeterRegistry();
     try (var node = answering(request -> new byte[RemoteCalls.BYTES_MAX + request.length]);
-        var calls = new RemoteCalls(null, meters)) {
+        var calls = new RemoteCalls(null, LONG, meters)) {
       assertThatThrownBy(() -> call(calls, node.service.port(), new byte[RemoteCalls.BYTES_MAX + 1]))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("at most " + RemoteCalls.BYTES_MAX);
@@ -219,7 +220,7 @@ class RemoteCallsTest {
   @Test
   void aPortThatTakesConnectionsAndSaysNothingCostsLessThanTheDeadline() throws Exception {
     try (var silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
-        var calls = calls()) {
+        var calls = new RemoteCalls(null, new SimpleMeterRegistry())) {
       long begun = System.nanoTime();
 
       assertThatThrownBy(() -> calls.call(HOST, silent.getLocalPort(), HOST, new byte[1], Duration.ofMinutes(10)))
