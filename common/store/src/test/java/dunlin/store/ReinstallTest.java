@@ -42,15 +42,14 @@ class ReinstallTest {
 
   /** Cuts the log of the nodes that run to where no other can follow. */
   private static void cutLog(Trio trio) {
-    fillSegment(trio);
-    for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
-    for (var node : trio.nodes)
-      if (node.running != null) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
+    cutLog(trio, trio.nodes.stream().filter(node -> node.running != null).toList());
   }
 
   /** A file of the log has twice the bytes of the largest entry, and is cut only where a leader's term does not end. */
-  private static void fillSegment(Trio trio) {
+  private static void cutLog(Trio trio, List<Trio.Node> nodes) {
     for (int i = 0; i < 4; i++) trio.apply(new Put("large", "x".repeat(ENTRY_BYTES * 3 / 4)));
+    for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+    for (var node : nodes) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
   }
 
   private static Path group(Trio.Node node) {
@@ -115,10 +114,7 @@ class ReinstallTest {
       old.close();
 
       others.forEach(Trio.Node::restart);
-      fillSegment(trio);
-      for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
-      // Now their logs begin within what is the tail of the old one's.
-      for (var other : others) await().atMost(Trio.DEADLINE).until(() -> firstSegment(other) > 0);
+      cutLog(trio); // to within what is the tail of the old one's
       old.copiesHeld = new CountDownLatch(1);
       old.restart();
       await().atMost(Trio.DEADLINE).until(() -> old.copiesAsked.get() > 0);
@@ -321,21 +317,17 @@ class ReinstallTest {
       trio.apply(new Put("first", "1"));
       var again = trio.followers().getFirst();
       again.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
-      fillSegment(trio);
-      for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
-      for (var other : trio.nodes) if (other != again) await().atMost(Trio.DEADLINE).until(() -> firstSegment(other) > 0);
-      var opening = new CountDownLatch(1);
-      var opened = new CountDownLatch(1);
-      var slow = new HeldLogic(opening, opened, new Command.Logic());
+      cutLog(trio, trio.nodes.stream().filter(node -> node != again).toList());
+      var slow = new HeldLogic();
       var members = trio.members();
       var made =
           CompletableFuture.supplyAsync(
               () -> again.store().createReplica(Trio.RANGE, members, true, Command.CODEC, slow, Trio.DEADLINE),
               Thread::startVirtualThread);
-      assertThat(opening.await(Trio.DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      assertThat(slow.asked.await(Trio.DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
       // It is told to install a copy once a second.
       await().during(Duration.ofSeconds(3)).atMost(Trio.DEADLINE).until(() -> !made.isDone());
-      opened.countDown();
+      slow.mayOpen.countDown();
 
       await().atMost(Trio.DEADLINE).until(made::isDone);
       assertThat(made).isCompleted();
@@ -344,26 +336,6 @@ class ReinstallTest {
       again.join(members);
       trio.leader().range().addListener(again.store().member(), Trio.DEADLINE);
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(again.rows()).isEqualTo(trio.leader().rows()));
-    }
-  }
-
-  /** Does not open before it may. */
-  private record HeldLogic(CountDownLatch opening, CountDownLatch held, Command.Logic logic)
-      implements RangeLogic<Command, String> {
-    @Override
-    public void open(RangeReader state) {
-      opening.countDown();
-      try {
-        if (!held.await(Trio.DEADLINE.toSeconds(), TimeUnit.SECONDS)) throw new IllegalStateException("held for too long");
-      } catch (InterruptedException e) {
-        throw new IllegalStateException(e);
-      }
-      logic.open(state);
-    }
-
-    @Override
-    public List<String> apply(List<Command> commands, RangeWriter out) {
-      return logic.apply(commands, out);
     }
   }
 

@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -323,26 +322,7 @@ class ReplicationTest {
   /** The upkeep looks at all replicas all the time; one that takes long to create is none that Ratis has lost. */
   @Test
   void aCreationMayTakeItsTime() {
-    var mayOpen = new CountDownLatch(1);
-    RangeLogic<Command, String> slow =
-        new RangeLogic<>() {
-          private final Command.Logic logic = new Command.Logic();
-
-          @Override
-          public void open(RangeReader state) {
-            try {
-              mayOpen.await();
-            } catch (InterruptedException e) {
-              throw new AssertionError(e);
-            }
-            logic.open(state);
-          }
-
-          @Override
-          public List<String> apply(List<Command> commands, RangeWriter out) {
-            return logic.apply(commands, out);
-          }
-        };
+    var slow = new HeldLogic();
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var fourth = trio.newNode().startEmpty();
@@ -355,7 +335,7 @@ class ReplicationTest {
       await().during(Duration.ofSeconds(2)).atMost(Trio.DEADLINE).until(fatal::isEmpty);
       assertThat(creation).isNotDone();
 
-      mayOpen.countDown();
+      slow.mayOpen.countDown();
       assertThat(creation).succeedsWithin(Trio.DEADLINE);
       trio.leader().range().addListener(fourth.store().member(), Trio.DEADLINE);
       assertThat(fatal).isEmpty();
