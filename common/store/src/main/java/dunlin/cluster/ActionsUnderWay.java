@@ -1,9 +1,7 @@
 package dunlin.cluster;
 
 import dunlin.placement.Action;
-import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 
@@ -28,20 +26,21 @@ final class ActionsUnderWay {
   private record Asked(UUID node, UUID range) {}
 
   private final Set<Asked> asked = new HashSet<>();
-  private final Map<UUID, Integer> byNode = new HashMap<>();
 
   synchronized Offered offer(Action action) {
     var what = new Asked(action.node(), action.range());
     if (asked.contains(what)) return Offered.ASKED_ALREADY;
-    if (asked.size() >= MAX || byNode.getOrDefault(action.node(), 0) >= NODE_MAX) return Offered.FULL;
+    if (asked.size() >= MAX || at(action.node()) >= NODE_MAX) return Offered.FULL;
     asked.add(what);
-    byNode.merge(action.node(), 1, Integer::sum);
     return Offered.TAKEN;
+  }
+
+  private long at(UUID node) {
+    return asked.stream().filter(what -> what.node.equals(node)).count();
   }
 
   /** An action that was taken has ended. */
   synchronized void ended(Action action) {
-    if (asked.remove(new Asked(action.node(), action.range())))
-      byNode.computeIfPresent(action.node(), (_, count) -> count > 1 ? count - 1 : null);
+    asked.remove(new Asked(action.node(), action.range()));
   }
 }

@@ -14,6 +14,8 @@ import dunlin.store.RangeDescriptor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.UUID;
 
@@ -27,6 +29,12 @@ final class SplitSteps {
    * report says again that too much is in memory; its writes then wait for that much when it is split, and not for ever.
    */
   static final Duration FLUSHING_MAX = Duration.ofSeconds(10);
+
+  private static final Comparator<Candidate> BEST_FIRST =
+      Comparator.comparingLong(Candidate::term).thenComparing(Candidate::first, Comparator.reverseOrder());
+
+  /** A member of the child that runs and may be elected; the first is the one beside the parent's leader. */
+  private record Candidate(UUID node, long term, boolean first) {}
 
   private SplitSteps() {}
 
@@ -72,10 +80,8 @@ final class SplitSteps {
    */
   private static List<Action> members(Sight sight, Split split, UUID first, RangeDescriptor parent) {
     var actions = new ArrayList<Action>();
-    int running = 0;
+    var candidates = new ArrayList<Candidate>();
     boolean led = false;
-    UUID candidate = null;
-    long lowest = Long.MAX_VALUE;
     boolean firstRuns = false;
     for (var report : sight.reports().values()) {
       var replica = report.replica(split.child()).orElse(null);
@@ -86,17 +92,12 @@ final class SplitSteps {
         case RUNNING -> {
           boolean isFirst = report.node().equals(first);
           firstRuns |= isFirst;
-          if (!parent.voters().contains(report.node())) continue;
-          running++;
-          if (replica.term() < lowest || (isFirst && replica.term() == lowest)) {
-            candidate = report.node();
-            lowest = replica.term();
-          }
+          if (parent.voters().contains(report.node())) candidates.add(new Candidate(report.node(), replica.term(), isFirst));
         }
       }
     }
-    if (!led && firstRuns && candidate != null && running > parent.voters().size() / 2)
-      actions.add(new Elect(candidate, split.child()));
+    if (!led && firstRuns && candidates.size() > parent.voters().size() / 2)
+      actions.add(new Elect(Collections.min(candidates, BEST_FIRST).node(), split.child()));
     return actions;
   }
 }
