@@ -17,20 +17,26 @@ final class RocksMemory implements AutoCloseable {
    * Owner: the store; closed after the last RocksDB that uses it.
    * Bounds: the budget. Unflushed rows are charged to the block cache and flushed when they reach half of it; index and
    * filter blocks live in the cache too. Full: RocksDB evicts blocks, and flushes the largest memtable.
+   *
+   * Of the threads a quarter flushes, at least one, and the others compact. A single one that compacts would not keep up with a
+   * single busy range: RocksDB then holds its writes back, and all ranges wait for that thread.
    */
   private static final int MIB = 1024 * 1024;
+  private static final int THREADS_MIN = 3;
+  private static final int THREADS_MAX = 16;
 
   private final Cache cache;
   private final WriteBufferManager writeBuffers;
   private final BloomFilter bloomFilter;
   private final long writeBufferBytes;
+  private final int threads = Math.clamp(Runtime.getRuntime().availableProcessors() / 2 + 2, THREADS_MIN, THREADS_MAX);
 
   RocksMemory(long bytes) {
     RocksDB.loadLibrary();
     cache = new LRUCache(bytes);
     bloomFilter = new BloomFilter(10);
     writeBuffers = new WriteBufferManager(bytes / 2, cache);
-    writeBufferBytes = Math.clamp(bytes / 8, MIB, 16 * MIB);
+    writeBufferBytes = Math.clamp(bytes / 4, MIB, 64 * MIB);
   }
 
   /** Settings of one range's RocksDB. The caller closes them after the database. */
@@ -53,7 +59,7 @@ final class RocksMemory implements AutoCloseable {
         .setMaxBytesForLevelBase(64 * MIB)
         // Tens of ranges share one process's file descriptors and cores.
         .setMaxOpenFiles(64)
-        .setMaxBackgroundJobs(2)
+        .setMaxBackgroundJobs(threads)
         // A range flushes for years: its MANIFEST would grow to 1 GiB before RocksDB begins a new one.
         .setMaxManifestFileSize(4 * MIB)
         .setKeepLogFileNum(2)
