@@ -26,17 +26,21 @@ import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.statemachine.StateMachine;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The one Raft server of a process, and what is asked of it while it runs. */
 final class RaftNode {
   /*
    * Owner: the store builds, starts and closes it; calls that wait are made on any thread that may block.
    */
+  private static final Logger log = LoggerFactory.getLogger(RaftNode.class);
   private static final long TLS_FILES_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final RaftServer server;
   private final PeerCallsOnly peerCalls;
   private final @Nullable PeerTls tls;
+  private final PeerConnections connections;
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
 
@@ -48,6 +52,7 @@ final class RaftNode {
     this.server = server;
     this.peerCalls = peerCalls;
     this.tls = tls;
+    connections = new PeerConnections(server);
   }
 
   static RaftNode build(
@@ -80,6 +85,15 @@ final class RaftNode {
     if (tls == null || nowNanos - tlsReadNanos < TLS_FILES_NANOS) return;
     tlsReadNanos = nowNanos;
     tls.refresh();
+  }
+
+  /** Tries to connect to peers that cannot be reached. */
+  void reconnect() {
+    try {
+      connections.retry();
+    } catch (IOException | RuntimeException e) { // a group that has just gone, or all of it
+      log.debug("Peers are not tried again this time", e);
+    }
   }
 
   void start() throws IOException {

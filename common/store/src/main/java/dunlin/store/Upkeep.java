@@ -44,6 +44,7 @@ final class Upkeep {
         disk.measure();
         checkpoints.expire();
         node.refreshTls(System.nanoTime());
+        node.reconnect();
         ranges.forEach(this::look);
       }
     } catch (InterruptedException e) {

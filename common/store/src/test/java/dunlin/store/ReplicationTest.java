@@ -7,6 +7,8 @@ import static org.awaitility.Awaitility.await;
 import dunlin.store.Command.Append;
 import dunlin.store.Command.Put;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -316,6 +318,23 @@ class ReplicationTest {
       return true;
     } catch (StoreException e) {
       return false;
+    }
+  }
+
+  /** gRPC would wait longer and longer, and a node that is back would be called by nobody for up to two minutes. */
+  @Test
+  void aPeerThatCannotBeReachedIsTriedAgainAllTheTime() throws Exception {
+    try (var trio = Trio.start(directory)) {
+      var away = trio.followers().getFirst();
+      var leader = trio.leader();
+      away.close();
+      leader.close(); // the one that is left asks for votes, again and again
+      try (var place = new ServerSocket(away.port, 50, InetAddress.getLoopbackAddress())) {
+        for (int i = 0; i < 20; i++) {
+          place.setSoTimeout((int) Trio.DEADLINE.dividedBy(12).toMillis());
+          place.accept().close();
+        }
+      }
     }
   }
 
