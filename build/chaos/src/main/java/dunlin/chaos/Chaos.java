@@ -1,5 +1,6 @@
 package dunlin.chaos;
 
+import dunlin.chaos.NodeOptions.LogCut;
 import dunlin.store.ClusterSettings;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -37,7 +38,15 @@ public final class Chaos {
   private static final int USAGE = 2;
 
   /** @param only names of faults; empty for all */
-  record Request(List<String> only, long seed, int rounds, Duration electionTimeout, Path out, @Nullable Path programs, boolean isolated) {}
+  record Request(
+      List<String> only,
+      long seed,
+      int rounds,
+      Duration electionTimeout,
+      LogCut logCut,
+      Path out,
+      @Nullable Path programs,
+      boolean isolated) {}
 
   private Chaos() {}
 
@@ -62,6 +71,7 @@ public final class Chaos {
     var election = ClusterSettings.NONE.electionTimeout();
     Path out = Path.of("build/chaos/target/run");
     Path programs = null;
+    var logCut = LogCut.OFTEN;
     boolean isolated = false;
     for (var rest = arguments.iterator(); rest.hasNext(); ) {
       String option = rest.next();
@@ -71,6 +81,7 @@ public final class Chaos {
           rounds = 1;
         }
         case "--isolated" -> isolated = true;
+        case "--usual-log" -> logCut = LogCut.USUAL;
         case "--only", "--seed", "--rounds", "--election-millis", "--out", "--programs" -> {
           if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
           String value = rest.next();
@@ -89,7 +100,7 @@ public final class Chaos {
     var known = Faults.ALL.stream().map(Fault::name).toList();
     for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no fault " + name);
     if (rounds < 1) throw new IllegalArgumentException("--rounds is " + rounds);
-    return new Request(only, seed, rounds, election, out, programs, isolated);
+    return new Request(only, seed, rounds, election, logCut, out, programs, isolated);
   }
 
   /** Runs what is asked for, and writes chaos.md and chaos.json after each row. */
@@ -106,7 +117,7 @@ public final class Chaos {
         long seed = request.seed * 31 + fault.name().hashCode();
         var result =
             stage.offers(fault.needs())
-                ? Trial.run(fault, stage, out.resolve(fault.name()), seed, request.rounds, request.electionTimeout)
+                ? Trial.run(fault, stage, out.resolve(fault.name()), seed, request.rounds, request.electionTimeout, request.logCut)
                 : Result.skipped(fault, seed);
         log.info("{}: {}", fault.name(), result.verdict().text);
         results.add(result);

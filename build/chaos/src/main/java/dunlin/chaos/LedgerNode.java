@@ -72,8 +72,6 @@ public final class LedgerNode implements LocalRanges {
   private static final Logger log = LoggerFactory.getLogger(LedgerNode.class);
   private static final Duration DEADLINE = Duration.ofSeconds(60);
   private static final int ORPHANED = 4;
-  /** Of the log that a crash may leave to be replayed: so little that its files are small, and it is cut during a round. */
-  private static final long LOG_BYTES = 512 * 1024;
 
   private final RangeStore store;
   private final Place self;
@@ -115,13 +113,13 @@ public final class LedgerNode implements LocalRanges {
     var usual = ClusterSettings.at(options.raftPort(), options.host(), options.host(), new PeerSecurity.Plaintext(true));
     var cluster =
         new ClusterSettings(
-            usual.port(), usual.host(), usual.bindAddress(), usual.security(), options.electionTimeout(), options.entriesKept(),
+            usual.port(), usual.host(), usual.bindAddress(), usual.security(), options.electionTimeout(), options.logCut().entriesKept(),
             usual.installBytesPerSecond(), usual.installDeadline());
     var d = StoreSettings.defaults();
     return new StoreSettings(
         options.fsync(), cluster, d.memoryBytes(), options.diskFreeMin(), d.queuedCommandsMax(), d.queuedBytesMax(),
-        d.entriesInFlight(), d.commandsPerEntry(), d.bytesPerEntry(), d.bytesPerEntry(), options.snapshotEntries(),
-        LOG_BYTES, d.snapshotAge(), d.readers(), d.queuedReadsMax());
+        d.entriesInFlight(), d.commandsPerEntry(), d.bytesPerEntry(), d.bytesPerEntry(), options.logCut().snapshotEntries(),
+        options.logCut().snapshotBytes(), d.snapshotAge(), d.readers(), d.queuedReadsMax());
   }
 
   private synchronized void answer(String line) {

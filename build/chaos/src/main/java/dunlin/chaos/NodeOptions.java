@@ -1,5 +1,7 @@
 package dunlin.chaos;
 
+import dunlin.store.ClusterSettings;
+import dunlin.store.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -10,8 +12,6 @@ import java.util.List;
  * What a node process is started with.
  *
  * @param fsync false for the trial that must find a loss
- * @param entriesKept small, so that a node that was away fetches a copy of the rows
- * @param snapshotEntries small, so that rows are flushed and the log is cut within a trial
  */
 record NodeOptions(
     Path directory,
@@ -21,8 +21,22 @@ record NodeOptions(
     boolean fsync,
     long diskFreeMin,
     Duration electionTimeout,
-    int entriesKept,
-    int snapshotEntries) {
+    LogCut logCut) {
+
+  /**
+   * When a node flushes its rows and cuts its log.
+   *
+   * @param snapshotEntries after so many entries
+   * @param snapshotBytes after so many bytes
+   */
+  record LogCut(int entriesKept, int snapshotEntries, long snapshotBytes) {
+    /** Many times within a trial, so that a node that was away fetches a copy of the rows, or several. */
+    static final LogCut OFTEN = new LogCut(50, 300, 512 * 1024);
+
+    static final LogCut USUAL =
+        new LogCut(
+            ClusterSettings.NONE.entriesKept(), StoreSettings.defaults().snapshotEntries(), StoreSettings.defaults().snapshotLogBytes());
+  }
 
   List<String> arguments() {
     var arguments = new ArrayList<String>();
@@ -33,8 +47,9 @@ record NodeOptions(
     arguments.add("fsync=" + fsync);
     arguments.add("disk-free-min=" + diskFreeMin);
     arguments.add("election-millis=" + electionTimeout.toMillis());
-    arguments.add("entries-kept=" + entriesKept);
-    arguments.add("snapshot-entries=" + snapshotEntries);
+    arguments.add("entries-kept=" + logCut.entriesKept);
+    arguments.add("snapshot-entries=" + logCut.snapshotEntries);
+    arguments.add("snapshot-bytes=" + logCut.snapshotBytes);
     return arguments;
   }
 
@@ -54,8 +69,10 @@ record NodeOptions(
             Boolean.parseBoolean(take(given, "fsync")),
             Long.parseLong(take(given, "disk-free-min")),
             Duration.ofMillis(Long.parseLong(take(given, "election-millis"))),
-            Integer.parseInt(take(given, "entries-kept")),
-            Integer.parseInt(take(given, "snapshot-entries")));
+            new LogCut(
+                Integer.parseInt(take(given, "entries-kept")),
+                Integer.parseInt(take(given, "snapshot-entries")),
+                Long.parseLong(take(given, "snapshot-bytes"))));
     if (!given.isEmpty()) throw new IllegalArgumentException("nobody knows " + given.keySet());
     return options;
   }

@@ -2,6 +2,7 @@ package dunlin.chaos;
 
 import dunlin.chaos.Checker.Findings;
 import dunlin.chaos.Checker.Violation;
+import dunlin.chaos.NodeOptions.LogCut;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -25,8 +26,6 @@ final class Trial {
   private static final long PROGRESS_ANSWERS = 100;
   /** Much more than an election needs, so that only what does not come back by itself is found. */
   private static final Duration GAP_MOST = Duration.ofSeconds(30);
-  private static final int ENTRIES_KEPT = 50;
-  private static final int SNAPSHOT_ENTRIES = 300;
 
   private record Round(long fromNanos, long untilNanos) {}
 
@@ -42,7 +41,7 @@ final class Trial {
   private @Nullable Load load;
   private long struckNanos;
 
-  private Trial(Fault fault, Stage stage, Path directory, long seed, int rounds, Duration electionTimeout) {
+  private Trial(Fault fault, Stage stage, Path directory, long seed, int rounds, Duration electionTimeout, LogCut logCut) {
     this.fault = fault;
     this.stage = stage;
     this.seed = seed;
@@ -55,7 +54,7 @@ final class Trial {
             site ->
                 new NodeOptions(
                     site.data(), site.host(), site.raftPort(), site.servicePort(), fault.fsync(), fault.diskFreeMin(),
-                    electionTimeout, ENTRIES_KEPT, SNAPSHOT_ENTRIES));
+                    electionTimeout, logCut));
   }
 
   /**
@@ -63,10 +62,10 @@ final class Trial {
    *
    * @param seed of everything that is left to chance, but for the order in which threads come
    */
-  static Result run(Fault fault, Stage stage, Path directory, long seed, int rounds, Duration electionTimeout) {
+  static Result run(Fault fault, Stage stage, Path directory, long seed, int rounds, Duration electionTimeout, LogCut logCut) {
     Trial trial;
     try {
-      trial = new Trial(fault, stage, directory, seed, rounds, electionTimeout);
+      trial = new Trial(fault, stage, directory, seed, rounds, electionTimeout, logCut);
     } catch (RuntimeException e) {
       log.error("{}: no sites", fault.name(), e);
       return Result.broken(fault, seed, List.of(), List.of(String.valueOf(e.getMessage())));

@@ -49,6 +49,8 @@ class ReportTest {
     assertThat(request.rounds()).isEqualTo(7);
     assertThat(request.seed()).isEqualTo(99);
     assertThat(Chaos.parse(List.of("--seed", "4"), 99).seed()).isEqualTo(4);
+    assertThat(request.logCut()).isEqualTo(NodeOptions.LogCut.OFTEN);
+    assertThat(Chaos.parse(List.of("--usual-log"), 99).logCut()).isEqualTo(NodeOptions.LogCut.USUAL);
     assertThat(Chaos.parse(List.of("--short"), 99).only()).contains("kill-leader", "kill-all", "pause-leader");
 
     assertThatThrownBy(() -> Chaos.parse(List.of("--only", "kill-everyone"), 1)).hasMessage("there is no fault kill-everyone");
