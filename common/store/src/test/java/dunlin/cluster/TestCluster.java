@@ -94,7 +94,7 @@ final class TestCluster implements AutoCloseable {
       var usual = ClusterSettings.loopback(raft);
       var quick =
           new ClusterSettings(
-              raft, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(1), 50,
+              raft, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(2), 50,
               usual.installBytesPerSecond(), usual.installDeadline());
       var opened = openStore(StoreSettings.defaults().with(quick));
       opened.fetchCheckpointsBy(checkpoints);

@@ -209,7 +209,7 @@ final class Trio implements AutoCloseable {
     var usual = ClusterSettings.loopback(port);
     var quick =
         new ClusterSettings(
-            port, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(1), 50,
+            port, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(2), 50,
             usual.installBytesPerSecond(), usual.installDeadline());
     return store.apply(StoreSettings.defaults().with(cluster.apply(quick)));
   }

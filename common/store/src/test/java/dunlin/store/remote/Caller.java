@@ -170,7 +170,7 @@ final class Caller implements AutoCloseable {
 
   End await(long id) {
     // At once: Awaitility looks for the first time after 100 ms, and some tests wait for a thousand ends one by one.
-    Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(5)).atMost(Duration.ofSeconds(30)).until(() -> ends.containsKey(id));
+    Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(5)).atMost(Duration.ofMinutes(2)).until(() -> ends.containsKey(id));
     var end = ends.get(id);
     if (end == null) throw new AssertionError("command " + id + " has no end");
     return end;
@@ -180,7 +180,7 @@ final class Caller implements AutoCloseable {
   void catchUp() throws InterruptedException, ExecutionException, TimeoutException {
     var come = new CompletableFuture<Boolean>();
     client.execute(() -> come.complete(true));
-    come.get(30, TimeUnit.SECONDS);
+    come.get(120, TimeUnit.SECONDS);
   }
 
   RangeLocation knownNow(UUID range) {

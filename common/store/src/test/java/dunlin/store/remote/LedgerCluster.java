@@ -281,7 +281,7 @@ final class LedgerCluster implements AutoCloseable {
       node.service().close();
       node.applier.shutdown();
       try {
-        if (!node.applier.awaitTermination(30, TimeUnit.SECONDS)) throw new AssertionError("an applier goes on");
+        if (!node.applier.awaitTermination(120, TimeUnit.SECONDS)) throw new AssertionError("an applier goes on");
       } catch (InterruptedException e) {
         throw new AssertionError(e);
       }

@@ -93,18 +93,18 @@ final class RawStream implements AutoCloseable {
 
   /** The service has taken the stream. */
   void awaitOpen() throws InterruptedException, ExecutionException, TimeoutException {
-    opened.get(30, TimeUnit.SECONDS);
+    opened.get(120, TimeUnit.SECONDS);
   }
 
   /** Says hello and waits for the first frame, which welcomes. */
   void greet(UUID node) {
     send(hello(node));
     read(1);
-    await().atMost(Duration.ofSeconds(30)).until(() -> !received.isEmpty());
+    await().atMost(Duration.ofMinutes(2)).until(() -> !received.isEmpty());
   }
 
   List<Frames.Reply> awaitReplies(int count) {
-    await().atMost(Duration.ofSeconds(30)).until(() -> replies().size() >= count);
+    await().atMost(Duration.ofMinutes(2)).until(() -> replies().size() >= count);
     return replies();
   }
 
@@ -116,7 +116,7 @@ final class RawStream implements AutoCloseable {
 
   Status awaitEnd() throws InterruptedException, ExecutionException, TimeoutException {
     read(1000); // the end comes behind what was not read
-    return end.get(30, TimeUnit.SECONDS);
+    return end.get(120, TimeUnit.SECONDS);
   }
 
   boolean open() {

@@ -34,9 +34,9 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(value = 120, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RemoteCallsTest {
-  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration LONG = Duration.ofMinutes(2);
   private static final String HOST = "127.0.0.1";
 
   /** A node that has no ranges and answers calls. */
@@ -139,7 +139,7 @@ class RemoteCallsTest {
       assertThat(call(calls, quick.service.port(), (byte) 1)).containsExactly(1);
 
       release.countDown();
-      for (var each : waiting) assertThat(each.get(60, TimeUnit.SECONDS)).containsExactly(7);
+      for (var each : waiting) assertThat(each.get(120, TimeUnit.SECONDS)).containsExactly(7);
       assertThat(call(calls, slow.service.port(), (byte) 1)).containsExactly(1);
     } finally {
       release.countDown();
@@ -165,7 +165,7 @@ class RemoteCallsTest {
       assertThat(node.count("dunlin.store.service.calls.refused")).isOne();
 
       release.countDown();
-      for (var each : waiting) assertThat(each.get(60, TimeUnit.SECONDS)).containsExactly(7);
+      for (var each : waiting) assertThat(each.get(120, TimeUnit.SECONDS)).containsExactly(7);
     } finally {
       release.countDown();
       callers.forEach(RemoteCalls::close);
@@ -192,7 +192,7 @@ class RemoteCallsTest {
 
   private static byte[] held(CountDownLatch release, byte[] answer) {
     try {
-      assertThat(release.await(60, TimeUnit.SECONDS)).isTrue();
+      assertThat(release.await(120, TimeUnit.SECONDS)).isTrue();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
@@ -301,7 +301,7 @@ class RemoteCallsTest {
       call.request(2);
       for (int i = 0; i < messages; i++) call.sendMessage(new byte[] {1});
       call.halfClose();
-      return end.get(30, TimeUnit.SECONDS);
+      return end.get(120, TimeUnit.SECONDS);
     } finally {
       channel.shutdownNow();
     }

@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-@Timeout(value = 60, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
+@Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RemoteCheckpointsTest {
   private static final RangeId RANGE = RangeId.firstOf("ledger");
 
@@ -62,7 +62,7 @@ class RemoteCheckpointsTest {
           node.service().close();
           assertThatThrownBy(() -> source.read(node.id, checkpoint.id(), "000042.sst", 0, 10)).isInstanceOf(IOException.class);
           cluster.restart(node);
-          await().atMost(Duration.ofSeconds(30)).ignoreExceptionsInstanceOf(IOException.class).until(() -> source.open(node.id, RANGE).id().equals(checkpoint.id()));
+          await().atMost(Duration.ofMinutes(2)).ignoreExceptionsInstanceOf(IOException.class).until(() -> source.open(node.id, RANGE).id().equals(checkpoint.id()));
         }
       }
 
@@ -117,7 +117,7 @@ class RemoteCheckpointsTest {
       call.request(2);
       call.sendMessage(message);
       call.halfClose();
-      return end.get(30, TimeUnit.SECONDS);
+      return end.get(120, TimeUnit.SECONDS);
     } finally {
       channel.shutdownNow();
     }
