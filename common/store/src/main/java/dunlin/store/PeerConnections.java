@@ -18,7 +18,8 @@ final class PeerConnections {
   /*
    * Owner: the upkeep thread.
    * Bounds: one attempt a second and peer that cannot be reached; to others nothing happens.
-   * Failure: what Ratis has in place of the method that this calls would be told by the store not starting.
+   * Failure: a Ratis without the method that this calls keeps the store from starting. A group or a peer that goes meanwhile ends
+   * one round; the next one comes in a second.
    */
   private final RaftServer server;
   private final Method retry;
@@ -35,12 +36,12 @@ final class PeerConnections {
   }
 
   void retry() throws IOException {
-    if (!(server.getServerRpc() instanceof RaftServerRpcWithProxy<?, ?> rpc)) return;
+    var proxies = ((RaftServerRpcWithProxy<?, ?>) server.getServerRpc()).getProxies();
     var peers = new HashSet<RaftPeerId>();
     for (var group : server.getGroupIds())
       for (var peer : server.getDivision(group).getRaftConf().getAllPeers()) peers.add(peer.getId());
     peers.remove(server.getId());
-    for (var peer : peers) retry(rpc.getProxies().getProxy(peer));
+    for (var peer : peers) retry(proxies.getProxy(peer));
   }
 
   private void retry(Closeable peer) throws IOException {

@@ -40,7 +40,7 @@ final class RaftNode {
   private final RaftServer server;
   private final PeerCallsOnly peerCalls;
   private final @Nullable PeerTls tls;
-  private final PeerConnections connections;
+  private final @Nullable PeerConnections connections; // null without peers
   private final ClientId clientId = ClientId.randomId();
   private final AtomicLong calls = new AtomicLong();
 
@@ -48,11 +48,12 @@ final class RaftNode {
 
   private long tlsReadNanos = System.nanoTime(); // of the upkeep thread
 
-  private RaftNode(RaftServer server, PeerCallsOnly peerCalls, @Nullable PeerTls tls) {
+  private RaftNode(
+      RaftServer server, PeerCallsOnly peerCalls, @Nullable PeerTls tls, @Nullable PeerConnections connections) {
     this.server = server;
     this.peerCalls = peerCalls;
     this.tls = tls;
-    connections = new PeerConnections(server);
+    this.connections = connections;
   }
 
   static RaftNode build(
@@ -64,16 +65,15 @@ final class RaftNode {
             ? new PeerTls(files)
             : null;
     var peerCalls = new PeerCallsOnly(RatisPeers.id(nodeId));
-    return new RaftNode(
+    var server =
         RaftServer.newBuilder()
             .setServerId(RatisPeers.id(nodeId))
             .setStateMachineRegistry(ranges::apply)
             .setProperties(RatisSettings.of(settings, data))
             .setParameters(RatisSettings.parameters(settings, peerCalls, tls))
             .setOption(RaftStorage.StartupOption.RECOVER)
-            .build(),
-        peerCalls,
-        tls);
+            .build();
+    return new RaftNode(server, peerCalls, tls, settings.cluster().hasPeers() ? new PeerConnections(server) : null);
   }
 
   RaftServer server() {
@@ -89,6 +89,7 @@ final class RaftNode {
 
   /** Tries to connect to peers that cannot be reached. */
   void reconnect() {
+    if (connections == null) return;
     try {
       connections.retry();
     } catch (IOException | RuntimeException e) { // a group that has just gone, or all of it
