@@ -33,7 +33,7 @@ public final class RemoteCalls implements AutoCloseable {
   /** Most calls to one node that are under way. */
   public static final int CALLS_MAX = RangeService.STREAMS_PER_CONNECTION;
   private static final int CHANNELS_MAX = 1024;
-  static final Duration CONNECT_MAX = Duration.ofSeconds(2);
+  private static final Duration CONNECT_MAX = Duration.ofSeconds(2);
   private static final long UNUSED_NANOS = Duration.ofMinutes(5).toNanos();
 
   private record Address(String host, int port, String name) {
