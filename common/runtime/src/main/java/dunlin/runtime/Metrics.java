@@ -1,6 +1,5 @@
 package dunlin.runtime;
 
-import com.codahale.metrics.MetricRegistry;
 import com.codahale.metrics.jmx.JmxReporter;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -29,6 +28,7 @@ public final class Metrics implements AutoCloseable {
    */
   private final CompositeMeterRegistry registry = new CompositeMeterRegistry();
   private final PrometheusMeterRegistry prometheus = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final JmxMeters shown = new JmxMeters();
   private final NodeBeans beans;
 
   private @Nullable JvmGcMetrics garbageCollection; // listens to the collectors until it is closed
@@ -62,11 +62,10 @@ public final class Metrics implements AutoCloseable {
     return new Metrics(node);
   }
 
-  private static JmxMeterRegistry jmx(String node) {
-    MetricRegistry meters = new MetricRegistry();
+  private JmxMeterRegistry jmx(String node) {
     JmxNames names = new JmxNames(node);
-    JmxReporter reporter = JmxReporter.forRegistry(meters).inDomain("dunlin").createsObjectNamesWith(names).build();
-    return new JmxMeterRegistry(JmxConfig.DEFAULT, Clock.SYSTEM, names, meters, reporter);
+    JmxReporter reporter = JmxReporter.forRegistry(shown).inDomain("dunlin").createsObjectNamesWith(names).build();
+    return new JmxMeterRegistry(JmxConfig.DEFAULT, Clock.SYSTEM, names, shown, reporter);
   }
 
   /**
@@ -102,6 +101,7 @@ public final class Metrics implements AutoCloseable {
   public void close() {
     beans.close();
     if (garbageCollection != null) garbageCollection.close();
-    registry.close(); // closes the two that it is made of
+    shown.close();
+    registry.close(); // closes the two that it is made of, and takes the beans away
   }
 }

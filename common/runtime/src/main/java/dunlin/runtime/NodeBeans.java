@@ -24,13 +24,16 @@ public final class NodeBeans implements AutoCloseable {
   /*
    * Owner: any thread; every method holds the lock, and none of them is on a message's way.
    * Bounds: one entry a registered bean; a feature registers a fixed number, or takes away those of what comes and goes.
-   * Failure: a name that is taken (two nodes of one id in this JVM) leaves the first one's bean in place.
+   * Failure: a name that is taken (two nodes of one id in this JVM) leaves the first one's bean in place. What comes
+   * after the close, from a feature that is still ending on another thread, is not shown: nobody would take it away.
    */
   private static final Logger log = LoggerFactory.getLogger(NodeBeans.class);
 
   private final String node;
   private final @Nullable MBeanServer server;
   private final Deque<ObjectName> registered = new ArrayDeque<>();
+
+  private boolean closed; // guarded by this
 
   public NodeBeans(String node) {
     this.node = node;
@@ -62,7 +65,7 @@ public final class NodeBeans implements AutoCloseable {
    * @param keys what tells them apart, such as {@code name=tcp}
    */
   public synchronized void register(String type, Map<String, String> keys, Object bean) {
-    if (server == null) return;
+    if (server == null || closed) return;
     String name = name(type, keys);
     try {
       ObjectName objectName = new ObjectName(name);
@@ -108,6 +111,7 @@ public final class NodeBeans implements AutoCloseable {
 
   @Override
   public synchronized void close() {
+    closed = true;
     while (!registered.isEmpty()) unregister(registered.pop());
   }
 }

@@ -6,12 +6,14 @@ import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.lang.management.ManagementFactory;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import javax.management.JMException;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
 import javax.management.openmbean.CompositeData;
 import javax.management.openmbean.TabularData;
+import org.junit.jupiter.api.RepeatedTest;
 import org.junit.jupiter.api.Test;
 
 class MetricsTest {
@@ -133,6 +135,35 @@ class MetricsTest {
 
       assertThat(metrics.scrape()).contains("jvm_memory_used_bytes", "process_uptime_seconds", "jvm_threads_live");
     }
+    assertThat(names("one")).isEmpty();
+  }
+
+  @RepeatedTest(100)
+  void metersThatComeWhileANodeClosesLeaveNoBeans() throws JMException, InterruptedException {
+    var metrics = Metrics.open("one");
+    var closed = new AtomicBoolean();
+    var thread =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  for (int i = 0; !closed.get(); i++) metrics.registry().counter("dunlin.test.late", "number", String.valueOf(i));
+                });
+    while (names("one").isEmpty()) Thread.onSpinWait();
+
+    metrics.close();
+
+    closed.set(true);
+    thread.join();
+    assertThat(names("one")).isEmpty();
+  }
+
+  @Test
+  void beansThatComeAfterANodeWasClosedAreNotShown() throws JMException {
+    var beans = new NodeBeans("one");
+    beans.close();
+
+    beans.register(Settings.load(TestSettings.ALL, SettingSource.none()));
+
     assertThat(names("one")).isEmpty();
   }
 
