@@ -36,17 +36,12 @@ public final class Chaos {
   private static final Logger log = LoggerFactory.getLogger(Chaos.class);
   private static final Set<String> SHORT = Set.of("kill-leader", "kill-all", "pause-leader");
   private static final int USAGE = 2;
+  /** More than three nodes on two cores can take, so that the writers' windows are the limit. */
+  private static final int WRITES_PER_SECOND = 4000;
+  private static final Duration STEADY = Duration.ofSeconds(1);
 
   /** @param only names of faults; empty for all */
-  record Request(
-      List<String> only,
-      long seed,
-      int rounds,
-      Duration electionTimeout,
-      LogCut logCut,
-      Path out,
-      @Nullable Path programs,
-      boolean isolated) {}
+  record Request(List<String> only, long seed, Conditions conditions, Path out, @Nullable Path programs, boolean isolated) {}
 
   private Chaos() {}
 
@@ -72,6 +67,9 @@ public final class Chaos {
     Path out = Path.of("build/chaos/target/run");
     Path programs = null;
     var logCut = LogCut.OFTEN;
+    int writesPerSecond = WRITES_PER_SECOND;
+    var steady = STEADY;
+    var nodeFlags = new ArrayList<String>();
     boolean isolated = false;
     for (var rest = arguments.iterator(); rest.hasNext(); ) {
       String option = rest.next();
@@ -82,7 +80,8 @@ public final class Chaos {
         }
         case "--isolated" -> isolated = true;
         case "--usual-log" -> logCut = LogCut.USUAL;
-        case "--only", "--seed", "--rounds", "--election-millis", "--out", "--programs" -> {
+        case "--only", "--seed", "--rounds", "--election-millis", "--writes-per-second", "--steady-seconds", "--node-flag", "--out",
+            "--programs" -> {
           if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
           String value = rest.next();
           switch (option) {
@@ -90,6 +89,9 @@ public final class Chaos {
             case "--seed" -> seed = Long.parseLong(value);
             case "--rounds" -> rounds = Integer.parseInt(value);
             case "--election-millis" -> election = Duration.ofMillis(Long.parseLong(value));
+            case "--writes-per-second" -> writesPerSecond = Integer.parseInt(value);
+            case "--steady-seconds" -> steady = Duration.ofSeconds(Long.parseLong(value));
+            case "--node-flag" -> nodeFlags.add(value);
             case "--out" -> out = Path.of(value);
             default -> programs = Path.of(value);
           }
@@ -99,8 +101,7 @@ public final class Chaos {
     }
     var known = Faults.ALL.stream().map(Fault::name).toList();
     for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no fault " + name);
-    if (rounds < 1) throw new IllegalArgumentException("--rounds is " + rounds);
-    return new Request(only, seed, rounds, election, logCut, out, programs, isolated);
+    return new Request(only, seed, new Conditions(rounds, election, logCut, writesPerSecond, steady, nodeFlags), out, programs, isolated);
   }
 
   /** Runs what is asked for, and writes chaos.md and chaos.json after each row. */
@@ -117,7 +118,7 @@ public final class Chaos {
         long seed = request.seed * 31 + fault.name().hashCode();
         var result =
             stage.offers(fault.needs())
-                ? Trial.run(fault, stage, out.resolve(fault.name()), seed, request.rounds, request.electionTimeout, request.logCut)
+                ? Trial.run(fault, stage, out.resolve(fault.name()), seed, request.conditions)
                 : Result.skipped(fault, seed);
         log.info("{}: {}", fault.name(), result.verdict().text);
         results.add(result);

@@ -64,7 +64,7 @@ final class Cluster implements RangeMap, AutoCloseable {
     }
 
     private void open() {
-      var opened = NodeProcess.start(site.name(), site.prefix(), site.environment(), site.log(), options.apply(site));
+      var opened = NodeProcess.start(site.name(), site.prefix(), site.environment(), flags, site.log(), options.apply(site));
       process = opened;
       place = opened.place(DEADLINE);
     }
@@ -133,11 +133,14 @@ final class Cluster implements RangeMap, AutoCloseable {
   }
 
   private final List<Node> nodes = new ArrayList<>();
+  private final List<String> flags;
   private final Options options;
   private volatile RangeLocation location = Place.location(0, List.of());
   private long epoch;
 
-  Cluster(List<Site> sites, Options options) {
+  /** @param flags of the nodes' JVMs, beside those that they always have */
+  Cluster(List<Site> sites, List<String> flags, Options options) {
+    this.flags = flags;
     this.options = options;
     for (var site : sites) nodes.add(new Node(site));
   }

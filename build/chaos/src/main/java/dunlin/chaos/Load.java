@@ -26,13 +26,12 @@ import java.util.function.ToLongFunction;
 final class Load implements AutoCloseable {
   /*
    * Owner: writers and reader have a thread each; completions come on the client's.
-   * Bounds: WINDOW writes in flight for each writer, PER_SECOND writes begun in all, so that the record of a trial stays small.
+   * Bounds: WINDOW writes in flight for each writer, and so many writes begun in a second, so that the record of a trial stays small.
    */
   static final int WRITERS = 4;
   static final int WINDOW = 64;
 
-  private static final int PER_SECOND = 4000;
-  private static final long WRITER_PAUSE_NANOS = 1_000_000_000L * WRITERS / PER_SECOND;
+  private static final long FULL_PAUSE_NANOS = 1_000_000;
   private static final long READ_PAUSE_NANOS = 20_000_000;
   private static final Duration BARRIER_TIMEOUT = Duration.ofSeconds(3);
   private static final Duration DRAIN = Duration.ofSeconds(30);
@@ -53,6 +52,7 @@ final class Load implements AutoCloseable {
   private final RangeClient client;
   private final RemoteRange<Ledger.Write, Ledger.Answer> range;
   private final ToLongFunction<UUID> lastOn;
+  private final long pauseNanos; // of a writer, after each write
   private final List<Operation> operations = new ArrayList<>(); // guarded by itself
   private final List<Read> reads = new ArrayList<>(); // of the reader, until it has ended
   private final List<Thread> threads = new ArrayList<>();
@@ -63,15 +63,27 @@ final class Load implements AutoCloseable {
   private final AtomicLong answered = new AtomicLong();
   private volatile boolean stopping;
 
-  /** @param lastOn the last place that a node shows; throws TrialException where the node does not answer */
-  Load(RangeMap map, Random random, ToLongFunction<UUID> lastOn) {
+  /**
+   * @param patience how long a silent node is trusted; then it has twice as long for a sign of life
+   * @param writesPerSecond at most so many are begun by all writers together
+   * @param lastOn the last place that a node shows; throws TrialException where the node does not answer
+   */
+  Load(RangeMap map, Duration patience, int writesPerSecond, Random random, ToLongFunction<UUID> lastOn) {
     this.lastOn = lastOn;
+    pauseNanos = 1_000_000_000L * WRITERS / writesPerSecond;
     client =
-        new RangeClient("chaos", RangeClientSettings.defaults(), map, null, new SimpleMeterRegistry(), System::nanoTime, random);
+        new RangeClient("chaos", settings(patience), map, null, new SimpleMeterRegistry(), System::nanoTime, random);
     range = client.range(Ledger.RANGE.uuid(), Ledger.WRITES, Ledger.ANSWERS, RULES);
     for (int i = 0; i < WRITERS; i++) threads.add(Thread.ofPlatform().daemon().name("writer-" + i).unstarted(this::write));
     threads.add(Thread.ofPlatform().daemon().name("reader").unstarted(this::read));
     threads.forEach(Thread::start);
+  }
+
+  private static RangeClientSettings settings(Duration patience) {
+    var d = RangeClientSettings.defaults();
+    return new RangeClientSettings(
+        d.rangeRequestsMax(), d.rangeBytesMax(), d.nodeRequestsMax(), d.commandBytesMax(), d.frameRequests(), d.frameBytes(),
+        d.timeout(), d.backoffFirst(), d.backoffMost(), d.hopsMax(), d.connectTimeout(), patience, patience.multipliedBy(2));
   }
 
   /** Writes that have been acknowledged so far. */
@@ -96,11 +108,11 @@ final class Load implements AutoCloseable {
       var completion = recording(write);
       boolean begun = range.propose(write, completion);
       while (!begun && !stopping) { // the client is full
-        LockSupport.parkNanos(WRITER_PAUSE_NANOS);
+        LockSupport.parkNanos(FULL_PAUSE_NANOS);
         begun = range.propose(write, completion);
       }
       if (!begun) break;
-      LockSupport.parkNanos(WRITER_PAUSE_NANOS);
+      LockSupport.parkNanos(pauseNanos);
     }
     window.release();
   }

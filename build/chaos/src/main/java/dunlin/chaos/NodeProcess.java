@@ -45,16 +45,19 @@ final class NodeProcess {
    * Starts a process; {@link #place} waits until it has opened its directory.
    *
    * @param prefix the program that puts it where it shall run, or nothing
+   * @param flags of the JVM, beside those that all have
    * @param log where its standard error is added to
    */
-  static NodeProcess start(String name, List<String> prefix, Map<String, String> environment, Path log, NodeOptions options) {
+  static NodeProcess start(
+      String name, List<String> prefix, Map<String, String> environment, List<String> flags, Path log, NodeOptions options) {
     var command = new ArrayList<>(prefix);
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(flags);
     command.addAll(
         List.of(
             "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-XX:+UseCompactObjectHeaders",
             "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData", "-XX:+UseSerialGC", "-Xmx" + HEAP_MEGABYTES + "m",
-            "-XX:MaxDirectMemorySize=" + HEAP_MEGABYTES + "m", "-ea:dunlin...", "-cp", System.getProperty("java.class.path"),
+            "-XX:MaxDirectMemorySize=" + HEAP_MEGABYTES + "m", "-Xlog:disable", "-Xlog:all=warning,aot*=off,cds*=off:stderr", "-ea:dunlin...", "-cp", System.getProperty("java.class.path"),
             LedgerNode.class.getName()));
     command.addAll(options.arguments());
     try {
@@ -69,6 +72,7 @@ final class NodeProcess {
   private void readAnswers() {
     try (var lines = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
       for (String line; (line = lines.readLine()) != null; ) {
+        if (line.isEmpty() || !Character.isDigit(line.charAt(0))) continue; // the JVM has something to say
         var words = line.split(" ", 3);
         var asked = waiting.remove(Long.valueOf(words[0]));
         if (asked == null) continue;

@@ -2,7 +2,6 @@ package dunlin.chaos;
 
 import dunlin.chaos.Checker.Findings;
 import dunlin.chaos.Checker.Violation;
-import dunlin.chaos.NodeOptions.LogCut;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -22,7 +21,6 @@ final class Trial {
    * Failure: whatever goes wrong ends the trial as broken, never the suite; nodes and mounts are gone afterwards.
    */
   private static final Logger log = LoggerFactory.getLogger(Trial.class);
-  private static final Duration STEADY = Duration.ofSeconds(1);
   private static final long PROGRESS_ANSWERS = 100;
   /** Much more than an election needs, so that only what does not come back by itself is found. */
   private static final Duration GAP_MOST = Duration.ofSeconds(30);
@@ -35,26 +33,27 @@ final class Trial {
   private final Cluster cluster;
   private final Random random;
   private final long seed;
-  private final int rounds;
+  private final Conditions conditions;
   private final List<Round> finished = new ArrayList<>();
   private final List<String> problems = new ArrayList<>();
   private @Nullable Load load;
   private long struckNanos;
 
-  private Trial(Fault fault, Stage stage, Path directory, long seed, int rounds, Duration electionTimeout, LogCut logCut) {
+  private Trial(Fault fault, Stage stage, Path directory, long seed, Conditions conditions) {
     this.fault = fault;
     this.stage = stage;
     this.seed = seed;
-    this.rounds = rounds;
+    this.conditions = conditions;
     random = new Random(seed);
     sites = stage.sites(directory, fault.needs());
     cluster =
         new Cluster(
             sites,
+            conditions.nodeFlags(),
             site ->
                 new NodeOptions(
                     site.data(), site.host(), site.raftPort(), site.servicePort(), fault.fsync(), fault.diskFreeMin(),
-                    electionTimeout, logCut));
+                    conditions.electionTimeout(), conditions.logCut()));
   }
 
   /**
@@ -62,10 +61,10 @@ final class Trial {
    *
    * @param seed of everything that is left to chance, but for the order in which threads come
    */
-  static Result run(Fault fault, Stage stage, Path directory, long seed, int rounds, Duration electionTimeout, LogCut logCut) {
+  static Result run(Fault fault, Stage stage, Path directory, long seed, Conditions conditions) {
     Trial trial;
     try {
-      trial = new Trial(fault, stage, directory, seed, rounds, electionTimeout, logCut);
+      trial = new Trial(fault, stage, directory, seed, conditions);
     } catch (RuntimeException e) {
       log.error("{}: no sites", fault.name(), e);
       return Result.broken(fault, seed, List.of(), List.of(String.valueOf(e.getMessage())));
@@ -83,7 +82,7 @@ final class Trial {
 
   private Result run() {
     cluster.start();
-    load = new Load(cluster, new Random(seed), cluster::last);
+    load = new Load(cluster, conditions.electionTimeout(), conditions.writesPerSecond(), new Random(seed), cluster::last);
     try {
       strikeAll();
     } catch (TrialException e) {
@@ -99,16 +98,16 @@ final class Trial {
   }
 
   private void strikeAll() {
-    for (int round = 1; round <= rounds; round++) {
+    for (int round = 1; round <= conditions.rounds(); round++) {
       awaitProgress();
       cluster.awaitCaughtUp();
-      pause(STEADY);
+      pause(conditions.steady());
       struckNanos = 0;
-      log.info("{}, round {} of {}", fault.name(), round, rounds);
+      log.info("{}, round {} of {}", fault.name(), round, conditions.rounds());
       fault.strike().on(this);
       if (struckNanos == 0) throw new IllegalStateException(fault.name() + " does not say when it strikes");
       awaitProgress();
-      pause(STEADY);
+      pause(conditions.steady());
       finished.add(new Round(struckNanos, System.nanoTime()));
     }
   }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.chaos.Checker.Violation;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -46,17 +47,27 @@ class ReportTest {
   void theCommandLineIsReadAndMistakesAreNamed() {
     var request = Chaos.parse(List.of("--only", "kill-all,wiped", "--rounds", "7"), 99);
     assertThat(request.only()).containsExactly("kill-all", "wiped");
-    assertThat(request.rounds()).isEqualTo(7);
+    assertThat(request.conditions().rounds()).isEqualTo(7);
     assertThat(request.seed()).isEqualTo(99);
     assertThat(Chaos.parse(List.of("--seed", "4"), 99).seed()).isEqualTo(4);
-    assertThat(request.logCut()).isEqualTo(NodeOptions.LogCut.OFTEN);
-    assertThat(Chaos.parse(List.of("--usual-log"), 99).logCut()).isEqualTo(NodeOptions.LogCut.USUAL);
+    assertThat(request.conditions().logCut()).isEqualTo(NodeOptions.LogCut.OFTEN);
+    assertThat(request.conditions().nodeFlags()).isEmpty();
+    var tuned =
+        List.of(
+            "--usual-log", "--election-millis", "300", "--writes-per-second", "1000", "--steady-seconds", "8", "--node-flag", "-Xa",
+            "--node-flag", "-Xb c");
+    assertThat(Chaos.parse(tuned, 99).conditions())
+        .isEqualTo(
+            new Conditions(
+                3, Duration.ofMillis(300), NodeOptions.LogCut.USUAL, 1000, Duration.ofSeconds(8), List.of("-Xa", "-Xb c")));
     assertThat(Chaos.parse(List.of("--short"), 99).only()).contains("kill-leader", "kill-all", "pause-leader");
 
     assertThatThrownBy(() -> Chaos.parse(List.of("--only", "kill-everyone"), 1)).hasMessage("there is no fault kill-everyone");
     assertThatThrownBy(() -> Chaos.parse(List.of("--seed"), 1)).hasMessage("--seed needs a value");
     assertThatThrownBy(() -> Chaos.parse(List.of("--sede", "1"), 1)).hasMessage("nobody knows --sede");
     assertThatThrownBy(() -> Chaos.parse(List.of("--rounds", "0"), 1)).hasMessage("--rounds is 0");
+    assertThatThrownBy(() -> Chaos.parse(List.of("--writes-per-second", "0"), 1)).hasMessage("--writes-per-second is 0");
+    assertThatThrownBy(() -> Chaos.parse(List.of("--steady-seconds", "-1"), 1)).hasMessage("--steady-seconds is below 0");
   }
 
   @Test

@@ -21,7 +21,8 @@ import java.time.Duration;
  * @param connectTimeout after which a node that has not welcomed us counts as away
  * @param stallAfter silence of a node, while it owes replies, after which requests go to others
  * @param keepAlive how long a node may owe a sign of life when it is asked for one, which is when it is silent, and now and then;
- *     then its connection is closed, and what is under way is of unknown fate. At least 1 s
+ *     then its connection is closed, and what is under way is of unknown fate. At least 100 ms; a node that stands still for
+ *     longer, such as in a collection, is given up with all that it was about to answer
  */
 public record RangeClientSettings(
     int rangeRequestsMax,
@@ -53,7 +54,7 @@ public record RangeClientSettings(
     within("hopsMax", hopsMax, 0, 16);
     within("connectTimeout (ms)", connectTimeout.toMillis(), 1, 60_000);
     within("stallAfter (ms)", stallAfter.toMillis(), 1, 60_000);
-    within("keepAlive (ms)", keepAlive.toMillis(), 1000, 3_600_000);
+    within("keepAlive (ms)", keepAlive.toMillis(), 100, 3_600_000);
   }
 
   public static RangeClientSettings defaults() {
