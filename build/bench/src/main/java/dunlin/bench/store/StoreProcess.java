@@ -27,6 +27,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -37,6 +38,7 @@ import org.slf4j.LoggerFactory;
  * <pre>
  *   arguments: data=DIRECTORY raft=PORT,... service=PORT,... [fsync=] [commands-per-entry=] [entries-in-flight=] [entries-kept=]
  *              [install-rate=]; a raft port of 0 is a node alone; without raft there is no node
+ *              data=DIRECTORY raft=PORT,... bare=ROWS: Ratis and RocksDB alone, so many rows an entry; it only starts, leads and writes
  *   start [peers=PLACE,...] [ranges=1]    leads    join peers=PLACE,...    add place=PLACE seconds=    remove place=PLACE
  *   write window= seconds= from= [rows=] [fsyncs=true]    remote peers=PLACE,... window= seconds= from=
  *   first from= read=    usage    fetched    flush    probe block= ahead= seconds=    copy from= to=    stop
@@ -65,10 +67,14 @@ public final class StoreProcess implements AutoCloseable {
 
   private final List<StoreNode> nodes = new ArrayList<>();
   private final Path directory;
+  private final @Nullable BarePeers bare;
 
   StoreProcess(Arguments arguments) {
     directory = arguments.path("data");
     var raft = arguments.list("raft");
+    long rowsPerEntry = arguments.number("bare", 0);
+    bare = rowsPerEntry == 0 ? null : new BarePeers(directory, raft.stream().map(Integer::valueOf).toList(), (int) rowsPerEntry);
+    if (bare != null) return;
     var service = arguments.list("service");
     for (int i = 0; i < raft.size(); i++) {
       int port = Integer.parseInt(raft.get(i));
@@ -111,7 +117,7 @@ public final class StoreProcess implements AutoCloseable {
       case "flush" -> nodes.forEach(node -> node.replica(0).flush());
       case "stop" -> close();
       case "leads" -> {
-        return Map.of("leads", nodes.stream().anyMatch(StoreNode::leads));
+        return Map.of("leads", bare == null ? nodes.stream().anyMatch(StoreNode::leads) : bare.leads());
       }
       case "write" -> {
         return write(with);
@@ -157,12 +163,12 @@ public final class StoreProcess implements AutoCloseable {
   }
 
   private Map<String, Object> write(Arguments with) throws InterruptedException {
-    var leader = leader();
-    var replica = leader.replica(0);
-    var load = new Load(replica::propose, (int) with.number("window"));
+    var peers = bare;
+    var leader = peers == null ? leader().directory() : peers.leaderDirectory();
+    var load = new Load(peers == null ? leader().replica(0)::propose : peers::propose, (int) with.number("window"));
     long rows = with.number("rows", Long.MAX_VALUE);
     if (!Boolean.parseBoolean(with.text("fsyncs", "false"))) return load.run(with.number("from"), rows, with.seconds("seconds"));
-    try (var fsyncs = new Fsyncs(leader.directory())) {
+    try (var fsyncs = new Fsyncs(leader)) {
       var result = new LinkedHashMap<>(load.run(with.number("from"), rows, with.seconds("seconds")));
       result.putAll(fsyncs.stop());
       return result;
@@ -232,5 +238,6 @@ public final class StoreProcess implements AutoCloseable {
   public void close() {
     nodes.forEach(StoreNode::close);
     nodes.clear();
+    if (bare != null) bare.close();
   }
 }

@@ -1,11 +1,13 @@
 package dunlin.bench.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -55,6 +57,20 @@ class StoreProcessTest {
       assertThat(leader.answer("add place=" + joining.places() + " seconds=60")).isEmpty();
 
       assertThat(number(joining.answer("fetched"), "bytes")).isGreaterThan(200 * Rows.ROW_BYTES);
+    }
+  }
+
+  @Test
+  void peersWithoutTheStoreTakeTheSameRowsAndTheRestOfALastEntry() {
+    var ports = ports(3);
+    try (var bare = process("raft=" + ports.get(0) + "," + ports.get(1) + "," + ports.get(2), "bare=10")) {
+      assertThat(bare.answer("start")).isEmpty();
+      await().atMost(Duration.ofMinutes(2)).until(() -> bare.answer("leads").equals(Map.of("leads", true)));
+
+      var written = bare.answer("write window=64 seconds=60 rows=1003 from=0 fsyncs=true");
+
+      assertThat(written).containsEntry("writes", 1003L).containsEntry("next", 1003L);
+      assertThat(number(written, "fsyncs")).isPositive();
     }
   }
 
