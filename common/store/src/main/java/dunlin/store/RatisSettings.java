@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 final class RatisSettings {
   private static final int KIB = 1024;
   private static final int MIB = 1024 * KIB;
+  private static final TimeDuration NEVER = TimeDuration.valueOf(10_000, TimeUnit.DAYS);
 
   private RatisSettings() {}
 
@@ -53,8 +54,11 @@ final class RatisSettings {
     Rpc.setFirstElectionTimeoutMin(properties, millis(cluster.hasPeers() ? 150 : 20));
     Rpc.setFirstElectionTimeoutMax(properties, millis(cluster.hasPeers() ? 300 : 50));
     Rpc.setRequestTimeout(properties, seconds(5));
-    // A Java process that stood still for longer than the lease must not go on as if it had it.
-    RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(properties, timeout);
+    // A Java process that stood still for longer than the lease must not go on as if it had it. Nobody leads instead of a lone peer,
+    // so that would only refuse what it is asked for meanwhile.
+    RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(properties, cluster.hasPeers() ? timeout : NEVER);
+    // After a minute Ratis would close itself. Who leads steps down and follows, as after a shorter time: no reason to end.
+    RaftServerConfigKeys.setCloseThreshold(properties, NEVER);
     // Without the lease a deposed leader answers linearizable reads from a remembered quorum.
     Read.setOption(properties, Read.Option.LINEARIZABLE);
     Read.setLeaderLeaseEnabled(properties, true);

@@ -55,19 +55,7 @@ class RangeStoreCrashTest {
   void keepsEveryAcknowledgedCommandWhenTheProcessIsKilled() throws Exception {
     Path said = temporary.resolve("said");
     Path data = temporary.resolve("data");
-    var child =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "--sun-misc-unsafe-memory-access=allow",
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                Writer.class.getName(),
-                data.toString())
-            .redirectOutput(said.toFile())
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
+    var child = startWriter(data, said);
     await().atMost(OneRange.DEADLINE).until(() -> Files.size(said) > 100_000);
     child.destroyForcibly().waitFor();
     var acknowledged = new ArrayList<>(Files.readAllLines(said));
@@ -79,7 +67,56 @@ class RangeStoreCrashTest {
     }
   }
 
-  /** Writes rows and says each one that was acknowledged, until it is killed. */
+  /** A busy machine, a suspended container or a collection: nobody else could have led meanwhile. */
+  @Test
+  void refusesNothingAfterItStoodStill() throws Exception {
+    Path said = temporary.resolve("said");
+    var child = startWriter(temporary.resolve("data"), said);
+    try {
+      for (int round = 1; round <= 2; round++) {
+        long before = Files.size(said);
+        await().atMost(OneRange.DEADLINE).until(() -> ended(child) || Files.size(said) > before + 100_000);
+        signal("STOP", child);
+        await().pollDelay(StoreSettings.defaults().cluster().electionTimeout().multipliedBy(2)).until(() -> true);
+        long stood = Files.size(said);
+        signal("CONT", child);
+        await().atMost(OneRange.DEADLINE).until(() -> ended(child) || Files.size(said) > stood + 100_000);
+        assertThat(child.isAlive()).as("round %d: %s", round, last(said)).isTrue();
+      }
+    } finally {
+      child.destroyForcibly().waitFor();
+    }
+  }
+
+  private static boolean ended(Process child) {
+    return !child.isAlive();
+  }
+
+  private static String last(Path said) throws IOException {
+    return Files.readAllLines(said).getLast();
+  }
+
+  private static void signal(String name, Process child) throws IOException, InterruptedException {
+    var kill = new ProcessBuilder("kill", "-" + name, String.valueOf(child.pid())).inheritIO().start();
+    assertThat(kill.waitFor()).isZero();
+  }
+
+  private static Process startWriter(Path data, Path said) throws IOException {
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "--enable-native-access=ALL-UNNAMED",
+            "--sun-misc-unsafe-memory-access=allow",
+            "-XX:TieredStopAtLevel=1",
+            "-cp",
+            System.getProperty("java.class.path"),
+            Writer.class.getName(),
+            data.toString())
+        .redirectOutput(said.toFile())
+        .redirectError(ProcessBuilder.Redirect.INHERIT)
+        .start();
+  }
+
+  /** Writes rows and says each one that was acknowledged, until it is killed or one is refused. */
   static final class Writer {
     public static void main(String[] arguments) {
       var one = OneRange.start(Path.of(arguments[0]));
@@ -95,7 +132,8 @@ class RangeStoreCrashTest {
 
               @Override
               public void failed(StoreException failure) {
-                throw failure;
+                System.out.println(key + " " + failure);
+                Runtime.getRuntime().halt(1);
               }
             })) Thread.onSpinWait();
       }
