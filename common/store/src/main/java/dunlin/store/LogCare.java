@@ -55,6 +55,12 @@ final class LogCare {
     return true;
   }
 
+  /** Whether all of its entries are on disk. */
+  static boolean written(RaftLog entries) {
+    var last = entries.getLastEntryTermIndex();
+    return last == null || last.getIndex() <= entries.getFlushIndex();
+  }
+
   /** Up to where the log can be cut when the rows are flushed up to this entry; -1 when nothing can. */
   long cut(RaftLog entries, long flushed) {
     if (!settings.cluster().hasPeers()) return flushed;

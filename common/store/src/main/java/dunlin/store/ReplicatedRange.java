@@ -96,7 +96,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.data = data;
     this.disk = disk;
     files = new RowsDirectory(data.rows(id));
-    copy = new RowsCopy(id, files, settings.cluster(), disk, source, meters, () -> failure.get() != null);
+    copy = new RowsCopy(id, files, settings.cluster(), disk, source, meters, () -> failure.get() != null, this::logWritten);
     this.logic = logic;
     this.meters = meters;
     this.initial = initial;
@@ -409,6 +409,14 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   @Override
   public CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin) {
     return copy.offer(leader, logBegin, threadName("install"));
+  }
+
+  private boolean logWritten() {
+    try {
+      return LogCare.written(server().getDivision(group).getRaftLog());
+    } catch (IOException | RuntimeException e) {
+      return true; // it is just being closed, and Ratis throws what it likes then
+    }
   }
 
   @Override

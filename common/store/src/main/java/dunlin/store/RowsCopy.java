@@ -24,10 +24,17 @@ final class RowsCopy {
    * when its log has that: with an old leader's uncommitted tail it often has. Then it never says again that a copy is needed,
    * Ratis takes over a copy only when it is told so, and the replica stays behind for ever, under the next leaders too. Once the
    * future has failed Ratis compares the logs, so the leader goes back to the beginning of its own, and says it again.
+   *
+   * It is not offered before what the log has is written: when a copy is taken over, Ratis 3.3.0 forgets what its log has still to
+   * write, the beginning of its last file among it, misses that file a moment later, and closes the range. A disk that has just
+   * let this replica fall behind has much to write. No log is waited for longer than LOG_PATIENCE: one that gets nowhere for so
+   * long is not made worse.
    */
   private static final Logger log = LoggerFactory.getLogger(RowsCopy.class);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+  private static final long LOG_PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(1);
+  private static final long LOG_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   private final RangeId range;
   private final RowsDirectory files;
@@ -36,6 +43,7 @@ final class RowsCopy {
   private final CheckpointSource source;
   private final RangeMeters meters;
   private final BooleanSupplier cancelled;
+  private final BooleanSupplier logWritten;
   private final long stalledNanos; // a second, or what two chunks take when they are fetched slowly on purpose
   private final ReentrantLock fetching = new ReentrantLock();
   private final Object replacing = new Object();
@@ -68,6 +76,10 @@ final class RowsCopy {
     }
   }
 
+  /**
+   * @param cancelled whether the replica has failed or stops
+   * @param logWritten whether all that its log has is on disk
+   */
   RowsCopy(
       RangeId range,
       RowsDirectory files,
@@ -75,7 +87,8 @@ final class RowsCopy {
       DiskSpace disk,
       CheckpointSource source,
       RangeMeters meters,
-      BooleanSupplier cancelled) {
+      BooleanSupplier cancelled,
+      BooleanSupplier logWritten) {
     this.range = range;
     this.files = files;
     this.settings = settings;
@@ -83,20 +96,21 @@ final class RowsCopy {
     this.source = source;
     this.meters = meters;
     this.cancelled = cancelled;
+    this.logWritten = logWritten;
     long chunkNanos = TimeUnit.SECONDS.toNanos(CheckpointSource.CHUNK_BYTES_MAX) / settings.installBytesPerSecond();
     stalledNanos = Math.max(TimeUnit.SECONDS.toNanos(1), 2 * chunkNanos);
   }
 
   /**
-   * Completes at once, with where it has come, when a copy is ready that the leader's log goes on from. Else begins to fetch one,
-   * and fails when that has ended in whatever way.
+   * Completes at once, with where it has come, when a copy is ready that the leader's log goes on from, and can be taken over now.
+   * Else begins to fetch one, or to wait for the log, and fails when that has ended in whatever way.
    *
    * @param logBegin the first entry that the leader's log still has
    */
   CompletableFuture<LogPosition> offer(UUID leader, long logBegin, String threadName) {
     var waiting = ready;
-    if (waiting != null && waiting.position.index() + 1 >= logBegin)
-      return CompletableFuture.completedFuture(waiting.position);
+    var position = waiting == null || waiting.position.index() + 1 < logBegin ? null : waiting.position;
+    if (position != null && !logWrites()) return CompletableFuture.completedFuture(position);
     var copy = new CompletableFuture<LogPosition>();
     Thread.ofPlatform()
         .daemon()
@@ -104,9 +118,10 @@ final class RowsCopy {
         .start(
             () -> {
               try {
-                var position = fetch(leader, logBegin);
+                long end = (position == null ? fetch(leader, logBegin) : position).index();
+                while (logWrites()) LockSupport.parkNanos(LOG_LOOK_NANOS);
                 copy.completeExceptionally(
-                    new IOException("a copy up to entry " + position.index() + " is ready, and taken when the leader asks again"));
+                    new IOException("a copy up to entry " + end + " is ready, and taken when the leader asks again"));
               } catch (IOException | RuntimeException e) {
                 log.warn("Range {}: no copy of its rows from node {} yet: {}", range, leader, e.getMessage(), e);
                 LockSupport.parkNanos(PAUSE_NANOS); // the leader says so again at once
@@ -114,6 +129,15 @@ final class RowsCopy {
               }
             });
     return copy;
+  }
+
+  /** Whether a copy that is ready has to wait for the log. */
+  private boolean logWrites() {
+    var waiting = ready;
+    return waiting != null
+        && System.nanoTime() - waiting.sinceNanos < LOG_PATIENCE_NANOS
+        && !cancelled.getAsBoolean()
+        && !logWritten.getAsBoolean();
   }
 
   private LogPosition fetch(UUID leader, long logBegin) throws IOException {
