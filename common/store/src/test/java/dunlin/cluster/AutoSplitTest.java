@@ -8,6 +8,7 @@ import dunlin.placement.SplitChoice;
 import dunlin.placement.SplitSettings;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
+import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import java.nio.file.Path;
 import java.util.Comparator;
@@ -33,7 +34,8 @@ class AutoSplitTest {
       cluster.awaitSettled(3);
       var writer = new LedgerWriter(cluster, "");
       var random = new Random(1);
-      int rows = append(writer, random, 0, 200); // of 2 kB
+      int rows = append(writer, random, 0, 170); // of 2 kB
+      flush(cluster);
       await().atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() > 1);
       cluster.awaitSettled(3);
 
@@ -49,6 +51,7 @@ class AutoSplitTest {
       }
 
       rows += append(writer, random, rows, 400);
+      flush(cluster);
       await().atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() > 2);
       cluster.awaitSettled(3);
       int all = rows;
@@ -126,6 +129,11 @@ class AutoSplitTest {
       writer.write(String.format("%08x-%d", random.nextInt(), i), text.toString());
     }
     return rows;
+  }
+
+  /** What is only in memory is measured roughly: so few rows might count half, and half of them be nine tenths. */
+  private static void flush(TestCluster cluster) {
+    for (var node : cluster.nodes) node.replicas.values().forEach(Replica::flush);
   }
 
   private static List<RangeDescriptor> ledgers(TestCluster cluster) {
