@@ -32,8 +32,10 @@ import javax.management.ObjectName;
 import javax.management.openmbean.TabularData;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Nodes inside an application: independent of each other, and gone without a trace when closed. */
+@Isolated // counts the threads and beans of the process
 class EmbeddedIT {
   @TempDir Path directory;
 

@@ -28,8 +28,10 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Store nodes as shipped, each a process of its own: they found a cluster, are operated by JMX, and go on when one is killed. */
+@Isolated // whole nodes, whose leases run out when too much else is busy
 class StoreClusterIT {
   private static final Duration LONG = Duration.ofMinutes(6);
   private static final String META = "meta";
