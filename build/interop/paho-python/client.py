@@ -1,5 +1,6 @@
 """The scenario of ../README.md through paho-mqtt: client.py HOST PORT VERSION TRANSPORT"""
 
+import contextlib
 import os
 import queue
 import socket
@@ -115,13 +116,17 @@ class Client:
         # By another handle: what the client wraps a WebSocket in has no shutdown.
         with socket.socket(fileno=os.dup(self.mqtt.socket().fileno())) as connection:
             connection.shutdown(socket.SHUT_RDWR)
-        check(self.closed.wait(SECONDS), "the connection did not end")
-        self.mqtt.loop_stop()
+        self.stop()
 
     def end(self):
         self.mqtt.disconnect()
+        self.stop()
+
+    def stop(self):
         check(self.closed.wait(SECONDS), "the connection did not end")
-        self.mqtt.loop_stop()
+        # Paho looks whether its thread is there, and then waits for it: in between it may have ended and be gone.
+        with contextlib.suppress(AttributeError):
+            self.mqtt.loop_stop()
 
 
 def connect():
