@@ -4,6 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import ch.qos.logback.classic.Logger;
+import ch.qos.logback.classic.spi.ILoggingEvent;
+import ch.qos.logback.core.read.ListAppender;
 import dunlin.RawClient.Connect;
 import dunlin.RawClient.Packet;
 import dunlin.runtime.SettingException;
@@ -33,9 +36,10 @@ import javax.management.openmbean.TabularData;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
+import org.slf4j.LoggerFactory;
 
 /** Nodes inside an application: independent of each other, and gone without a trace when closed. */
-@Isolated // counts the threads and beans of the process
+@Isolated // counts the threads and beans of the process, and reads its log
 class EmbeddedIT {
   @TempDir Path directory;
 
@@ -118,6 +122,33 @@ class EmbeddedIT {
     }
     assertThat(data).doesNotExist();
     awaitNoMoreThan(before);
+  }
+
+  /** Micrometer warns when meters come before the registries that show them. */
+  @Test
+  void metersComeAfterWhatShowsThem() {
+    var lines = new ListAppender<ILoggingEvent>();
+    lines.start();
+    var logger = (Logger) LoggerFactory.getLogger("io.micrometer");
+    logger.addAppender(lines);
+    int service = StoreClusterIT.freePort();
+    var store =
+        Dunlin.builder()
+            .dataDirectory(directory.resolve("store"))
+            .set("dunlin.roles", "store")
+            .set("dunlin.admin.port", "0")
+            .set("dunlin.cluster.port", Integer.toString(StoreClusterIT.freePort()))
+            .set("dunlin.cluster.service-port", Integer.toString(service))
+            .set("dunlin.cluster.seeds", "127.0.0.1:" + service)
+            .set("dunlin.cluster.bootstrap-expect", "1");
+    try (var broker = TestBroker.on(directory.resolve("broker"));
+        var node = store.build()) {
+      RawClient.connected(broker.port(), Connect.of("client")).disconnect();
+      assertThat(node.adminPort()).isPositive();
+    } finally {
+      logger.detachAppender(lines);
+    }
+    assertThat(lines.list).isEmpty();
   }
 
   @Test

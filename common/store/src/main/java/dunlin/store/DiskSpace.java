@@ -26,19 +26,22 @@ final class DiskSpace implements AutoCloseable {
 
   private final Source source;
   private final long configured;
-  private final MeterRegistry registry;
-  private final List<Gauge> gauges;
 
   private volatile long free; // single writer: the upkeep thread
   private volatile long least; // likewise
   private volatile boolean low; // likewise
 
-  DiskSpace(Source source, long configured, MeterRegistry registry) {
+  private Runnable hide = () -> {}; // guarded by this
+
+  DiskSpace(Source source, long configured) {
     this.source = source;
     this.configured = configured;
-    this.registry = registry;
     measure();
-    gauges =
+  }
+
+  /** Shows it, until it is closed. */
+  synchronized void show(MeterRegistry registry) {
+    var gauges =
         List.of(
             Gauge.builder("dunlin.store.disk.free", this, disk -> disk.free)
                 .description("Bytes that the data directory's disk has left")
@@ -47,6 +50,7 @@ final class DiskSpace implements AutoCloseable {
             Gauge.builder("dunlin.store.disk.low", this, disk -> disk.low ? 1 : 0)
                 .description("1 while the node takes no commands because its disk is nearly full")
                 .register(registry));
+    hide = () -> gauges.forEach(registry::remove);
   }
 
   boolean low() {
@@ -81,7 +85,7 @@ final class DiskSpace implements AutoCloseable {
   }
 
   @Override
-  public void close() {
-    gauges.forEach(registry::remove);
+  public synchronized void close() {
+    hide.run();
   }
 }

@@ -78,7 +78,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     this.settings = settings;
     this.data = data;
     this.meters = meters;
-    this.disk = new DiskSpace(disk, settings.diskFreeMin(), meters);
+    this.disk = new DiskSpace(disk, settings.diskFreeMin());
     checkpoints = new Checkpoints(data.checkpoints(), System::nanoTime);
     // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has things to do meanwhile.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
@@ -274,6 +274,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     try {
       var start = new NodeStart(settings, data, ranges, () -> state.get() == State.CLOSED, built -> node = built);
       start.prepare();
+      disk.show(meters);
       // The rows open on their own threads while Ratis' classes are loaded here and the logs are read.
       for (var range : start.served()) range.open(memory, thread("open-" + range.id()));
       var started = start.start();

@@ -3,7 +3,6 @@ package dunlin.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -79,7 +78,7 @@ class CheckpointDownloadTest {
                 return Long.MAX_VALUE;
               }
             },
-            1, new SimpleMeterRegistry());
+            1);
     new CheckpointDownload(source, settings, disk, () -> cancelled, fetched::addAndGet)
         .fetch(NODE, Trio.RANGE, directory.resolve("in"));
   }
