@@ -163,9 +163,13 @@ public final class StoreProcess implements AutoCloseable {
   }
 
   private Map<String, Object> write(Arguments with) throws InterruptedException {
-    var peers = bare;
-    var leader = peers == null ? leader().directory() : peers.leaderDirectory();
-    var load = new Load(peers == null ? leader().replica(0)::propose : peers::propose, (int) with.number("window"));
+    if (bare != null) return write(with, bare::propose, bare.leaderDirectory());
+    var leader = leader();
+    return write(with, leader.replica(0)::propose, leader.directory());
+  }
+
+  private static Map<String, Object> write(Arguments with, Load.Target target, Path leader) throws InterruptedException {
+    var load = new Load(target, (int) with.number("window"));
     long rows = with.number("rows", Long.MAX_VALUE);
     if (!Boolean.parseBoolean(with.text("fsyncs", "false"))) return load.run(with.number("from"), rows, with.seconds("seconds"));
     try (var fsyncs = new Fsyncs(leader)) {
