@@ -4,12 +4,15 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
@@ -110,24 +113,43 @@ final class OneRange implements AutoCloseable {
   }
 
   /**
-   * Copies a directory under a running store: what a power failure or kill at this moment would leave, provided that
-   * nothing is under way.
+   * Copies a directory under a running store: what a power failure or kill at this moment would leave, provided that no command is under
+   * way. Again, when files were cut, flushed or compacted meanwhile: some of before and some of after is nothing that a crash leaves.
    */
   static void copy(Path from, Path to) throws IOException {
+    long begun = System.nanoTime();
+    while (!copiedAtRest(from, to)) {
+      if (System.nanoTime() - begun > DEADLINE.toNanos()) throw new AssertionError("the files in " + from + " do not come to rest");
+      GroupStorage.deleteTree(to);
+    }
+  }
+
+  private static boolean copiedAtRest(Path from, Path to) throws IOException {
+    Files.createDirectories(to);
+    try {
+      var before = lengthsAndTimes(from);
+      for (var file : before.keySet()) {
+        Path copied = to.resolve(from.relativize(file));
+        Files.createDirectories(copied.getParent());
+        Files.copy(file, copied);
+      }
+      return lengthsAndTimes(from).equals(before);
+    } catch (NoSuchFileException e) {
+      return false; // gone meanwhile
+    }
+  }
+
+  private static Map<Path, String> lengthsAndTimes(Path directory) throws IOException {
+    var files = new HashMap<Path, String>();
     Files.walkFileTree(
-        from,
+        directory,
         new SimpleFileVisitor<>() {
           @Override
-          public FileVisitResult preVisitDirectory(Path directory, BasicFileAttributes attributes) throws IOException {
-            Files.createDirectories(to.resolve(from.relativize(directory)));
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) throws IOException {
-            Files.copy(file, to.resolve(from.relativize(file)));
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+            files.put(file, attributes.size() + " bytes of " + attributes.lastModifiedTime());
             return FileVisitResult.CONTINUE;
           }
         });
+    return files;
   }
 }
