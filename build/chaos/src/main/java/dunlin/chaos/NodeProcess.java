@@ -57,8 +57,8 @@ final class NodeProcess {
         List.of(
             "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow", "-XX:+UseCompactObjectHeaders",
             "-XX:+ExitOnOutOfMemoryError", "-XX:-UsePerfData", "-XX:+UseSerialGC", "-Xmx" + HEAP_MEGABYTES + "m",
-            "-XX:MaxDirectMemorySize=" + HEAP_MEGABYTES + "m", "-Xlog:disable", "-Xlog:all=warning,aot*=off,cds*=off:stderr", "-ea:dunlin...", "-cp", System.getProperty("java.class.path"),
-            LedgerNode.class.getName()));
+            "-XX:MaxDirectMemorySize=" + HEAP_MEGABYTES + "m", "-Xlog:disable", "-Xlog:all=warning,aot*=off,cds*=off:stderr",
+            "-ea:dunlin...", "-cp", System.getProperty("java.class.path"), LedgerNode.class.getName()));
     command.addAll(options.arguments());
     try {
       var builder = new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.appendTo(log.toFile()));

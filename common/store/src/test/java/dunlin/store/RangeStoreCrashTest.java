@@ -152,7 +152,7 @@ class RangeStoreCrashTest {
     try (var one = OneRange.start(running, settings(1, 8, 100, 60))) {
       for (int i = 0; i < 400; i++) one.apply(new Put("key" + i, value));
       Path log = running.resolve("raft/" + RangeId.firstOf("routes").uuid() + "/current");
-      // A flush is due every 100 entries, and a segment holds one or two: at rest, less than 100 are left behind the last flush.
+      // By bytes a flush is due every two of these entries, and a segment holds about as many. When it is made is up to the upkeep.
       await().atMost(OneRange.DEADLINE).until(() -> begin(log) > 290);
       assertThat(one.meters.get("dunlin.store.log.bytes").gauge().value()).isPositive();
       for (int i = 0; i < 10; i++) one.apply(new Put("tail" + i, "1"));
