@@ -56,7 +56,13 @@ final class RouteTable {
   /** A route to set or to remove. */
   private record Change(Route route, boolean set, CompletableFuture<Void> done) {}
 
-  private record Key(String tenant, TopicFilter filter) {}
+  private record Key(String tenant, TopicFilter filter) implements Comparable<Key> {
+    @Override
+    public int compareTo(Key other) {
+      int byFilter = filter.compareTo(other.filter);
+      return byFilter != 0 ? byFilter : tenant.compareTo(other.tenant);
+    }
+  }
 
   private static final class Entry {
     final FilterHandle handle;

@@ -68,7 +68,15 @@ public final class DistWorker implements DistClient {
         String name, CommandCodec<RouteCommand> codec, RangeLogic<RouteCommand, RouteResult> logic);
   }
 
-  private record RouteId(String tenant, TopicFilter filter, ShardId shard) {}
+  private record RouteId(String tenant, TopicFilter filter, ShardId shard) implements Comparable<RouteId> {
+    @Override
+    public int compareTo(RouteId other) {
+      int byFilter = filter.compareTo(other.filter);
+      if (byFilter != 0) return byFilter;
+      int byShard = shard.compareTo(other.shard);
+      return byShard != 0 ? byShard : tenant.compareTo(other.tenant);
+    }
+  }
 
   private final RouteRange routes = new RouteRange();
   private final Range<RouteCommand, RouteResult> range;

@@ -3,4 +3,10 @@ package dunlin.inbox;
 import dunlin.model.TopicFilter;
 
 /** A shared subscription: the same group name, filter and mode. */
-record GroupKey(String tenant, TopicFilter filter) {}
+record GroupKey(String tenant, TopicFilter filter) implements Comparable<GroupKey> {
+  @Override
+  public int compareTo(GroupKey other) {
+    int byFilter = filter.compareTo(other.filter);
+    return byFilter != 0 ? byFilter : tenant.compareTo(other.tenant);
+  }
+}

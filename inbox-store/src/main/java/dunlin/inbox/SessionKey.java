@@ -1,7 +1,7 @@
 package dunlin.inbox;
 
-/** Whose session it is. */
-record SessionKey(String tenant, String clientId) {
+/** Whose session it is. Comparable, because clients can choose identifiers of one hash code, and it is a key of hash tables. */
+record SessionKey(String tenant, String clientId) implements Comparable<SessionKey> {
   SessionKey {
     // Both end by U+0000 in the keys of rows.
     if (tenant.isEmpty() || tenant.indexOf(0) >= 0 || clientId.indexOf(0) >= 0) {
@@ -11,6 +11,12 @@ record SessionKey(String tenant, String clientId) {
 
   static SessionKey of(SessionRef session) {
     return new SessionKey(session.tenant(), session.clientId());
+  }
+
+  @Override
+  public int compareTo(SessionKey other) {
+    int byClient = clientId.compareTo(other.clientId);
+    return byClient != 0 ? byClient : tenant.compareTo(other.tenant);
   }
 
   /** The hash bucket, the same on every node and in every version: it decides where routes point. */

@@ -5,11 +5,14 @@ import java.util.Optional;
 /**
  * A valid topic filter of a subscription, plain or shared; MQTT 5, sections 4.7 and 4.8.2.
  *
+ * <p>Clients choose filters, and can choose many of the same hash code. Filters are comparable, so that a hash table finds one among
+ * those in logarithmic time; a record that has a filter and is a key of a hash table must be comparable, too.
+ *
  * @param filter the filter that topic names are matched with, without any {@code $share/group/} in front
  * @param group the name of the shared subscription's group, empty for a plain subscription
  * @param ordered whether a publisher stays with one member of the group ({@code $oshare})
  */
-public record TopicFilter(String filter, String group, boolean ordered) {
+public record TopicFilter(String filter, String group, boolean ordered) implements Comparable<TopicFilter> {
 
   private static final String SHARE = "$share/";
   private static final String ORDERED_SHARE = "$oshare/";
@@ -58,6 +61,14 @@ public record TopicFilter(String filter, String group, boolean ordered) {
   public String text() {
     if (!shared()) return filter;
     return (ordered ? ORDERED_SHARE : SHARE) + group + '/' + filter;
+  }
+
+  @Override
+  public int compareTo(TopicFilter other) {
+    int byFilter = filter.compareTo(other.filter);
+    if (byFilter != 0) return byFilter;
+    int byGroup = group.compareTo(other.group);
+    return byGroup != 0 ? byGroup : Boolean.compare(ordered, other.ordered);
   }
 
   /** Whether a topic name matches; the plain definition, which faster structures are tested against. */

@@ -2,8 +2,14 @@ package dunlin.model;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Random;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -123,5 +129,42 @@ class TopicFilterTest {
   @CsvSource({"a, 1", "/, 2", "a/+/#, 3", "a//b/, 4", "$share/g/a/b, 2", "$oshare/g/#, 1"})
   void emptyLevelsCountAndTheGroupDoesNot(String filter, int levels) {
     assertThat(TopicFilter.parse(filter).orElseThrow().levels()).isEqualTo(levels);
+  }
+
+  /** Without an order, this takes minutes: 32,768 filters of one hash code, each looked up by comparing it with all others. */
+  @Test
+  void filtersOfOneHashCodeAreFoundFast() {
+    List<TopicFilter> filters =
+        IntStream.range(0, 1 << 15).mapToObj(i -> TopicFilter.plain(ofOneHashCode(i))).toList();
+    assertThat(filters.stream().map(TopicFilter::hashCode).distinct()).hasSize(1);
+
+    assertTimeoutPreemptively(
+        Duration.ofSeconds(20),
+        () -> {
+          var table = new HashSet<>(filters);
+          assertThat(table).hasSameSizeAs(filters);
+          assertThat(filters.stream().allMatch(table::contains)).isTrue();
+        });
+  }
+
+  /** "Aa" and "BB" have the same hash code, and so has every row of them. */
+  private static String ofOneHashCode(int number) {
+    var text = new StringBuilder();
+    for (int bit = 0; bit < 15; bit++) text.append((number >>> bit & 1) == 0 ? "Aa" : "BB");
+    return text.toString();
+  }
+
+  @Test
+  void orderDistinguishesWhatEqualsDoes() {
+    List<TopicFilter> different =
+        List.of(
+            TopicFilter.plain("a"),
+            TopicFilter.plain("b"),
+            new TopicFilter("a", "g", false),
+            new TopicFilter("a", "g", true),
+            new TopicFilter("a", "h", false));
+
+    assertThat(new TreeSet<>(different)).hasSameSizeAs(different);
+    assertThat(TopicFilter.plain("a")).isEqualByComparingTo(TopicFilter.parse("a").orElseThrow());
   }
 }
