@@ -7,6 +7,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /** A place where settings are made. It gives every {@code dunlin.*} key that it holds, known or not. */
 public final class SettingSource {
@@ -15,6 +16,19 @@ public final class SettingSource {
 
   /** What bin/dunlin reads itself, before there is a JVM. */
   private static final Set<String> LAUNCHER = Set.of("DUNLIN_HOME", "DUNLIN_JAVA_HOME", "DUNLIN_JVM_OPTS");
+
+  /**
+   * What Kubernetes sets in each container for a Service whose name begins with "dunlin": address and ports, in the form of Docker's links.
+   * Settings of one part do not have these names, and those of more parts have two underscores.
+   */
+  private static final Pattern KUBERNETES_NAME =
+      Pattern.compile("DUNLIN_(?!.*__)(.*_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
+
+  private static final Pattern KUBERNETES_PORT = Pattern.compile("DUNLIN_(?!.*__)(.*_)?PORT");
+  private static final Pattern KUBERNETES_URL = Pattern.compile("(tcp|udp|sctp)://.*");
+
+  /** The beginning of a key behind {@code -Ddunlin.} when its first letter was taken for the option's. */
+  private static final String ROOT_WITHOUT_ITS_FIRST_LETTER = "unlin.";
 
   private final List<RawSetting> values;
 
@@ -35,6 +49,9 @@ public final class SettingSource {
   static SettingSource properties(Properties properties) {
     List<RawSetting> values = new ArrayList<>();
     for (String key : properties.stringPropertyNames()) {
+      if (key.startsWith(ROOT_WITHOUT_ITS_FIRST_LETTER)) {
+        throw new SettingException("Unknown system property -D%s; did you mean -Dd%1$s?".formatted(LogText.escaped(key)));
+      }
       if (key.startsWith(ROOT)) values.add(RawSetting.ofText(key, properties.getProperty(key), "system property"));
     }
     return new SettingSource(values);
@@ -49,12 +66,17 @@ public final class SettingSource {
     List<RawSetting> values = new ArrayList<>();
     environment.forEach(
         (name, text) -> {
-          if (!name.startsWith(ENVIRONMENT_ROOT) || LAUNCHER.contains(name)) return;
+          if (!name.startsWith(ENVIRONMENT_ROOT) || LAUNCHER.contains(name) || isOfKubernetes(name, text)) return;
           String path = name.substring(ENVIRONMENT_ROOT.length()).toLowerCase(Locale.ROOT);
           String key = ROOT + path.replace("__", ".").replace('_', '-');
           values.add(RawSetting.ofText(key, text, "environment variable " + name));
         });
     return new SettingSource(values);
+  }
+
+  private static boolean isOfKubernetes(String name, String text) {
+    return KUBERNETES_NAME.matcher(name).matches()
+        || (KUBERNETES_PORT.matcher(name).matches() && KUBERNETES_URL.matcher(text).matches());
   }
 
   /**

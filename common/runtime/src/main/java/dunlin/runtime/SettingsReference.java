@@ -26,7 +26,7 @@ public final class SettingsReference {
       The effective values are shown by JMX in `dunlin:type=Settings,node=<id>`.
 
       `DUNLIN_JVM_OPTS` (flags for the JVM) and `DUNLIN_JAVA_HOME` (which JDK) are read by `bin/dunlin`; they are not
-      settings.
+      settings. Variables that Kubernetes sets for a Service named `dunlin` or `dunlin-...` are ignored.
       """;
 
   private SettingsReference() {}

@@ -85,6 +85,44 @@ class SettingsTest {
   }
 
   @Test
+  void ignoresWhatKubernetesSetsForItsService() {
+    SettingSource environment =
+        SettingSource.environment(
+            Map.of(
+                "DUNLIN_SERVICE_HOST", "10.0.0.1",
+                "DUNLIN_SERVICE_PORT", "1883",
+                "DUNLIN_SERVICE_PORT_MQTT", "1883",
+                "DUNLIN_PORT", "tcp://10.0.0.1:1883",
+                "DUNLIN_PORT_1883_TCP", "tcp://10.0.0.1:1883",
+                "DUNLIN_PORT_1883_TCP_ADDR", "10.0.0.1",
+                "DUNLIN_STORE_SERVICE_HOST", "10.0.0.2",
+                "DUNLIN_STORE_PORT_7000_UDP_PROTO", "udp",
+                "DUNLIN_STORE_PORT", "udp://10.0.0.2:7000"));
+
+    assertThat(environment.values()).isEmpty();
+  }
+
+  @Test
+  void takesSettingsWhoseNamesLookLikeThose() {
+    SettingSource environment =
+        SettingSource.environment(Map.of("DUNLIN_CLUSTER__SERVICE_PORT", "1", "DUNLIN_ADMIN__PORT", "2", "DUNLIN_PORT", "3"));
+
+    assertThat(environment.values())
+        .extracting(RawSetting::key)
+        .containsExactlyInAnyOrder("dunlin.cluster.service-port", "dunlin.admin.port", "dunlin.port");
+  }
+
+  @Test
+  void namesTheKeyThatLostItsFirstLetterToTheOption() {
+    Properties properties = new Properties();
+    properties.setProperty("unlin.data-dir", "x");
+
+    assertThatThrownBy(() -> SettingSource.properties(properties))
+        .isInstanceOf(SettingException.class)
+        .hasMessage("Unknown system property -Dunlin.data-dir; did you mean -Ddunlin.data-dir?");
+  }
+
+  @Test
   void theLaunchersVariablesAreNotSettings() {
     SettingSource environment =
         SettingSource.environment(
