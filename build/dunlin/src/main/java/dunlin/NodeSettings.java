@@ -58,9 +58,10 @@ final class NodeSettings {
           "dunlin.auth.anonymous",
           false,
           "Lets clients connect that show nothing of themselves. Without it they may where nobody is authenticated, on loopback only.");
-  static final Setting<String> PASSWORD_FILE =
-      Setting.text(
-          "dunlin.auth.password-file", "", "File with the users and their passwords, made by `bin/dunlin passwd`; read again when it changes.");
+  static final Setting<Path> PASSWORD_FILE =
+      Setting.path(
+              "dunlin.auth.password-file", Path.of(""), "File with the users and their passwords, made by `bin/dunlin passwd`; read again when it changes.")
+          .defaultMeans("not set");
   static final Setting<String> AUTH_PROVIDER =
       Setting.text(
           "dunlin.auth.provider", "", "Name or class name of a dunlin.broker.AuthenticationProvider on the class path, which authenticates clients.");
@@ -297,7 +298,7 @@ final class NodeSettings {
   static AuthenticationSettings authentication(Settings settings) {
     return new AuthenticationSettings(
         settings.get(ANONYMOUS),
-        settings.get(PASSWORD_FILE),
+        settings.get(PASSWORD_FILE).toString(),
         settings.get(AUTH_PROVIDER),
         settings.get(AUTH_PROVIDER_OPTIONS),
         settings.get(AUTH_TIMEOUT),

@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param <T> what the code that uses it receives
  */
 public final class Setting<T> {
+  private static final String BYTES = "bytes";
+
   private final SettingKey key;
   private final String type;
   private final String bounds;
@@ -120,7 +122,7 @@ public final class Setting<T> {
   public static Setting<Long> bytes(String key, long defaultValue, long min, long max, String sentence) {
     return new Setting<>(
         key,
-        "bytes",
+        BYTES,
         SettingText.writeBytes(min) + " to " + SettingText.writeBytes(max),
         sentence,
         defaultValue,
@@ -161,10 +163,13 @@ public final class Setting<T> {
             }));
   }
 
-  /** A file or a directory; a relative one is seen from the directory where the process was started. */
+  /**
+   * A file or a directory. A relative one is relative to the directory of the configuration file that sets it, or else to the directory where the
+   * process was started.
+   */
   public static Setting<Path> path(String key, Path defaultValue, String sentence) {
     return new Setting<>(
-        key, "path", "", sentence, defaultValue, SettingValue.of(SettingText::readPath, Path::toString));
+        key, "path", "", sentence, defaultValue, new SettingValue<>(SettingText::readPath, Path::toString, _ -> {}));
   }
 
   /** Texts separated by commas, or a list where the source has lists. */
@@ -267,9 +272,16 @@ public final class Setting<T> {
       String shown = secret ? "(secret)" : '"' + LogText.escaped(raw.text()) + '"';
       String expected = bounds.isEmpty() ? type : type + " (" + bounds + ")";
       // Not kept as the cause of a secret: it may quote the value.
-      String sentence = "%s is %s by %s, but must be of type %s.".formatted(raw.key(), shown, raw.origin(), expected);
+      String sentence =
+          "%s is %s by %s, but must be of type %s%s.".formatted(raw.key(), shown, raw.origin(), expected, example());
       throw secret ? new SettingException(sentence) : new SettingException(sentence, wrong);
     }
+  }
+
+  /** How a value with a unit is spelled. The default is in bounds, so it is a right example. */
+  private String example() {
+    boolean hasUnit = defaultValue instanceof Duration || type.equals(BYTES);
+    return hasUnit ? ", such as " + value.write(defaultValue) : "";
   }
 
   /** The value as operators see it. */

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** Reads a configuration file; the only place that knows the library which parses it. */
 final class SettingFile {
@@ -43,6 +44,7 @@ final class SettingFile {
                 .formatted(LogText.escaped(root.getKey()), where(root.getValue().origin(), file)));
       }
     }
+    Path directory = Objects.requireNonNullElse(file.getParent(), Path.of(""));
     List<RawSetting> values = new ArrayList<>();
     for (Map.Entry<String, ConfigValue> entry : config.entrySet()) {
       String key = String.join(".", ConfigUtil.splitPath(entry.getKey()));
@@ -50,9 +52,9 @@ final class SettingFile {
       String origin = where(value.origin(), file);
       if (value instanceof ConfigList list) {
         List<String> elements = list.unwrapped().stream().map(String::valueOf).toList();
-        values.add(RawSetting.ofList(key, elements, origin));
+        values.add(RawSetting.ofList(key, elements, origin).in(directory));
       } else {
-        values.add(RawSetting.ofText(key, String.valueOf(value.unwrapped()), origin));
+        values.add(RawSetting.ofText(key, String.valueOf(value.unwrapped()), origin).in(directory));
       }
     }
     return values;

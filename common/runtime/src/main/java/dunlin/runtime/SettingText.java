@@ -27,9 +27,10 @@ final class SettingText {
     };
   }
 
-  static Path readPath(String text) {
+  static Path readPath(RawSetting raw) {
+    String text = raw.text().strip();
     if (text.isEmpty()) throw new IllegalArgumentException("an empty path");
-    return Path.of(text); // InvalidPathException is an IllegalArgumentException
+    return raw.directory().resolve(text); // InvalidPathException is an IllegalArgumentException
   }
 
   /** A number needs its unit: "30" has meant seconds and milliseconds to different people. */

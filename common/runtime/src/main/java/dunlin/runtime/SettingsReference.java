@@ -22,6 +22,7 @@ public final class SettingsReference {
       of bounds, stops the start with a message that names it.
 
       Durations need a unit: `500ms`, `5s`, `10m`, `2h`, `7d`. Sizes may have one: `65536`, `64KiB`, `1MiB`, `2GiB`.
+      A relative path in a configuration file is relative to the directory of that file, otherwise to the directory where Dunlin was started.
       Lists are separated by commas. Where a key has `<name>`, you choose the name: 1 to 32 of a to z, 0 to 9 and dashes.
       The effective values are shown by JMX in `dunlin:type=Settings,node=<id>`.
 

@@ -183,6 +183,23 @@ class SettingsTest {
     assertThat(settings.get(SEEDS)).containsExactly("a:1", "b:2");
   }
 
+  @Test
+  void relativePathsInAFileAreRelativeToIt() throws IOException {
+    Path relative = file("relative.conf", "dunlin.data-dir = ../rows");
+    Path absolute = file("absolute.conf", "dunlin.data-dir = /srv/rows");
+
+    assertThat(load("dunlin.config", relative.toString()).get(DATA_DIR)).isEqualTo(relative.resolveSibling("../rows"));
+    assertThat(load("dunlin.config", absolute.toString()).get(DATA_DIR)).isEqualTo(Path.of("/srv/rows"));
+    assertThat(load("dunlin.data-dir", "rows").get(DATA_DIR)).isEqualTo(Path.of("rows"));
+  }
+
+  @Test
+  void showsHowAValueWithAUnitIsSpelled() {
+    assertThatThrownBy(() -> load("dunlin.shared.wait", "5"))
+        .hasMessageEndingWith("must be of type duration (0s to 1h), such as %s.".formatted(WAIT.defaultText()));
+    assertThatThrownBy(() -> load("dunlin.packet-max", "1KB")).hasMessageEndingWith(", such as %s.".formatted(PACKET.defaultText()));
+  }
+
   @ParameterizedTest
   @CsvSource({"1ms,PT0.001S", "250 ms,PT0.25S", "5s,PT5S", "10m,PT10M", "1h,PT1H", "0s,PT0S"})
   void durationsHaveUnits(String text, Duration expected) {
