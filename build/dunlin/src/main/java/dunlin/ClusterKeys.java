@@ -28,103 +28,116 @@ final class ClusterKeys {
   private static final int PLACE_LENGTH_MAX = 255;
 
   static final Setting<Integer> PORT =
-      Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port of Raft towards other nodes; 0 opens none, which is right for a node that runs alone.");
+      Setting.integer("dunlin.cluster.port", 0, 0, 65_535, "Port for Raft traffic between nodes. 0 opens no port, which is right for a node that"
+          + " runs alone.");
   static final Setting<String> HOST =
-      Setting.text("dunlin.cluster.host", USUAL.host(), "Name or address by which the other nodes reach this one; a name outlives a change of address.");
+      Setting.text("dunlin.cluster.host", USUAL.host(), "Host name or address at which other nodes reach this node. A host name remains valid when"
+          + " the address changes.");
   static final Setting<String> BIND =
-      Setting.text("dunlin.cluster.bind", USUAL.bindAddress(), "Name or address of this machine that the port is opened on; beyond loopback only with TLS.");
+      Setting.text("dunlin.cluster.bind", USUAL.bindAddress(), "Local address or host name that the cluster ports bind to. An address other than"
+          + " loopback requires TLS.");
   static final Setting<Path> TLS_CERTIFICATE =
       Setting.path(
               "dunlin.cluster.tls.certificate", NONE,
-              "PEM file with the node's certificate, which has its host among its names and that of a dns: seed, and those between it and its root;"
-                  + " read again when it changes.")
+              "PEM file with the node's certificate and its intermediate certificates. The certificate must name the node's host, and the name of a"
+                  + " dns: seed if one is"
+                  + " used. Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Path> TLS_KEY =
-      Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the certificate's private key, PKCS#8 without a password; read again when it changes.")
+      Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the private key of the node's certificate, in PKCS#8 format without a password."
+          + " Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Path> TLS_CA =
-      Setting.path("dunlin.cluster.tls.ca", NONE, "PEM file with the roots of all nodes' certificates; read again when it changes.")
+      Setting.path("dunlin.cluster.tls.ca", NONE, "PEM file with the root certificates that all nodes' certificates are verified against. Reloaded"
+          + " when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Boolean> PLAINTEXT =
       Setting.flag(
           "dunlin.cluster.plaintext", false,
-          "Whether the ports between nodes may be open beyond loopback without TLS, where whoever reaches them is taken for a node.");
+          "Whether the cluster ports may bind to an address other than loopback without TLS. Everybody who reaches them is then trusted as a node.");
   static final Setting<Duration> ELECTION_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.election-timeout", USUAL.electionTimeout(), Duration.ofMillis(300), Duration.ofMinutes(1),
-          "Silence of a range's leader after which the others may elect a new one, mostly within three times of it; one that stands still for longer is deposed.");
+          "Time without a heartbeat from a range's leader after which its followers may elect a new leader. An election usually ends within three"
+              + " times this"
+              + " value. A leader that pauses for longer is deposed.");
   static final Setting<Integer> LOG_KEPT =
       Setting.integer(
           "dunlin.cluster.log-entries-kept", USUAL.entriesKept(), 200, 10_000_000,
-          "Log entries that stay for a follower that is a little behind; one further behind gets a copy of all rows.");
+          "Number of log entries that are kept for followers. A follower that is further behind receives a snapshot.");
   static final Setting<Long> COPY_RATE =
       Setting.bytes(
-          "dunlin.cluster.copy-rate", USUAL.installBytesPerSecond(), 64 << 10, 1L << 40, "Bytes a second at which such a copy is fetched.");
+          "dunlin.cluster.copy-rate", USUAL.installBytesPerSecond(), 64 << 10, 1L << 40, "Maximum rate at which a node fetches a snapshot, in bytes"
+              + " per second.");
   static final Setting<Duration> COPY_TIME =
       Setting.duration(
           "dunlin.cluster.copy-time", USUAL.installDeadline(), Duration.ofSeconds(1), Duration.ofDays(1),
-          "How long fetching one copy may take; what is there then is kept for the next try.");
+          "Maximum duration of fetching one snapshot. What was fetched by then is kept for the next attempt.");
   static final Setting<Integer> SERVICE_PORT =
       Setting.integer(
           "dunlin.cluster.service-port", 0, 0, 65_535,
-          "Port by which other nodes call this one; a store node needs one, a broker of this version runs alone and refuses to start with any.");
+          "Port for calls from other nodes. A store node requires it. A broker of this version runs alone and does not start when it is set.");
   static final Setting<Integer> SERVICE_STREAMS_MAX =
       Setting.integer(
           "dunlin.cluster.service-streams-max", SERVICE.streamsMax(), 1, 65_536,
-          "Streams of callers that may be open there, about one for each other node; more are refused.");
+          "Maximum number of open streams on the service port, about one for each other node. Further streams are refused.");
   static final Setting<Long> SERVICE_BYTES_MAX =
       Setting.bytes(
           "dunlin.cluster.service-bytes-max", SERVICE.nodeBytesMax(), SERVICE.bytesMax(), 1_024 * 1_024 * MIB,
-          "Bytes of callers' commands that may be under way there; more are refused as by a busy node.");
+          "Maximum number of bytes of commands from other nodes that are being processed. Further commands are refused as overloaded.");
   static final Setting<List<String>> SEEDS =
       Setting.textList(
           "dunlin.cluster.seeds", List.of(),
-          "Where a store node finds its cluster, the same on each: host:service-port, or dns:name:port for all addresses of a name; a broker"
-              + " of this version runs alone and refuses to start with any.");
+          "Addresses at which a store node finds its cluster: host:service-port, or dns:name:port for all addresses of a name. Must be the same on"
+              + " all nodes. A"
+              + " broker of this version runs alone and does not start when it is set.");
   static final Setting<Integer> BOOTSTRAP_EXPECT =
       Setting.integer(
           "dunlin.cluster.bootstrap-expect", 1, 1, 1_024,
-          "Number of nodes with which a new cluster is founded, the same on each: so many seeds must answer, all of them empty.");
+          "Number of nodes that found a new cluster. This many seeds must answer, all with empty data directories. Must be the same on all nodes.");
   static final Setting<Duration> JOIN_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.join-timeout", Duration.ofMinutes(5), Duration.ofSeconds(1), Duration.ofDays(1),
-          "How long a store node looks for its cluster, or waits to found it, before its start fails.");
+          "Maximum time that a store node looks for its cluster, or waits to found it. After that its start fails.");
   static final Setting<String> REGION =
-      Setting.text("dunlin.cluster.region", "", "Region of the node; replicas of a range are put into different ones where that is possible.");
+      Setting.text("dunlin.cluster.region", "", "Region of the node. Replicas of a range are placed in different regions where possible.");
   static final Setting<String> ZONE =
-      Setting.text("dunlin.cluster.zone", "", "Zone of the node inside its region; replicas are put into different ones where that is possible.");
+      Setting.text("dunlin.cluster.zone", "", "Zone of the node within its region. Replicas of a range are placed in different zones where"
+          + " possible.");
   static final Setting<Duration> HEARTBEAT =
       Setting.duration(
           "dunlin.cluster.heartbeat", MEMBER.heartbeat(), Duration.ofMillis(10), Duration.ofMinutes(1),
-          "How often a node says how it is doing.");
+          "Interval of a node's heartbeats to the leader of the meta group.");
   static final Setting<Duration> LEASE =
       Setting.duration(
           "dunlin.cluster.lease", MEMBER.lease(), Duration.ofMillis(20), Duration.ofMinutes(10),
-          "Silence after which a node is suspected and gets nothing new; at least two heartbeats.");
+          "Time without a heartbeat after which a node is suspected to have failed and receives no new replicas. At least two heartbeat intervals.");
   static final Setting<Duration> DOWN_AFTER =
       Setting.duration(
           "dunlin.cluster.down-after", MEMBER.downAfter(), Duration.ofMillis(20), Duration.ofDays(1),
-          "Silence after which a node counts as dead; at least a lease.");
+          "Time without a heartbeat after which a node is considered dead. At least the lease.");
   static final Setting<Duration> REPLACE_AFTER =
       Setting.duration(
           "dunlin.cluster.replace-after", Duration.ZERO, Duration.ZERO, Duration.ofDays(7),
-          "Silence after which a node's replicas are made anew on others; 0 leaves that to an operator.");
+          "Time without a heartbeat after which a node's replicas are recreated on other nodes. 0 leaves this to an operator.");
   static final Setting<Integer> REPLICAS =
       Setting.integer(
           "dunlin.cluster.replicas", MEMBER.operations().replicas(), 0, 7,
-          "Replicas that each range is brought to as soon as there are nodes for them; 0 leaves that to an operator.");
+          "Number of replicas that each range is brought to when enough nodes are available. 0 leaves this to an operator.");
   static final Setting<Long> SPLIT_BYTES =
       Setting.bytes(
-          "dunlin.cluster.split-bytes", SPLITS.bytes(), 0, 1L << 50, "Size at which a range is split into two; 0 leaves that to an operator.");
+          "dunlin.cluster.split-bytes", SPLITS.bytes(), 0, 1L << 50, "Size at which a range is split into two. 0 leaves this to an operator.");
   static final Setting<Integer> SPLIT_RATE =
       Setting.integer(
           "dunlin.cluster.split-rate", (int) SPLITS.operationsPerSecond(), 0, 1_000_000_000,
-          "Writes and reads a second at which a range is split, there where it is written to; 0 leaves that to an operator.");
+          "Rate of writes and reads per second at which a range is split, at the keys that are written most. 0 leaves this to an operator.");
   static final Setting<Long> SPLIT_BYTES_MIN =
       Setting.bytes(
-          "dunlin.cluster.split-bytes-min", SPLITS.bytesMin(), 0, 1L << 50, "Size below which a range is not split, however busy it is; at most split-bytes.");
+          "dunlin.cluster.split-bytes-min", SPLITS.bytesMin(), 0, 1L << 50, "Size below which a range is never split, however busy it is. At most"
+              + " dunlin.cluster.split-bytes.");
   static final Setting<Integer> SPLITS_MAX =
-      Setting.integer("dunlin.cluster.splits-max", SPLITS.atOnceMax(), 0, 1_024, "Ranges that may be split at a time, in the whole cluster.");
+      Setting.integer("dunlin.cluster.splits-max", SPLITS.atOnceMax(), 0, 1_024, "Maximum number of ranges that are split at the same time in the"
+          + " whole cluster.");
 
   static final List<Setting<?>> ALL =
       List.of(PORT, HOST, BIND, TLS_CERTIFICATE, TLS_KEY, TLS_CA, PLAINTEXT, ELECTION_TIMEOUT, LOG_KEPT, COPY_RATE, COPY_TIME, SERVICE_PORT,

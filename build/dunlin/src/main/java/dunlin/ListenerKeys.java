@@ -23,72 +23,81 @@ final class ListenerKeys {
   private static final String ON_REQUEST = "not set";
 
   static final Setting<ListenerSettings.Type> TYPE =
-      Setting.choice(ROOT + "type", ListenerSettings.Type.TCP, "What MQTT travels in: TCP, TLS, WebSocket, secure WebSocket, or a Unix domain socket.")
+      Setting.choice(ROOT + "type", ListenerSettings.Type.TCP, "Transport of the listener: TCP, TLS, WebSocket, secure WebSocket, or a Unix domain"
+          + " socket.")
           .withName("tcp");
   static final Setting<Boolean> ENABLED = Setting.flag(ROOT + "enabled", true, "Whether the listener is opened.");
-  static final Setting<String> HOST = Setting.text(ROOT + "host", "127.0.0.1", "Address that it listens on.");
+  static final Setting<String> HOST = Setting.text(ROOT + "host", "127.0.0.1", "Address that the listener binds to.");
   static final Setting<Integer> PORT =
-      Setting.integer(ROOT + "port", 1_883, 0, 65_535, "Port that it listens on; 0 takes any free one.")
+      Setting.integer(ROOT + "port", 1_883, 0, 65_535, "Port that the listener binds to. 0 takes any free port.")
           .defaultFrom(TYPE, ListenerKeys::usualPort, "1883 for tcp, 8883 for tls, 8083 for ws, 8084 for wss");
   static final Setting<String> PATH =
-      Setting.text(ROOT + "path", "", "Path in the URL of a WebSocket; file of a Unix domain socket.")
+      Setting.text(ROOT + "path", "", "Path in the URL of a WebSocket listener, or file of a Unix domain socket.")
           .defaultFrom(TYPE, type -> type == ListenerSettings.Type.WS || type == ListenerSettings.Type.WSS ? "/mqtt" : "", "/mqtt for ws and wss");
   static final Setting<Set<ProtocolVersion>> VERSIONS =
       Setting.choices(
           ROOT + "versions", ProtocolVersion.class, EnumSet.allOf(ProtocolVersion.class),
-          "Versions of MQTT that are served; clients of others get CONNACK 0x01, or 0x84 in MQTT 5.");
+          "MQTT versions that the listener accepts. Clients with another version receive CONNACK 0x01, or 0x84 with MQTT 5.");
   static final Setting<Integer> BACKLOG =
-      Setting.integer(ROOT + "backlog", 4_096, 1, 65_535, "Connections that the operating system keeps until they are accepted.");
+      Setting.integer(ROOT + "backlog", 4_096, 1, 65_535, "Maximum number of connections that the operating system queues until they are accepted.");
 
   static final Setting<Integer> CONNECTIONS_MAX =
-      Setting.integer(ROOT + "connections-max", 1_000_000, 1, 10_000_000, "Connections at the same time; more are closed at once.");
+      Setting.integer(ROOT + "connections-max", 1_000_000, 1, 10_000_000, "Maximum number of open connections. Further connections are closed at"
+          + " once.");
   static final Setting<Integer> CONNECTIONS_PER_ADDRESS_MAX =
       Setting.integer(
           ROOT + "connections-per-address-max", 0, 0, 10_000_000,
-          "Connections at the same time from one IPv4 address or one IPv6 network of 64 bits; 0 for any number.");
+          "Maximum number of open connections from one IPv4 address or IPv6 /64 network. 0 means no limit.");
   static final Setting<Integer> CONNECT_RATE =
-      Setting.integer(ROOT + "connect-rate", 0, 0, 1_000_000, "New connections a second; more are closed at once; 0 for any number.");
+      Setting.integer(ROOT + "connect-rate", 0, 0, 1_000_000, "Maximum number of new connections per second. Further connections are closed at"
+          + " once. 0 means no limit.");
   static final Setting<Integer> CONNECT_BURST =
-      Setting.integer(ROOT + "connect-burst", 1_000, 1, 1_000_000, "New connections that may come at once before the rate counts.");
+      Setting.integer(ROOT + "connect-burst", 1_000, 1, 1_000_000, "Number of new connections that may exceed the connect rate in a burst.");
   static final Setting<Long> PACKET_MAX =
-      Setting.bytes(ROOT + "packet-max", 1 << 20, 1 << 10, 2 << 20, "Largest packet that a client may send here.")
+      Setting.bytes(ROOT + "packet-max", 1 << 20, 1 << 10, 2 << 20, "Maximum size of a packet that a client of this listener may send.")
           .defaultMeans("dunlin.mqtt.packet-max");
 
   static final Setting<ProxyProtocol> PROXY_PROTOCOL =
       Setting.choice(
-          ROOT + "proxy-protocol", ProxyProtocol.OFF, "Whether each connection must begin with a PROXY protocol header, version 1 or 2.");
+          ROOT + "proxy-protocol", ProxyProtocol.OFF, "Whether each connection must begin with a PROXY protocol header of version 1 or 2.");
   static final Setting<List<String>> PROXY_PROTOCOL_FROM =
       Setting.textList(
           ROOT + "proxy-protocol-from", List.of("127.0.0.0/8", "::1"),
-          "Addresses and networks of the proxies; connections from others are closed.");
+          "Addresses and networks of trusted proxies. Connections from other addresses are closed.");
 
   static final Setting<Path> TLS_CERTIFICATE =
-      Setting.path(ROOT + "tls.certificate", NONE, "PEM file with the certificate and those between it and its root; read again when it changes.")
+      Setting.path(ROOT + "tls.certificate", NONE, "PEM file with the server certificate and its intermediate certificates. Reloaded when it"
+          + " changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Path> TLS_KEY =
-      Setting.path(ROOT + "tls.key", NONE, "PEM file with the certificate's private key: PKCS#8, PKCS#1 or SEC 1; read again when it changes.")
+      Setting.path(ROOT + "tls.key", NONE, "PEM file with the private key of the server certificate, in PKCS#8, PKCS#1 or SEC 1 format. Reloaded"
+          + " when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<String> TLS_KEY_PASSWORD =
-      Setting.text(ROOT + "tls.key-password", "", "Password of an encrypted PKCS#8 key.").secret();
+      Setting.text(ROOT + "tls.key-password", "", "Password of the private key, if it is encrypted (PKCS#8).").secret();
   static final Setting<Path> TLS_CLIENT_CA =
-      Setting.path(ROOT + "tls.client-ca", NONE, "PEM file with the roots of clients' certificates; read again when it changes.")
+      Setting.path(ROOT + "tls.client-ca", NONE, "PEM file with the root certificates that client certificates are verified against. Reloaded when"
+          + " it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<ClientAuth> TLS_CLIENT_AUTH =
-      Setting.choice(ROOT + "tls.client-auth", ClientAuth.NONE, "Whether clients are asked for a certificate, and must have one.");
+      Setting.choice(ROOT + "tls.client-auth", ClientAuth.NONE, "Whether clients are asked for a certificate (requested) or must present one"
+          + " (required).");
   static final Setting<Identity> TLS_IDENTITY =
       Setting.choice(
           ROOT + "tls.identity", Identity.NONE,
-          "What a client's certificate says it is, and by which name: the common name, or the alternative name (the first for DNS,"
-              + " else the first URI, else the first e-mail address).");
+          "What the client certificate determines, the user name or the client identifier, and from which name: the common name, or the subject"
+              + " alternative name"
+              + " (the first DNS name, else the first URI, else the first e-mail address).");
   static final Setting<Set<TlsVersion>> TLS_PROTOCOLS =
-      Setting.choices(ROOT + "tls.protocols", TlsVersion.class, EnumSet.allOf(TlsVersion.class), "Versions of TLS that are spoken.");
+      Setting.choices(ROOT + "tls.protocols", TlsVersion.class, EnumSet.allOf(TlsVersion.class), "TLS versions that the listener accepts.");
   static final Setting<Duration> TLS_HANDSHAKE_TIMEOUT =
       Setting.duration(
           ROOT + "tls.handshake-timeout", Duration.ofSeconds(10), Duration.ofMillis(100), Duration.ofMinutes(5),
-          "How long a TLS handshake may take.");
+          "Maximum duration of a TLS handshake.");
 
   static final Setting<IoTransport> IO_TRANSPORT =
-      Setting.choice("dunlin.io.transport", IoTransport.AUTO, "How event loops wait for sockets; auto takes epoll where there is one.");
+      Setting.choice("dunlin.io.transport", IoTransport.AUTO, "I/O transport of the event loops. auto takes epoll where it is available, otherwise"
+          + " nio.");
 
   static final List<Setting<?>> ALL =
       List.of(

@@ -39,96 +39,107 @@ final class NodeSettings {
   private static final int CORES = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, 64);
 
   static final Setting<Path> DATA_DIR =
-      Setting.path("dunlin.data-dir", Path.of("data"), "Where the node keeps everything that must survive a restart.");
+      Setting.path("dunlin.data-dir", Path.of("data"), "Directory for everything that must survive a restart: sessions, messages, routes and the"
+          + " log.");
   static final Setting<String> NODE_NAME =
-      Setting.text("dunlin.node.name", "", "Name of the node in JMX and metrics.")
+      Setting.text("dunlin.node.name", "", "Name of the node in JMX and in metrics.")
           .defaultMeans("the beginning of the node's id");
   static final Setting<Set<Role>> ROLES =
       Setting.choices(
           "dunlin.roles", Role.class, BROKER,
-          "What this process does: a broker, which has all roles of the default and runs alone, or store by itself, a node of a cluster that"
-              + " keeps replicas and serves no clients.");
+          "Roles of this process. A broker has all roles of the default and runs alone. A node with the role store alone is a member of a cluster;"
+              + " it keeps replicas and serves no clients.");
   static final Setting<Integer> LANES =
       Setting.integer(
-              "dunlin.lanes", CORES, 1, 64, "Lanes, each an event loop with a thread of its own; the same number on all nodes.")
+              "dunlin.lanes", CORES, 1, 64, "Number of lanes. Each lane is an event loop with its own thread. Must be the same on all nodes.")
           .defaultMeans("the number of cores");
 
   static final Setting<Boolean> ANONYMOUS =
       Setting.flag(
           "dunlin.auth.anonymous",
           false,
-          "Lets clients connect that show nothing of themselves. Without it they may where nobody is authenticated, on loopback only.");
+          "Allows clients without credentials. If false, they may connect only while no authentication is configured, and only on loopback.");
   static final Setting<Path> PASSWORD_FILE =
       Setting.path(
-              "dunlin.auth.password-file", Path.of(""), "File with the users and their passwords, made by `bin/dunlin passwd`; read again when it changes.")
+              "dunlin.auth.password-file", Path.of(""), "File with users and password verifiers, written by `bin/dunlin passwd`. Reloaded when it"
+                  + " changes.")
           .defaultMeans("not set");
   static final Setting<String> AUTH_PROVIDER =
       Setting.text(
-          "dunlin.auth.provider", "", "Name or class name of a dunlin.broker.AuthenticationProvider on the class path, which authenticates clients.");
+          "dunlin.auth.provider", "", "Name or class name of the dunlin.broker.AuthenticationProvider that authenticates clients. It must be on the"
+              + " class path.");
   static final Setting<String> AUTH_PROVIDER_OPTIONS =
-      Setting.text("dunlin.auth.provider-options", "", "What the provider is told when it begins, in a form of its own.").secret();
+      Setting.text("dunlin.auth.provider-options", "", "Options for the authentication provider, in the provider's own format.").secret();
   static final Setting<Duration> AUTH_TIMEOUT =
       Setting.duration(
           "dunlin.auth.timeout", AUTHENTICATION.timeout(), Duration.ofMillis(100), Duration.ofMinutes(5),
-          "How long one step of an authentication may take on the server's side.");
+          "Maximum time that the server may take for one step of an authentication.");
   static final Setting<Integer> AUTH_THREADS =
-      Setting.integer("dunlin.auth.threads", AUTHENTICATION.threads(), 1, 1_024, "Threads that authenticate clients.")
+      Setting.integer("dunlin.auth.threads", AUTHENTICATION.threads(), 1, 1_024, "Number of threads that authenticate clients.")
           .defaultMeans("the number of cores, 2 at least");
   static final Setting<Integer> AUTH_QUEUE_MAX =
       Setting.integer(
-          "dunlin.auth.queue-max", AUTHENTICATION.queueMax(), 1, 10_000_000, "Clients that may wait for these threads; more are refused as by a busy server.");
+          "dunlin.auth.queue-max", AUTHENTICATION.queueMax(), 1, 10_000_000, "Maximum number of clients that wait to be authenticated. Further"
+              + " clients are refused with \"server busy\".");
   static final Setting<Integer> AUTH_FAILURES_MAX =
       Setting.integer(
           "dunlin.auth.failures-max", AUTHENTICATION.failuresMax(), 0, 1_000_000,
-          "Refused authentications of one address (of IPv6, of one /64) in a minute, after which no more are looked at in that minute; 0 for no limit.");
+          "Maximum number of failed authentications per minute from one IPv4 address or IPv6 /64 network. Beyond it, the address is refused for the"
+              + " rest of the"
+              + " minute. 0 means no limit.");
 
   static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
-              "dunlin.admin.port", 8_080, -1, 65_535, "Port of /health, /ready and /metrics, on loopback; 0 takes any, -1 opens none.")
+              "dunlin.admin.port", 8_080, -1, 65_535, "Port of the HTTP endpoints /health, /ready and /metrics, on loopback. 0 takes any free port,"
+                  + " -1 opens no port.")
           .defaultMeans("8080, or any free port when that is taken");
 
   static final Setting<Duration> CONNECT_TIMEOUT =
       Setting.duration(
           "dunlin.mqtt.connect-timeout", Duration.ofSeconds(10), Duration.ofMillis(100), Duration.ofMinutes(5),
-          "How long a new connection may take to send CONNECT.");
+          "Maximum time between the opening of a connection and its CONNECT packet.");
   static final Setting<Long> PACKET_MAX =
-      Setting.bytes("dunlin.mqtt.packet-max", MIB, KIB, 2 * MIB, "Largest packet that a client may send.");
+      Setting.bytes("dunlin.mqtt.packet-max", MIB, KIB, 2 * MIB, "Maximum size of a packet that a client may send.");
   static final Setting<Long> CONNECT_PACKET_MAX =
       Setting.bytes(
-          "dunlin.mqtt.connect-packet-max", 128 * KIB, KIB, 2 * MIB, "Largest CONNECT packet, which is held before anybody is known.");
+          "dunlin.mqtt.connect-packet-max", 128 * KIB, KIB, 2 * MIB, "Maximum size of a CONNECT packet, which is buffered before the client is"
+              + " authenticated.");
   static final Setting<Integer> RECEIVE_MAXIMUM =
       Setting.integer(
-          "dunlin.mqtt.receive-maximum", 1_024, 1, 65_535, "Publishes of QoS 1 and 2 that a client may have unacknowledged.");
+          "dunlin.mqtt.receive-maximum", 1_024, 1, 65_535, "Maximum number of unacknowledged QoS 1 and 2 publishes that a client may send (Receive"
+              + " Maximum of the server).");
   static final Setting<Integer> TOPIC_ALIAS_MAXIMUM =
-      Setting.integer("dunlin.mqtt.topic-alias-maximum", 10, 0, 65_535, "Topic aliases that a client of MQTT 5 may set.");
+      Setting.integer("dunlin.mqtt.topic-alias-maximum", 10, 0, 65_535, "Maximum number of topic aliases that an MQTT 5 client may set.");
   static final Setting<Integer> TOPIC_ALIAS_MAXIMUM_OUT =
       Setting.integer(
           "dunlin.mqtt.topic-alias-maximum-out", 10, 0, 1_024,
-          "Topic aliases used towards a client of MQTT 5 that takes any; fewer when it takes fewer, 0 for none.");
+          "Maximum number of topic aliases that the broker uses towards an MQTT 5 client. The client's own Topic Alias Maximum applies as well. 0"
+              + " means none.");
   static final Setting<Integer> IN_FLIGHT_MAX =
       Setting.integer(
           "dunlin.mqtt.in-flight-max", 1_024, 1, 65_535,
-          "Messages of QoS 1 and 2 that a client may have unacknowledged; fewer when its Receive Maximum says so.");
+          "Maximum number of unacknowledged QoS 1 and 2 messages that the broker sends to a client. The client's Receive Maximum applies as well.");
   static final Setting<Integer> TOPIC_LENGTH_MAX =
-      Setting.integer("dunlin.mqtt.topic-length-max", 65_535, 1, 65_535, "Bytes of a topic name or filter.");
+      Setting.integer("dunlin.mqtt.topic-length-max", 65_535, 1, 65_535, "Maximum length of a topic name or topic filter, in bytes.");
   static final Setting<Integer> TOPIC_LEVELS_MAX =
-      Setting.integer("dunlin.mqtt.topic-levels-max", 128, 1, 65_536, "Levels of a topic name or filter.");
+      Setting.integer("dunlin.mqtt.topic-levels-max", 128, 1, 65_536, "Maximum number of levels of a topic name or topic filter.");
   static final Setting<Integer> USER_PROPERTIES_MAX =
       Setting.integer(
           "dunlin.mqtt.user-properties-max", 64, 0, 1_000_000,
-          "User properties that a packet of MQTT 5 may have; those of a will are counted by themselves.");
+          "Maximum number of user properties in an MQTT 5 packet. The user properties of a will are counted separately.");
   static final Setting<Integer> FILTERS_MAX =
-      Setting.integer("dunlin.mqtt.filters-max", 10_000, 1, 1_000_000, "Topic filters of one SUBSCRIBE or UNSUBSCRIBE packet.");
+      Setting.integer("dunlin.mqtt.filters-max", 10_000, 1, 1_000_000, "Maximum number of topic filters in one SUBSCRIBE or UNSUBSCRIBE packet.");
   static final Setting<Integer> CLIENT_ID_MAX =
-      Setting.integer("dunlin.mqtt.client-id-max", 1_024, 23, 65_535, "Bytes of a client identifier.");
+      Setting.integer("dunlin.mqtt.client-id-max", 1_024, 23, 65_535, "Maximum length of a client identifier, in bytes.");
   static final Setting<Integer> WILL_PAYLOAD_MAX =
       Setting.integer(
-          "dunlin.mqtt.will-payload-max", 65_535, 0, 65_535, "Bytes of a will's payload, which the largest CONNECT packet limits as well.");
+          "dunlin.mqtt.will-payload-max", 65_535, 0, 65_535, "Maximum size of a will's payload, in bytes. The maximum size of a CONNECT packet"
+              + " applies as well.");
   static final Setting<Integer> MAXIMUM_QOS =
       Setting.integer(
           "dunlin.mqtt.maximum-qos", 2, 0, 2, "Highest QoS that clients may publish with and that subscriptions are granted.");
   static final Setting<Boolean> RETAIN_AVAILABLE =
-      Setting.flag("dunlin.mqtt.retain-available", true, "Whether messages may be retained, and retained messages are delivered.");
+      Setting.flag("dunlin.mqtt.retain-available", true, "Whether clients may publish retained messages and receive them.");
   static final Setting<Boolean> WILDCARD_SUBSCRIPTION_AVAILABLE =
       Setting.flag("dunlin.mqtt.wildcard-subscription-available", true, "Whether topic filters may have wildcards.");
   static final Setting<Boolean> SUBSCRIPTION_IDENTIFIERS_AVAILABLE =
@@ -138,108 +149,118 @@ final class NodeSettings {
   static final Setting<Boolean> PAYLOAD_FORMAT_CHECK =
       Setting.flag(
           "dunlin.mqtt.payload-format-check", false,
-          "Whether a message whose Payload Format Indicator says UTF-8 is refused when its payload is something else.");
+          "Whether a message is refused if its Payload Format Indicator says UTF-8 and its payload is not valid UTF-8.");
   static final Setting<String> RESPONSE_INFORMATION =
       Setting.text(
           "dunlin.mqtt.response-information", "",
-          "Beginning of the topic that clients of MQTT 5 which ask for it are told to have responses sent to; the client identifier follows.");
+          "Prefix of the Response Information for MQTT 5 clients that request it. The client identifier is appended.");
   static final Setting<String> SERVER_REFERENCE =
       Setting.text(
           "dunlin.drain.server-reference", "",
-          "Where clients of MQTT 5 are sent when the node stops or is drained, such as other.example.com:1883.");
+          "Server Reference that MQTT 5 clients receive when the node stops or is drained, such as other.example.com:1883.");
   static final Setting<Duration> KEEP_ALIVE_MAX =
       Setting.duration(
           "dunlin.mqtt.keep-alive-max", Duration.ofHours(18), Duration.ZERO, Duration.ofSeconds(65_535),
-          "Longest keep alive granted to clients of MQTT 5; 0 grants any, also none.");
+          "Maximum Keep Alive that MQTT 5 clients are granted. 0 means no limit.");
   static final Setting<Integer> SUBSCRIPTIONS_MAX =
       Setting.integer(
-          "dunlin.session.subscriptions-max", 10_000, 1, 10_000_000, "Subscriptions that one session may hold.");
+          "dunlin.session.subscriptions-max", 10_000, 1, 10_000_000, "Maximum number of subscriptions of one session.");
   static final Setting<Long> SESSIONS_MAX =
       Setting.longInteger(
           "dunlin.session.sessions-max", INBOX.sessionsMax(), 1, 1_000_000_000,
-          "Sessions that outlive their connection; a client that asks for one more is refused.");
+          "Maximum number of durable sessions. Beyond it, clients that request a new one are refused.");
   static final Setting<Long> SESSION_EXPIRY_MAX =
       Setting.longInteger(
           "dunlin.session.expiry-max", FrontendSettings.NEVER, 0, FrontendSettings.NEVER,
-          "Longest Session Expiry Interval granted, in seconds; 4294967295 for never.");
+          "Maximum Session Expiry Interval that clients are granted, in seconds. 4294967295 means that sessions never expire.");
   static final Setting<Long> OUTBOUND_MAX =
       Setting.bytes(
           "dunlin.session.outbound-max", MIB, 16 * KIB, 1_024 * MIB,
-          "Bytes that may wait for a client's socket before messages of QoS 0 to it are dropped.");
+          "Maximum number of bytes that wait for a client's socket. Beyond it, QoS 0 messages to this client are dropped.");
   static final Setting<Integer> QUEUE_MESSAGES_MAX =
       Setting.integer(
           "dunlin.session.queue-messages-max", 10_000, 1, 10_000_000,
-          "Messages of QoS 1 and 2 that may wait for a connected session without expiry; more are dropped.");
+          "Maximum number of QoS 1 and 2 messages that wait for a connected session that is not durable. Further messages are dropped.");
   static final Setting<Long> QUEUE_BYTES_MAX =
       Setting.bytes(
-          "dunlin.session.queue-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB, "Bytes of the messages that may wait likewise.");
+          "dunlin.session.queue-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB, "Maximum number of bytes of QoS 1 and 2 messages that wait for a"
+              + " connected session that is not durable. Further messages are dropped.");
   static final Setting<Integer> LANE_MESSAGES_MAX =
       Setting.integer(
           "dunlin.lane.messages-max", 16_384, 16, 1_000_000,
-          "Messages of one lane that may be on their way before its publishers are not read from.");
+          "Maximum number of messages of one lane that are being delivered. Beyond it, the lane's publishers are not read from.");
   static final Setting<Long> LANE_BYTES_MAX =
-      Setting.bytes("dunlin.lane.bytes-max", 32 * MIB, MIB, 1_024 * MIB, "Bytes of the messages that may be on their way likewise.");
+      Setting.bytes("dunlin.lane.bytes-max", 32 * MIB, MIB, 1_024 * MIB, "Maximum number of bytes of messages of one lane that are being delivered."
+          + " Beyond it, the lane's publishers are not read from.");
   static final Setting<Duration> SHARED_WAIT =
       Setting.duration(
           "dunlin.shared.wait", Duration.ofSeconds(5), Duration.ZERO, Duration.ofMinutes(5),
-          "How long a message of QoS 1 or 2 waits for a member of a shared subscription that takes it.");
+          "Maximum time that a QoS 1 or 2 message waits for a member of a shared subscription that can take it.");
   static final Setting<Duration> SHARED_WAIT_QOS0 =
       Setting.duration(
           "dunlin.shared.wait-qos0", Duration.ofSeconds(1), Duration.ZERO, Duration.ofMinutes(1),
-          "How long a message of QoS 0 waits likewise, with its publisher not read from meanwhile; 0 drops it at once.");
+          "Maximum time that a QoS 0 message waits for a member of a shared subscription that can take it. Its publisher is not read from"
+              + " meanwhile. 0 drops the"
+              + " message at once.");
   static final Setting<Long> SHARED_WAITING_MAX =
       Setting.bytes(
           "dunlin.shared.waiting-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB,
-          "Bytes of messages of QoS 0 that may wait so on one event loop; more are dropped.");
+          "Maximum number of bytes of QoS 0 messages that wait for members of shared subscriptions on one event loop. Further messages are dropped.");
 
   static final Setting<Duration> SYS_INTERVAL =
       Setting.duration(
           "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
-          "How often the node publishes what it counts under $SYS/broker/, at full intervals of the clock; 0 for never.");
+          "Interval at which the node publishes its statistics under $SYS/broker/. 0 means never.");
   static final Setting<Integer> INLINE_FANOUT_THRESHOLD =
       Setting.integer(
           "dunlin.dist.inline-fanout-threshold", 1_024, 16, 1_000_000,
-          "Subscribers of one message on one event loop that are served in one go; more are served in slices of so many, between"
-              + " which others have their turn.");
+          "Maximum number of subscribers on one event loop that receive a message in one go. More subscribers are served in slices of this size,"
+              + " and other"
+              + " work is done between the slices.");
 
   static final Setting<Boolean> FSYNC =
       Setting.flag(
           "dunlin.store.fsync",
           true,
-          "Whether what is acknowledged was forced to disk; without it a power loss can take acknowledged messages.");
+          "Whether the log is forced to disk before a message is acknowledged. If false, a power loss can lose acknowledged messages.");
   static final Setting<Long> STORE_MEMORY =
-      Setting.bytes("dunlin.store.memory", 64 * MIB, 8 * MIB, 1_024 * 1_024 * MIB, "RocksDB's memory over all ranges of the node.");
+      Setting.bytes("dunlin.store.memory", 64 * MIB, 8 * MIB, 1_024 * 1_024 * MIB, "Memory for RocksDB's block cache and write buffers, for all"
+          + " ranges of the node together.");
   static final Setting<Long> STORE_DISK_FREE_MIN =
       Setting.bytes(
           "dunlin.store.disk-free-min", 0, 0, 1_024 * 1_024 * MIB,
-          "Bytes that must stay free on the data directory's disk; with less the node stores nothing new until there is a quarter more"
-              + " than this. 0 stands for 1 GiB, or a twentieth of a disk smaller than 20 GiB.");
+          "Minimum free space on the data directory's disk. Below it the node stores no new data, until a quarter more than this is free. 0 means 1 GiB, or a"
+              + " twentieth of the disk if that is smaller than 20 GiB.");
   static final Setting<Integer> STORE_SNAPSHOT_ENTRIES =
       Setting.integer(
           "dunlin.store.snapshot-entries", STORE.snapshotEntries(), 1, 10_000_000,
-          "Log entries after which a range's rows are flushed and its log is cut.");
+          "Maximum number of log entries between snapshots of a range. A snapshot flushes the rows and truncates the log.");
   static final Setting<Duration> STORE_SNAPSHOT_AGE =
       Setting.duration(
           "dunlin.store.snapshot-age", STORE.snapshotAge(), Duration.ofSeconds(1), Duration.ofDays(1),
-          "Time after which the same is done.");
+          "Maximum time between snapshots of a range.");
 
   static final Setting<Integer> INBOX_SHARDS =
       Setting.integer(
-          "dunlin.inbox.shards", INBOX.shards(), 1, 4_096, "Hash buckets of durable sessions; never to be changed for existing data.");
+          "dunlin.inbox.shards", INBOX.shards(), 1, 4_096, "Number of hash buckets for durable sessions. Must not be changed for an existing data"
+              + " directory.");
   static final Setting<Integer> INBOX_MESSAGES_MAX =
-      Setting.integer("dunlin.inbox.messages-max", INBOX.messagesMax(), 1, 100_000_000, "Messages that one durable session may have waiting.");
+      Setting.integer("dunlin.inbox.messages-max", INBOX.messagesMax(), 1, 100_000_000, "Maximum number of messages that wait for one durable"
+          + " session.");
   static final Setting<Long> INBOX_BYTES_MAX =
-      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Bytes of the messages that may wait likewise.");
+      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for one"
+          + " durable session.");
   static final Setting<OverflowPolicy> INBOX_OVERFLOW =
-      Setting.choice("dunlin.inbox.overflow", INBOX.overflow(), "What happens to a message that finds the inbox full.");
+      Setting.choice("dunlin.inbox.overflow", INBOX.overflow(), "What happens when a message arrives and the inbox of a durable session is full:"
+          + " drop the oldest message, drop the new one, or reject the publish.");
   static final Setting<Integer> INBOX_GROUP_WINDOW =
       Setting.integer(
           "dunlin.inbox.group-window", INBOX.groupWindow(), 1, 65_535,
-          "Unacknowledged messages that a durable member of a shared subscription may have; the rest waits for any member.");
+          "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member.");
 
   static final Setting<Long> RETAIN_MESSAGES_MAX =
       Setting.longInteger(
-          "dunlin.retain.messages-max", RETAIN.messagesMax(), 1, 1_000_000_000, "Topics that may have a retained message.");
+          "dunlin.retain.messages-max", RETAIN.messagesMax(), 1, 1_000_000_000, "Maximum number of topics with a retained message.");
 
   /** Every setting there is, in the order of the reference page. */
   static final List<Setting<?>> ALL =
