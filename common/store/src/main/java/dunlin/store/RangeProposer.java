@@ -65,7 +65,7 @@ final class RangeProposer<C, R> {
     }
 
     void done(List<R> results) {
-      places.release();
+      answering();
       meters.applied(proposals.size());
       long now = System.nanoTime();
       for (int i = 0; i < proposals.size(); i++) {
@@ -90,8 +90,13 @@ final class RangeProposer<C, R> {
               "range '" + range + "': it is unknown whether a command is done: " + cause.getMessage(), cause));
     }
 
-    private void failed(StoreException e) {
+    private void answering() {
+      unanswered.remove(callId);
       places.release();
+    }
+
+    private void failed(StoreException e) {
+      answering();
       proposals.forEach(proposal -> failProposal(proposal, e));
     }
   }
@@ -109,6 +114,8 @@ final class RangeProposer<C, R> {
   private final ClientId clientId = ClientId.randomId();
   private final ByteString clientIdBytes = clientId.toByteString();
   private final ConcurrentMap<Long, Entry> inFlight = new ConcurrentHashMap<>();
+  /** Those under way and those that are applied and not written yet, by call id. */
+  private final ConcurrentMap<Long, Entry> unanswered = new ConcurrentHashMap<>();
   private final Semaphore places;
   /** Call ids that Ratis may forget; emptied with each entry, so about entriesInFlight long. */
   private final ConcurrentLinkedQueue<Long> replied = new ConcurrentLinkedQueue<>();
@@ -140,6 +147,9 @@ final class RangeProposer<C, R> {
     queue = new MpscAtomicArrayQueue<>(settings.queuedCommandsMax());
     places = new Semaphore(settings.entriesInFlight());
     meters.gauge("dunlin.store.queued", "Commands that wait for the log", queue, MpscAtomicArrayQueue::size);
+    meters.gauge(
+        "dunlin.store.oldest", "Seconds that the oldest command has waited for the log and to be applied", this,
+        proposer -> proposer.oldestNanos(System.nanoTime()) / 1e9);
     meters.gauge("dunlin.store.queued.bytes", "Bytes of the commands that wait for the log", queuedBytes, AtomicLong::get);
   }
 
@@ -201,6 +211,14 @@ final class RangeProposer<C, R> {
 
   int queued() {
     return queue.size();
+  }
+
+  /** How long the oldest command that was handed to the log has waited by now; 0 without any. What is queued is younger. */
+  long oldestNanos(long nowNanos) {
+    long oldest = 0;
+    for (var entry : unanswered.values())
+      oldest = Math.max(oldest, nowNanos - entry.proposals.getFirst().proposedNanos());
+    return oldest;
   }
 
   /** Ends the thread; after {@link #fail} only. Answers whether it ended within the time. */
@@ -279,6 +297,7 @@ final class RangeProposer<C, R> {
       places.release();
       return;
     }
+    unanswered.put(entry.callId, entry);
     inFlight.put(entry.callId, entry);
     var failed = failure;
     if (failed != null) {

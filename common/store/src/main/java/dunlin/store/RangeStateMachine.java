@@ -86,9 +86,11 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private final CompletableFuture<RocksRange> opening;
   private final Events events;
   private final AtomicLong appliedBytes = new AtomicLong();
+  private final AtomicLong appliedEntries = new AtomicLong();
   private final List<Applied<C, R>> unreported = new ArrayList<>();
 
   private volatile @Nullable Replica replica; // set once, by initialize()
+  private volatile long committed = -1; // as the applying thread saw it last
   private int pendingEntries;
   private boolean failed;
 
@@ -125,6 +127,16 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     return appliedBytes.get();
   }
 
+  /** Entries applied since the start; read by any thread. */
+  long appliedEntries() {
+    return appliedEntries.get();
+  }
+
+  /** Entries that the applying thread has seen to be committed and not applied yet; read by any thread, and asks nobody. */
+  long entriesLeft() {
+    return Math.max(0, committed - getLastAppliedTermIndex().getIndex());
+  }
+
   /** Waits until the range's rows are open and its logic has seen them. */
   @Override
   public void initialize(RaftServer server, RaftGroupId group, RaftStorage storage) throws IOException {
@@ -149,6 +161,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     LogEntryProto entry = requireNonNull(transaction.getLogEntry());
     try {
       apply(entry);
+      appliedEntries.incrementAndGet();
       return APPLIED;
     } catch (IOException | RuntimeException | Error e) {
       throw failed("applying entry " + entry.getIndex(), e);
@@ -157,6 +170,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
 
   private void apply(LogEntryProto entry) throws IOException {
     var to = replica();
+    committed = to.committedIndex();
     var proposed = entry.getStateMachineLogEntry();
     var data = proposed.getLogData().asReadOnlyByteBuffer();
     if (ControlEntry.is(data)) {
@@ -177,7 +191,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     // With more committed already, the next entry shares the write; else nothing may wait for it.
     if (pendingEntries >= WRITE_ENTRIES
         || to.pending.bytes() >= WRITE_BYTES
-        || entry.getIndex() >= to.committedIndex()) writeOut();
+        || entry.getIndex() >= committed) writeOut();
   }
 
   private List<R> apply(List<C> commands, Replica to) {

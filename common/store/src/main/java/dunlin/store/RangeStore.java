@@ -1,6 +1,7 @@
 package dunlin.store;
 
 import dunlin.runtime.NodeBeans;
+import dunlin.runtime.StallWatch;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -20,6 +21,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftPeer;
 import org.jspecify.annotations.Nullable;
@@ -53,6 +55,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private enum State { OPEN, STARTING, STARTED, CLOSED }
 
   private final StoreSettings settings;
+  private final LongSupplier nanoTime;
   private final DataDirectory data;
   private final MeterRegistry meters;
   private final DiskSpace disk;
@@ -74,8 +77,10 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private volatile @Nullable Upkeep upkeep;
   private @Nullable NodeBeans beans; // guarded by creating
 
-  private RangeStore(StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk) {
+  private RangeStore(
+      StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk, LongSupplier nanoTime) {
     this.settings = settings;
+    this.nanoTime = nanoTime;
     this.data = data;
     this.meters = meters;
     this.disk = new DiskSpace(disk, settings.diskFreeMin());
@@ -92,11 +97,17 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    */
   public static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters) {
     var data = DataDirectory.open(dataDirectory);
-    return new RangeStore(settings, data, meters, data.disk());
+    return new RangeStore(settings, data, meters, data.disk(), System::nanoTime);
   }
 
   static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters, DiskSpace.Source disk) {
-    return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk);
+    return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime);
+  }
+
+  /** By whose clock it is judged whether the start stands still. */
+  static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters, LongSupplier nanoTime) {
+    var data = DataDirectory.open(dataDirectory);
+    return new RangeStore(settings, data, meters, data.disk(), nanoTime);
   }
 
   /** This node's identity: a UUID that lives and dies with the data directory. */
@@ -240,15 +251,18 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * Starts every declared range; when this returns, the logic of each has been opened. One whose only peer is this node is
    * led here then, and has applied all that is committed; one with others has its part in it, whatever that is.
    *
-   * @throws StoreException naming the range, when one cannot start or the deadline has passed; the store is closed then
+   * <p>That takes as long as it takes to read the rows and to apply what the log has behind them. It is given up when nothing
+   * has moved for so long: no row was read, no entry applied.
+   *
+   * @throws StoreException naming the range, when one cannot start or nothing moves any more; the store is closed then
    */
-  public void start(Duration deadline) {
+  public void start(Duration stallMax) {
     if (!state.compareAndSet(State.OPEN, State.STARTING)) throw new IllegalStateException("started or closed before");
     // Ratis blocks and cannot be told for how long; so it has a thread to itself.
     var running = run("start", this::startRanges);
     starting = running;
     try {
-      running.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+      new StallWatch(stallMax, this::moved, nanoTime).await(running);
       if (!state.compareAndSet(State.STARTING, State.STARTED)) throw new StoreException("closed while it started");
       var _ = firstFailure.thenAccept(fatal::complete);
     } catch (ExecutionException e) {
@@ -256,12 +270,26 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       throw StartFailure.in(e, ranges, data);
     } catch (TimeoutException e) {
       close();
-      throw new StoreException("the store has not started within " + deadline + "; not led yet: " + notLed(), e);
+      throw new StoreException("the store does not start: nothing has moved for " + stallMax + "; not led yet: " + notLed(), e);
     } catch (InterruptedException e) {
       close();
       Thread.currentThread().interrupt();
       throw new StoreException("interrupted while the store started", e);
     }
+  }
+
+  /** How far each range has come, while the store starts and while it serves. Any thread; never blocks. */
+  public List<RangeProgress> progress() {
+    return ranges.stream().map(ReplicatedRange::progress).toList();
+  }
+
+  private long moved() {
+    return progress().stream().mapToLong(RangeProgress::moved).sum();
+  }
+
+  /** Whether the disk is so full that nothing new is stored. */
+  public boolean diskLow() {
+    return disk.low();
   }
 
   /** A range has fenced itself. */

@@ -16,6 +16,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.apache.ratis.protocol.RaftGroupId;
@@ -63,6 +64,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final @Nullable RangeDescriptor initial;
   private final Consumer<RangeDescriptor> onSplit;
   private final AtomicBoolean basing = new AtomicBoolean();
+  private final AtomicLong rowsRead = new AtomicLong();
   private final CompletableFuture<RocksRange> opening = new CompletableFuture<>();
   private final ThreadPoolExecutor readers;
   private final Consumer<StoreException> onFailure;
@@ -391,7 +393,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     try {
       if (initial != null && rows.placed() == null && rows.written().index() < 0) rows.place(Placed.begin(initial));
       copy.replace(rows); // one that was complete when the process ended: its log may be cut already
-      logic.open(rows);
+      logic.open(counting(rows));
       return rows;
     } catch (IOException | InterruptedException e) {
       rows.closeNow();
@@ -400,6 +402,36 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       rows.closeNow();
       throw e;
     }
+  }
+
+  /** The same rows, each counted as it is read: who waits for the start sees by that that it gets on. */
+  private RangeReader counting(RangeReader rows) {
+    return new RangeReader() {
+      @Override
+      public byte @Nullable [] get(byte[] key) {
+        rowsRead.incrementAndGet();
+        return rows.get(key);
+      }
+
+      @Override
+      public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
+        rows.scan(
+            from,
+            to,
+            (key, value) -> {
+              rowsRead.incrementAndGet();
+              return visitor.row(key, value);
+            });
+      }
+    };
+  }
+
+  /** Any thread; asks neither Ratis nor RocksDB. */
+  RangeProgress progress() {
+    var applying = stateMachine;
+    return new RangeProgress(
+        id, rows() != null, rowsRead.get(), applying.appliedEntries(), applying.entriesLeft(), led(), proposer.queued(),
+        Duration.ofNanos(proposer.oldestNanos(System.nanoTime())));
   }
 
   private void rowsFailed(StoreException e) {

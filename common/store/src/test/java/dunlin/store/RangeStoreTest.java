@@ -281,7 +281,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void aStartThatTakesTooLongSaysWhichRangeIsMissing() {
+  void aStartThatStandsStillSaysWhichRangeIsMissing() {
     var release = new CountDownLatch(1);
     var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
     store.range("retain", Command.CODEC, new Command.Logic());
@@ -294,7 +294,7 @@ class RangeStoreTest {
 
     assertThatThrownBy(() -> store.start(Duration.ofMillis(500)))
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("has not started within PT0.5S")
+        .hasMessageContaining("nothing has moved for PT0.5S")
         .hasMessageContaining("routes");
     release.countDown();
     OneRange.close(store);

@@ -1,0 +1,23 @@
+package dunlin.store;
+
+import java.time.Duration;
+
+/**
+ * How far one replica has come with what it has to do: while it starts, and while it serves.
+ *
+ * @param open whether its logic has seen all rows
+ * @param rowsRead rows that its logic has seen at the start
+ * @param entriesApplied entries of the log applied since the start
+ * @param entriesLeft entries that are known to be committed and are not applied yet
+ * @param led whether it has led once; of one with other peers that need never come
+ * @param waiting commands that wait for the log here
+ * @param oldest how long the oldest command handed to the log here has waited to be applied; zero when there is none
+ */
+public record RangeProgress(
+    RangeId range, boolean open, long rowsRead, long entriesApplied, long entriesLeft, boolean led, int waiting, Duration oldest) {
+
+  /** Grows with each step forward. */
+  long moved() {
+    return rowsRead + entriesApplied + (open ? 1 : 0) + (led ? 1 : 0);
+  }
+}
