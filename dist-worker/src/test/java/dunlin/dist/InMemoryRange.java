@@ -68,6 +68,11 @@ final class InMemoryRange<C, R> implements Range<C, R> {
     return true;
   }
 
+  @Override
+  public boolean whenRoom(Runnable caller) {
+    throw new UnsupportedOperationException();
+  }
+
   static <C> byte[] bytes(CommandCodec<C> codec, C command) {
     var out = ByteBuffer.allocate(codec.encodedLength(command));
     codec.encode(command, out);

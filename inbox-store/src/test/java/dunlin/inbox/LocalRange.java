@@ -43,6 +43,12 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
     return true;
   }
 
+  @Override
+  public boolean whenRoom(Runnable caller) {
+    applying.execute(caller);
+    return true;
+  }
+
   private void apply(ByteBuffer command, Completion<R> completion) {
     if (broken) completion.failed(new StoreException("broken"));
     else completion.done(logic.apply(List.of(codec.decode(command)), rows).getFirst());

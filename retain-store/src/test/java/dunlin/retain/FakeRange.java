@@ -60,6 +60,11 @@ final class FakeRange<C, R> implements Range<C, R> {
     return true;
   }
 
+  @Override
+  public boolean whenRoom(Runnable caller) {
+    throw new UnsupportedOperationException();
+  }
+
   private C copyOf(C command) {
     ByteBuffer bytes = ByteBuffer.allocate(codec.encodedLength(command));
     codec.encode(command, bytes);

@@ -7,6 +7,11 @@ import java.nio.ByteBuffer;
  * version or kind byte.
  */
 public interface CommandCodec<C> {
+  /** What this command may take of the range's bounds. Asked with each proposal, on the caller's thread. */
+  default CommandKind kind(C command) {
+    return CommandKind.CALL;
+  }
+
   /** Bytes that {@link #encode} writes for this command. */
   int encodedLength(C command);
 

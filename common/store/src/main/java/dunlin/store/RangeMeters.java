@@ -19,6 +19,7 @@ final class RangeMeters implements AutoCloseable {
   private final Counter entries;
   private final Counter operations;
   private final Counter rejectedCommands;
+  private final Counter rejectedCallers;
   private final Counter rejectedReads;
   private final Counter installedBytes;
   private final Counter stuckFollowers;
@@ -35,6 +36,8 @@ final class RangeMeters implements AutoCloseable {
     entries = counter("dunlin.store.entries", "Log entries applied here that were proposed here");
     operations = counter("dunlin.store.operations", "Commands applied here that were proposed here");
     rejectedCommands = counter("dunlin.store.rejected", "Commands refused because the range's queue was full");
+    rejectedCallers =
+        counter("dunlin.store.callers.rejected", "Callers that could not wait for room in the range's queue because too many did");
     installedBytes = counter("dunlin.store.install.bytes", "Bytes of other replicas' rows fetched because this one was behind");
     stuckFollowers = counter("dunlin.store.followers.stuck", "Times that a follower answered and did not come along for a minute");
     rejectedReads = counter("dunlin.store.reads.rejected", "Reads refused because the readers' queue was full");
@@ -63,6 +66,10 @@ final class RangeMeters implements AutoCloseable {
 
   void commandRejected() {
     rejectedCommands.increment();
+  }
+
+  void callerRejected() {
+    rejectedCallers.increment();
   }
 
   void installed(long bytes) {

@@ -9,7 +9,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.Semaphore;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -25,7 +24,6 @@ import org.apache.ratis.protocol.exceptions.LeaderSteppingDownException;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations;
-import org.jctools.queues.atomic.MpscAtomicArrayQueue;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,15 +36,16 @@ final class RangeProposer<C, R> {
   /*
    * Owner: the proposer thread takes from the queue and submits, which may block; any thread proposes. An entry under
    * way belongs to whoever takes it out of `inFlight`: the applying thread (claim), or the one that sees it fail.
-   * Bounds: queuedCommandsMax and queuedBytesMax wait, entriesInFlight entries are under way. Full: propose() answers
-   * false and counts.
+   * Bounds: queuedCommandsMax and queuedBytesMax wait (CommandQueue), entriesInFlight entries are under way. Full: propose()
+   * answers false and counts; whoever asked by whenRoom() is told by the proposer thread when half of the queue is free.
    * Failure: while this replica does not lead, commands that come or wait fail with NotLeaderException; after fail(), with
    * its exception. What was handed to Ratis' log fails with OutcomeUnknownException in both cases. The thread lives on to
    * empty the queue until stop(); after that, late proposers empty it themselves.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeProposer.class);
 
-  private record Proposal<C, R>(long epoch, C command, int bytes, long proposedNanos, Completion<R> completion) {}
+  private record Proposal<C, R>(long epoch, C command, int bytes, long proposedNanos, Completion<R> completion)
+      implements CommandQueue.Waiting {}
 
   /** One log entry under way. */
   final class Entry {
@@ -109,8 +108,7 @@ final class RangeProposer<C, R> {
   private final RangeMeters meters;
   private final Consumer<StoreException> onFailure;
   private final Supplier<@Nullable RangeDescriptor> descriptor;
-  private final MpscAtomicArrayQueue<Proposal<C, R>> queue;
-  private final AtomicLong queuedBytes = new AtomicLong();
+  private final CommandQueue<Proposal<C, R>> queue;
   private final ClientId clientId = ClientId.randomId();
   private final ByteString clientIdBytes = clientId.toByteString();
   private final ConcurrentMap<Long, Entry> inFlight = new ConcurrentHashMap<>();
@@ -144,13 +142,14 @@ final class RangeProposer<C, R> {
     this.meters = meters;
     this.descriptor = descriptor;
     this.onFailure = onFailure;
-    queue = new MpscAtomicArrayQueue<>(settings.queuedCommandsMax());
+    queue = new CommandQueue<>(range, settings.queuedCommandsMax(), settings.queuedBytesMax());
     places = new Semaphore(settings.entriesInFlight());
-    meters.gauge("dunlin.store.queued", "Commands that wait for the log", queue, MpscAtomicArrayQueue::size);
+    meters.gauge("dunlin.store.queued", "Commands that wait for the log", queue, CommandQueue::commands);
+    meters.gauge("dunlin.store.queued.bytes", "Bytes of the commands that wait for the log", queue, CommandQueue::bytes);
+    meters.gauge("dunlin.store.queued.callers", "Callers that wait for room in the queue", queue, CommandQueue::callersWaiting);
     meters.gauge(
         "dunlin.store.oldest", "Seconds that the oldest command has waited for the log and to be applied", this,
         proposer -> proposer.oldestNanos(System.nanoTime()) / 1e9);
-    meters.gauge("dunlin.store.queued.bytes", "Bytes of the commands that wait for the log", queuedBytes, AtomicLong::get);
   }
 
   boolean propose(long epoch, C command, Completion<R> completion) {
@@ -161,15 +160,28 @@ final class RangeProposer<C, R> {
       return true;
     }
     var proposal = new Proposal<>(epoch, command, bytes, System.nanoTime(), completion);
-    if (queuedBytes.addAndGet(bytes) > settings.queuedBytesMax() || !queue.offer(proposal)) {
-      queuedBytes.addAndGet(-bytes);
+    if (!queue.offer(proposal, codec.kind(command))) {
       meters.commandRejected();
       return false;
     }
-    // Volatile on both sides: either the thread sees the proposal before it parks, or we see it parked.
+    wakeForMore();
+    return true;
+  }
+
+  /** See {@link Range#whenRoom}. */
+  boolean whenRoom(Runnable caller) {
+    if (!queue.whenRoom(caller)) {
+      meters.callerRejected();
+      return false;
+    }
+    wakeForMore();
+    return true;
+  }
+
+  /** After something was left for the thread. Volatile on both sides: either it sees that before it parks, or we see it parked. */
+  private void wakeForMore() {
     if (parked) LockSupport.unpark(thread);
     else if (stopped) failQueued();
-    return true;
   }
 
   /** Begins to submit to this server's replica, whenever that leads the range. */
@@ -210,7 +222,7 @@ final class RangeProposer<C, R> {
   }
 
   int queued() {
-    return queue.size();
+    return queue.commands();
   }
 
   /** How long the oldest command that was handed to the log has waited by now; 0 without any. What is queued is younger. */
@@ -281,11 +293,13 @@ final class RangeProposer<C, R> {
 
   /** Waits for a proposal; false when there will be none any more. */
   private boolean awaitProposal() {
+    queue.tellRoom();
     while (queue.isEmpty()) {
       if (stopping) return false;
       parked = true;
-      if (queue.isEmpty() && !stopping) LockSupport.park(this);
+      if (queue.isEmpty() && queue.callersWaiting() == 0 && !stopping) LockSupport.park(this);
       parked = false;
+      queue.tellRoom();
     }
     return true;
   }
@@ -326,7 +340,6 @@ final class RangeProposer<C, R> {
       int more = EntryFormat.COMMAND_HEADER_BYTES + next.bytes();
       if (!proposals.isEmpty() && bytes + more > settings.bytesPerEntry()) break;
       queue.poll();
-      queuedBytes.addAndGet(-next.bytes());
       proposals.add(next);
       bytes += more;
     }
@@ -377,10 +390,8 @@ final class RangeProposer<C, R> {
 
   /** Of the proposer thread; of anyone once that has stopped. */
   private synchronized void failQueued() {
-    for (Proposal<C, R> proposal; (proposal = queue.poll()) != null; ) {
-      queuedBytes.addAndGet(-proposal.bytes());
-      failProposal(proposal, refused());
-    }
+    for (Proposal<C, R> proposal; (proposal = queue.poll()) != null; ) failProposal(proposal, refused());
+    queue.tellRoom();
   }
 
   private StoreException refused() {

@@ -162,6 +162,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   @Override
+  public boolean whenRoom(Runnable caller) {
+    return proposer.whenRoom(caller);
+  }
+
+  @Override
   public Optional<RangeDescriptor> descriptor() {
     return Optional.ofNullable(descriptorOrNull());
   }

@@ -14,9 +14,10 @@ import java.time.Duration;
  *     least 8 MiB
  * @param diskFreeMin bytes that must stay free on the data directory's disk, of the whole process; with less no commands
  *     are taken until there is a quarter more than this. 0 stands for 1 GiB, or a twentieth of a disk that is smaller than 20 GiB
- * @param queuedCommandsMax commands that wait for the log, 2 to 1,048,576, rounded up to a power of two;
- *     one more is refused
- * @param queuedBytesMax bytes of the commands that wait for the log, at least entryBytesMax; more are refused
+ * @param queuedCommandsMax commands that wait for the log, 4 to 1,048,576, rounded up to a power of two;
+ *     one more is refused. A quarter is kept for commands that are not of a flow ({@link CommandKind})
+ * @param queuedBytesMax bytes of the commands that wait for the log, at least four times entryBytesMax, so that the largest
+ *     command finds room in what a flow may take when half is free; more are refused. A quarter is kept as above
  * @param entriesInFlight log entries proposed and not yet applied, 1 to 64
  * @param commandsPerEntry commands packed into one log entry, 1 to 4,096
  * @param bytesPerEntry size at which a log entry is full, 1 KiB to entryBytesMax; a larger command is an entry alone
@@ -55,9 +56,9 @@ public record StoreSettings(
     requireNonNull(cluster);
     within("memoryBytes", memoryBytes, 8 * MIB, Long.MAX_VALUE);
     within("diskFreeMin", diskFreeMin, 0, Long.MAX_VALUE);
-    within("queuedCommandsMax", queuedCommandsMax, 2, 1 << 20);
+    within("queuedCommandsMax", queuedCommandsMax, 4, 1 << 20);
     within("entryBytesMax", entryBytesMax, 64 * KIB, 16 * MIB);
-    within("queuedBytesMax", queuedBytesMax, entryBytesMax, Long.MAX_VALUE);
+    within("queuedBytesMax", queuedBytesMax, 4L * entryBytesMax, Long.MAX_VALUE);
     within("entriesInFlight", entriesInFlight, 1, 64);
     // A copy of the rows has to reach beyond what an old leader has in its log and nobody else: Ratis would keep that part of its
     // log, up to where the copy ends, as if it belonged to the range.

@@ -23,13 +23,22 @@ sealed interface Command {
   CommandCodec<Command> CODEC =
       new CommandCodec<>() {
         @Override
+        public CommandKind kind(Command command) {
+          return switch (command) {
+            case Append _ -> CommandKind.FLOW;
+            case Delete _, Rows _ -> CommandKind.RELEASE;
+            case Put _, Break _ -> CommandKind.CALL;
+          };
+        }
+
+        @Override
         public int encodedLength(Command command) {
           return 1 + 4 + 4 + bytes(first(command)).length + bytes(second(command)).length;
         }
 
         @Override
         public void encode(Command command, ByteBuffer out) {
-          out.put(kind(command));
+          out.put(number(command));
           for (String text : List.of(first(command), second(command))) out.putInt(bytes(text).length).put(bytes(text));
         }
 
@@ -109,7 +118,7 @@ sealed interface Command {
     return text(bytes);
   }
 
-  private static byte kind(Command command) {
+  private static byte number(Command command) {
     return switch (command) {
       case Put _ -> 1;
       case Delete _ -> 2;

@@ -96,6 +96,11 @@ class LeaderCareTest {
     }
 
     @Override
+    public boolean whenRoom(Runnable caller) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
     public boolean propose(long epoch, String command, Completion<String> completion) {
       throw new AssertionError();
     }

@@ -174,19 +174,60 @@ class RangeStoreTest {
   }
 
   @Test
+  void keepsAQuarterOfTheQueueFromAFlowAndTellsItWhenHalfIsFree() throws Exception {
+    var release = new CountDownLatch(1);
+    try (var store = RangeStore.open(settings(16, 1, 1), directory, new SimpleMeterRegistry())) {
+      var range = store.range("routes", Command.CODEC, new Waiting(release));
+      store.start(OneRange.DEADLINE);
+      var told = new CompletableFuture<Thread>();
+      int flow = 0;
+      while (range.propose(new Append("a", "x"), OneRange.completing(new CompletableFuture<>()))) flow++;
+
+      assertThat(range.whenRoom(() -> told.complete(Thread.currentThread()))).isTrue();
+      var calls = new ArrayList<CompletableFuture<String>>();
+      for (int i = 0; i < 4; i++) {
+        var call = new CompletableFuture<String>();
+        assertThat(range.propose(new Put("call" + i, ""), OneRange.completing(call))).as("call %s", i).isTrue();
+        calls.add(call);
+      }
+      assertThat(flow).as("twelve wait, one is under way, one more between").isBetween(12, 14);
+      assertThat(told).as("fourteen at least still wait").isNotDone();
+      release.countDown();
+
+      assertThat(told).succeedsWithin(OneRange.DEADLINE);
+      assertThat(told.join().getName()).endsWith("proposer");
+      assertThat(calls).allSatisfy(call -> assertThat(call).succeedsWithin(OneRange.DEADLINE));
+      OneRange.close(store);
+    }
+  }
+
+  @Test
+  void tellsOfRoomWhenThereIsSomeAlreadyAndWhenTheRangeIsClosed() throws Exception {
+    var before = new CompletableFuture<Void>();
+    var after = new CompletableFuture<Void>();
+    try (var one = OneRange.start(directory)) {
+      assertThat(one.range.whenRoom(() -> before.complete(null))).isTrue();
+      assertThat(before).succeedsWithin(OneRange.DEADLINE);
+      OneRange.close(one.store);
+      assertThat(one.range.whenRoom(() -> after.complete(null))).isTrue();
+    }
+    assertThat(after).isDone();
+  }
+
+  @Test
   void boundsTheBytesThatWait() {
     var release = new CountDownLatch(1);
     var meters = new SimpleMeterRegistry();
-    var settings = settings(1 << 16, 64, 1);
+    var settings = settings(1 << 16, 256, 1);
     try (var store = RangeStore.open(settings, directory, meters)) {
       var range = store.range("routes", Command.CODEC, new Waiting(release));
       store.start(OneRange.DEADLINE);
       int accepted = 0;
       while (range.propose(new Put("a", "x".repeat(1000)), OneRange.completing(new CompletableFuture<>()))) accepted++;
 
-      assertThat(accepted).isLessThan(200);
+      assertThat(accepted).isLessThan(400);
       assertThat(meters.get("dunlin.store.rejected").counter().count()).isEqualTo(1);
-      assertThat(meters.get("dunlin.store.queued.bytes").gauge().value()).isBetween(60_000.0, 65_536.0);
+      assertThat(meters.get("dunlin.store.queued.bytes").gauge().value()).isBetween(260_000.0, 262_144.0);
       release.countDown();
       OneRange.close(store);
     }
@@ -465,7 +506,7 @@ class RangeStoreTest {
   private static StoreSettings settings(int queuedCommands, int queuedKib, int inFlight) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, ClusterSettings.NONE, d.memoryBytes(), 0, queuedCommands, Math.max(64, queuedKib) * 1024L, inFlight, 1, 1024, 64 * 1024,
+        true, ClusterSettings.NONE, d.memoryBytes(), 0, queuedCommands, Math.max(256, queuedKib) * 1024L, inFlight, 1, 1024, 64 * 1024,
         d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
   }
 

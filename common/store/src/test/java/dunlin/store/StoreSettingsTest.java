@@ -18,8 +18,8 @@ class StoreSettingsTest {
         .hasMessage("cluster port is 70000, must be from 0 to 65535");
     assertThatThrownBy(() -> with(0, d.entryBytesMax() + 1, d.queuedBytesMax(), Duration.ofMinutes(1)))
         .hasMessageContaining("bytesPerEntry is 4194305");
-    assertThatThrownBy(() -> with(0, 64 * 1024, d.entryBytesMax() - 1, Duration.ofMinutes(1)))
-        .hasMessageContaining("queuedBytesMax is 4194303");
+    assertThatThrownBy(() -> with(0, 64 * 1024, 4L * d.entryBytesMax() - 1, Duration.ofMinutes(1)))
+        .hasMessageContaining("queuedBytesMax is 16777215");
     assertThatThrownBy(() -> with(0, 64 * 1024, d.queuedBytesMax(), Duration.ZERO))
         .hasMessageContaining("snapshotAge (ms) is 0");
   }
