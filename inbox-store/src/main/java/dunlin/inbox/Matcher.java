@@ -12,6 +12,10 @@ import java.util.List;
 
 /** Finds the sessions whose plain subscriptions want a message, each once; MQTT 5, section 3.3.4. */
 final class Matcher {
+  /*
+   * Bounds: one pass over the subscriptions that match, and one sort of the identifiers of each session that has several of
+   * them: a session with ten thousand overlapping subscriptions costs ten thousand steps, not their square.
+   */
   private static final int[] NO_IDENTIFIERS = {};
 
   private Matcher() {}
@@ -22,13 +26,28 @@ final class Matcher {
    *
    * @param retain the RETAIN flag to send with
    */
-  record Match(SessionState session, QoS qos, boolean retain, int[] identifiers) {
-    private Match and(Match other) {
-      var all = Arrays.copyOf(identifiers, identifiers.length + other.identifiers.length);
-      System.arraycopy(other.identifiers, 0, all, identifiers.length, other.identifiers.length);
+  record Match(SessionState session, QoS qos, boolean retain, int[] identifiers) {}
+
+  /** What a session's subscriptions that were met so far ask for together. */
+  private static final class Merging {
+    private QoS qos = QoS.AT_MOST_ONCE;
+    private boolean retain;
+    private int[] identifiers = NO_IDENTIFIERS;
+    private int count;
+
+    void add(SubscriptionOptions options, Publication message) {
+      var wanted = message.qos().min(options.maximumQoS());
+      if (wanted.code() > qos.code()) qos = wanted;
+      retain |= message.retain() && options.retainAsPublished();
+      if (options.subscriptionIdentifier() == 0) return;
+      if (count == identifiers.length) identifiers = Arrays.copyOf(identifiers, Math.max(2, count * 2));
+      identifiers[count++] = options.subscriptionIdentifier();
+    }
+
+    Match merged(SessionState session) {
+      var all = count == 0 ? NO_IDENTIFIERS : Arrays.copyOf(identifiers, count);
       Arrays.sort(all); // replicas may visit the filters in another order
-      var highest = qos.code() >= other.qos.code() ? qos : other.qos;
-      return new Match(session, highest, retain || other.retain, all);
+      return new Match(session, qos, retain, all);
     }
   }
 
@@ -37,34 +56,38 @@ final class Matcher {
     var filters = new ArrayList<FilterSubscribers>(4);
     index.match(message.tenant(), message.body(), 0, message.topicLength(), filters::add);
     if (filters.isEmpty()) return List.of();
+    var matches = new ArrayList<Match>();
     if (filters.size() == 1) {
-      var matches = new ArrayList<Match>();
       filters.getFirst().forEach(each -> add(each, message, matches));
       return matches;
     }
-    var bySession = new IdentityHashMap<SessionState, Match>();
-    var single = new ArrayList<Match>(1);
+    var bySession = new IdentityHashMap<SessionState, Merging>();
     for (FilterSubscribers subscribers : filters) {
       subscribers.forEach(
           each -> {
-            single.clear();
-            add(each, message, single);
-            for (Match match : single) bySession.merge(match.session(), match, Match::and);
+            var options = each.options;
+            if (isOwn(each, options, message)) return;
+            bySession.computeIfAbsent(each.session, _ -> new Merging()).add(options, message);
           });
     }
-    return bySession.values();
+    bySession.forEach((session, merging) -> matches.add(merging.merged(session)));
+    return matches;
   }
 
   private static void add(Subscriber subscriber, Publication message, Collection<Match> matches) {
-    var session = subscriber.session;
     SubscriptionOptions options = subscriber.options;
-    if (options.noLocal() && session.key.clientId().equals(message.publisher().clientId())) return;
+    if (isOwn(subscriber, options, message)) return;
     matches.add(
         new Match(
-            session,
+            subscriber.session,
             message.qos().min(options.maximumQoS()),
             message.retain() && options.retainAsPublished(),
             identifiers(options)));
+  }
+
+  /** Left out altogether, so that its QoS and identifier do not show in the copy that another subscription brings. */
+  private static boolean isOwn(Subscriber subscriber, SubscriptionOptions options, Publication message) {
+    return options.noLocal() && subscriber.session.key.clientId().equals(message.publisher().clientId());
   }
 
   static int[] identifiers(SubscriptionOptions options) {
