@@ -43,6 +43,7 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
   private final @Nullable RateBucket rate;
   private final @Nullable AddressCounts addresses;
   private final List<AddressRange> proxies;
+  private final WebOrigins origins;
   private final AtomicInteger connections = new AtomicInteger();
   private final Map<ListenerRefusal, Counter> refused = new EnumMap<>(ListenerRefusal.class);
 
@@ -57,6 +58,7 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
     this.rate =
         settings.connectRate() == 0 ? null : new RateBucket(settings.connectRate(), settings.connectBurst(), System::nanoTime);
     this.addresses = settings.connectionsPerAddressMax() == 0 ? null : new AddressCounts(settings.connectionsPerAddressMax());
+    this.origins = WebOrigins.of(settings);
     this.proxies = settings.proxyProtocol() ? Listeners.ranges(settings) : List.of();
     for (ListenerRefusal reason : ListenerRefusal.values()) {
       refused.put(
@@ -78,6 +80,10 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
 
   @Nullable TlsContext tls() {
     return tls;
+  }
+
+  WebOrigins origins() {
+    return origins;
   }
 
   boolean serves(ProtocolVersion version) {

@@ -22,6 +22,7 @@ import java.util.Set;
  * @param packetMax largest packet in bytes that a client may send, 0 for what all listeners have
  * @param proxyProtocol whether a PROXY protocol header must come first, of version 1 or 2
  * @param proxyFrom addresses and networks that such a header is believed of
+ * @param origins web pages that may open a WebSocket, {@code *} for all; empty for those of the same host
  * @param backlog connections that the operating system keeps until they are accepted
  */
 public record ListenerSettings(
@@ -38,6 +39,7 @@ public record ListenerSettings(
     int packetMax,
     boolean proxyProtocol,
     List<String> proxyFrom,
+    List<String> origins,
     int backlog,
     Tls tls) {
 
@@ -138,12 +140,13 @@ public record ListenerSettings(
   public ListenerSettings {
     versions = Set.copyOf(versions);
     proxyFrom = List.copyOf(proxyFrom);
+    origins = List.copyOf(origins);
   }
 
   /** MQTT over TCP with nothing asked of clients. */
   public static ListenerSettings tcp(String name, String host, int port) {
     return new ListenerSettings(
-        name, Type.TCP, host, port, "", Set.of(ProtocolVersion.values()), Integer.MAX_VALUE, 0, 0, 1, 0, false, List.of(), 4_096,
+        name, Type.TCP, host, port, "", Set.of(ProtocolVersion.values()), Integer.MAX_VALUE, 0, 0, 1, 0, false, List.of(), List.of(), 4_096,
         Tls.none());
   }
 

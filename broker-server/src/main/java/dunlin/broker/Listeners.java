@@ -107,6 +107,7 @@ final class Listeners implements AutoCloseable {
       if (one.type().webSocket() && !one.path().startsWith("/")) {
         throw new ListenerException("the path " + one.path() + " (" + one.key("path") + ") does not begin with a slash");
       }
+      if (one.type().webSocket()) WebOrigins.of(one);
       if (one.type() == ListenerSettings.Type.UNIX) clear(one);
       else checkFree(one, checkedAddress(one, mayListenAnywhere));
     }

@@ -83,12 +83,20 @@ final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
     else if (!asksForWebSocket(request)) refuse(ctx, HttpResponseStatus.UPGRADE_REQUIRED, "Upgrade: websocket\r\n");
     else if (!headers.contains(HttpHeaderNames.SEC_WEBSOCKET_VERSION, "13", false)) {
       refuse(ctx, HttpResponseStatus.UPGRADE_REQUIRED, "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n");
+    } else if (!fromAdmittedPage(ctx, headers)) {
+      refuse(ctx, HttpResponseStatus.FORBIDDEN, "");
     } else {
       String key = headers.get(HttpHeaderNames.SEC_WEBSOCKET_KEY);
       String protocol = chosenProtocol(headers);
       if (key == null || !isKey(key) || protocol == null || hasBody(request)) refuse(ctx, HttpResponseStatus.BAD_REQUEST, "");
       else accepted = "Sec-WebSocket-Accept: " + acceptFor(key) + "\r\nSec-WebSocket-Protocol: " + protocol + "\r\n";
     }
+  }
+
+  private boolean fromAdmittedPage(ChannelHandlerContext ctx, HttpHeaders headers) {
+    return listener
+        .origins()
+        .admits(headers.getAll(HttpHeaderNames.ORIGIN), headers.getAll(HttpHeaderNames.HOST), ctx.channel().localAddress());
   }
 
   private static String path(String uri) {

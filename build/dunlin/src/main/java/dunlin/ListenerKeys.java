@@ -65,6 +65,12 @@ final class ListenerKeys {
           ROOT + "proxy-protocol-from", List.of("127.0.0.0/8", "::1"),
           "Addresses and networks of trusted proxies. Connections from other addresses are closed.");
 
+  static final Setting<List<String>> ORIGINS =
+      Setting.textList(
+          ROOT + "origins", List.of(),
+          "Origins of the web pages that may open a WebSocket, such as https://app.example.com. * admits all pages. Without a value, pages from the"
+              + " host of the listener are admitted. Clients that are not browsers send no origin and are always admitted.");
+
   static final Setting<Path> TLS_CERTIFICATE =
       Setting.path(ROOT + "tls.certificate", NONE, "PEM file with the server certificate and its intermediate certificates. Reloaded when it"
           + " changes.")
@@ -102,7 +108,7 @@ final class ListenerKeys {
   static final List<Setting<?>> ALL =
       List.of(
           IO_TRANSPORT, TYPE, ENABLED, HOST, PORT, PATH, VERSIONS, BACKLOG, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
-          CONNECT_RATE, CONNECT_BURST, PACKET_MAX, PROXY_PROTOCOL, PROXY_PROTOCOL_FROM, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD,
+          CONNECT_RATE, CONNECT_BURST, PACKET_MAX, PROXY_PROTOCOL, PROXY_PROTOCOL_FROM, ORIGINS, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD,
           TLS_CLIENT_CA, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_HANDSHAKE_TIMEOUT);
 
   /** Whether a proxy's header comes first. */
@@ -147,6 +153,7 @@ final class ListenerKeys {
         settings.isSet(PACKET_MAX, name) ? Math.toIntExact(settings.get(PACKET_MAX, name)) : 0,
         settings.get(PROXY_PROTOCOL, name) == ProxyProtocol.REQUIRED,
         settings.get(PROXY_PROTOCOL_FROM, name),
+        settings.get(ORIGINS, name),
         settings.get(BACKLOG, name),
         new ListenerSettings.Tls(
             file(settings, TLS_CERTIFICATE, name),

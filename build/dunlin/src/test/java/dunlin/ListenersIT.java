@@ -322,6 +322,7 @@ class ListenersIT {
     refused(Map.of(MORE + "host", "no.such.host.invalid"), "dunlin.listeners.more.host");
     refused(Map.of(MORE + "host", "0.0.0.0"), "dunlin.auth.anonymous=true");
     refused(Map.of(MORE + "type", "ws", MORE + "path", "mqtt"), "dunlin.listeners.more.path");
+    refused(Map.of(MORE + "type", "ws", MORE + "port", "0", MORE + "origins", "https://a.example.com/x"), "dunlin.listeners.more.origins");
     refused(
         Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", MORE + "proxy-protocol-from", "10.0.0.0/33"),
         "dunlin.listeners.more.proxy-protocol-from");

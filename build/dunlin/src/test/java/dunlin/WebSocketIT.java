@@ -303,6 +303,16 @@ class WebSocketIT {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({"http://localhost:3000,101", "http://evil.example.com,403", "null,403"})
+  void aPageOfAnotherHostGetsNoWebSocket(String origin, int status) {
+    try (var client = new RawWebSocket(port)) {
+      String host = "Host: localhost\r\n";
+      client.sendText(RawWebSocket.request("/mqtt", "mqtt").replace(host, host + "Origin: " + origin + "\r\n"));
+      assertThat(client.readHead()).startsWith("HTTP/1.1 " + status + " ");
+    }
+  }
+
   @Test
   void anotherVersionIsToldTheRightOne() {
     try (var client = new RawWebSocket(port)) {
