@@ -500,9 +500,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     close();
   }
 
-  /** The session tier offers a message to this connection's durable session. */
-  void pushed(InboxMessage message) {
-    if (session != null && !session.ended()) session.inbox().pushed(message);
+  /** The session tier offers a message to this connection's durable session; false when that is not there yet or any more. */
+  boolean pushed(InboxMessage message) {
+    if (session == null || session.ended()) return false;
+    session.inbox().pushed(message);
+    return true;
   }
 
   // ------------------------------------------------------------------------------------------------------------------ the end

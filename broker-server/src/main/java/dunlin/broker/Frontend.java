@@ -288,11 +288,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   public void push(ConnectionId connection, InboxMessage message) {
     Loop loop = loopOf(connection);
     if (loop == null) return;
-    loop.post(
-        () -> {
-          Connection target = loop.connections().get(connection.number());
-          if (target != null) target.pushed(message);
-        });
+    Loop current = LoopThread.current();
+    if (current != null) current.passOn(loop, connection.number(), message);
+    else loop.post(() -> loop.pushed(connection.number(), message));
   }
 
   @Override

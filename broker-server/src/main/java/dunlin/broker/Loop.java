@@ -1,6 +1,9 @@
 package dunlin.broker;
 
+import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.runtime.DropReason;
 import dunlin.transport.Lane;
 import io.netty.channel.EventLoop;
 import io.netty.channel.SingleThreadEventLoop;
@@ -236,6 +239,28 @@ final class Loop {
       endRoundSoon();
     }
     return batch;
+  }
+
+  /**
+   * Hands what the session tier offers to a connection, from the lane of this loop. A copy that goes to another loop holds credit of the
+   * lane until it has arrived.
+   */
+  void passOn(Loop target, long connection, InboxMessage message) {
+    if (target == this) {
+      pushed(connection, message);
+      return;
+    }
+    window.take(message.message().body().length);
+    batchTo(target).add(message.message(), new DirectCopy(connection, message), null);
+  }
+
+  /** The session tier offers a message to a connection of this loop. */
+  void pushed(long connection, InboxMessage message) {
+    Connection target = connections.get(connection);
+    if (target != null && target.pushed(message)) return;
+    if (message.qos() != QoS.AT_MOST_ONCE) return; // it waits in the inbox
+    counts.copies().received();
+    counts.copies().dropped(DropReason.SESSION_ENDED);
   }
 
   /** Has the connection flushed at the end of the round. */

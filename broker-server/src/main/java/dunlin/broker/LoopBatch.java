@@ -39,7 +39,8 @@ final class LoopBatch implements Runnable {
   /**
    * Adds a message.
    *
-   * @param target the {@link FilterHandle} that it matched, an array of several, or the {@link Subscriber} that was picked
+   * @param target the {@link FilterHandle} that it matched, an array of several, the {@link Subscriber} that was picked, or a
+   *     {@link DirectCopy}
    */
   void add(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
     if (size == messages.length) {
@@ -95,6 +96,7 @@ final class LoopBatch implements Runnable {
           }
           acknowledgement = null; // the group answers for itself, maybe later
         }
+        case DirectCopy copy -> to.pushed(copy.connection(), copy.message());
         default -> throw new IllegalStateException("a message for " + targets[i]);
       }
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);

@@ -168,6 +168,9 @@ final class OpenFrontend implements AutoCloseable {
 
     volatile boolean answersLater;
 
+    /** Gets each message on the lane's thread. */
+    volatile Consumer<Publication> onAppend = _ -> {};
+
     /**
      * @param acknowledgement expects one answer when it is left to the test
      */
@@ -188,6 +191,7 @@ final class OpenFrontend implements AutoCloseable {
     public Lane openLane(Executor thread) {
       return (message, acknowledgement) -> {
         published.add(new Published(message, acknowledgement));
+        onAppend.accept(message);
         if (acknowledgement == null) return;
         if (answersLater) {
           acknowledgement.expect();

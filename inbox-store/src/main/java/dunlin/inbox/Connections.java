@@ -8,7 +8,8 @@ public interface Connections {
   /**
    * Offers a message to the connection of a durable session. With QoS 1 or 2 it is stored already, and a connection that
    * cannot take it now {@linkplain InboxClient#fetch fetches} it later; pushes come in ascending sequence but may have gaps.
-   * With QoS 0 it is not stored: the connection sends it or drops and counts it.
+   * With QoS 0 it is not stored: the connection sends it or drops and counts it. Called from a publisher's lane, a copy holds credit
+   * of that lane until the connection has it.
    */
   void push(ConnectionId connection, InboxMessage message);
 

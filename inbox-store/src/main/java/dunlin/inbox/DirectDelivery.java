@@ -12,7 +12,8 @@ import org.jspecify.annotations.Nullable;
 final class DirectDelivery {
   /*
    * Owner: any thread, without a lock; sessions are seen as the applying thread last left them.
-   * Bounds: keeps nothing. Without a connection the message is dropped and counted.
+   * Bounds: keeps nothing: each copy is the connection's before the call returns, on its way there with credit of the publisher's lane.
+   *   Without a connection the message is dropped and counted.
    */
   private final RangeState state;
   private final Connections connections;
