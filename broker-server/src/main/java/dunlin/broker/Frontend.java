@@ -179,6 +179,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     Gauge.builder("dunlin.subscriptions.changes", this, f -> f.sum(loop -> loop.routes().changesWaiting()))
         .description("Routes of this frontend that are to be set or removed and are not yet")
         .register(meters);
+    Gauge.builder("dunlin.subscriptions.retained-reads", this, f -> f.sum(Loop::retainedReads))
+        .description("Subscriptions whose retained messages have not all been read")
+        .register(meters);
     Gauge.builder("dunlin.lane.messages", this, f -> f.sum(loop -> loop.window().messages()))
         .description("Messages that hold credit of a lane")
         .register(meters);

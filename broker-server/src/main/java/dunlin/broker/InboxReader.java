@@ -43,6 +43,7 @@ final class InboxReader {
 
   /** A message has been stored for this session, or is passed by with QoS 0. */
   void pushed(InboxMessage message) {
+    session.cameLive(message.message());
     if (message.qos() == QoS.AT_MOST_ONCE) {
       outbound.sendQoS0(message.message(), message.retain(), message.subscriptionIdentifiers());
       return;
@@ -90,7 +91,10 @@ final class InboxReader {
       session.connection().storeFailed("reading the inbox", failure);
       return;
     }
-    for (InboxMessage message : page.messages()) take(message);
+    for (InboxMessage message : page.messages()) {
+      session.cameLive(message.message());
+      take(message);
+    }
     expected = Math.max(expected, page.nextSequence());
     if (page.end() && !pushedMeanwhile) highest = expected - 1;
     // Retained messages wait until the inbox has been read, and a page of expired messages brings no acknowledgement.

@@ -7,6 +7,7 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.List;
@@ -18,7 +19,7 @@ final class LiveSession {
    * Owner: the connection's event loop; load, loop and what is final may be read by all.
    * Many clients only publish, only subscribe, or do neither for hours, so each part is made when it is first needed; until then its absence
    *   says that there is nothing of its kind. A durable session has all that its stored state is put into at once.
-   * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store.
+   * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store, or one more than OPERATION_BYTES_MAX of them.
    * Failure: when the connection ends, end() hands everything back; a session that was taken over meanwhile is fenced by its
    *   epoch, so what it still sends to the stores changes nothing.
    */
@@ -26,6 +27,7 @@ final class LiveSession {
   static final int REFUSES = Integer.MAX_VALUE;
 
   private static final int OPERATIONS_MAX = 256;
+  private static final int OPERATION_BYTES_MAX = 256 * 1_024;
   private static final int[] NONE = {};
   private static final VarHandle LOAD;
 
@@ -50,6 +52,7 @@ final class LiveSession {
   private @Nullable RetainedReader retained;
   private boolean ended;
   private int operations;
+  private int operationBytes;
 
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by LOAD: the loop writes it, the others read it, without order
   private int load;
@@ -133,15 +136,25 @@ final class LiveSession {
   }
 
   /** Has retained messages brought for a new subscription. */
-  void readRetained(String filter, SubscriptionOptions options) {
+  void readRetained(TopicFilter filter, SubscriptionOptions options) {
     RetainedReader present = retained;
     if (present == null) retained = present = new RetainedReader(this);
     present.request(filter, options);
   }
 
+  /** A filter is not subscribed to any more. */
+  void endRetained(TopicFilter filter) {
+    if (retained != null) retained.end(filter);
+  }
+
   /** All retained messages that were called for have been brought. */
-  void retainedRead() {
-    retained = null;
+  void retainedRead(RetainedReader reader) {
+    if (retained == reader) retained = null;
+  }
+
+  /** A message has come for this session while it was connected. */
+  void cameLive(Publication message) {
+    if (retained != null && message.retain()) retained.live(message);
   }
 
   /** Whether a publish of the client that is not done yet has this identifier. */
@@ -200,7 +213,9 @@ final class LiveSession {
 
   /** Offers a message that one plain subscription matched. */
   void offer(Publication message, SubscriptionOptions options, int[] identifiers) {
-    if (ended || (options.noLocal() && isOwn(message))) return;
+    if (ended) return;
+    cameLive(message);
+    if (options.noLocal() && isOwn(message)) return;
     QoS qos = message.qos().min(options.maximumQoS());
     boolean retain = message.retain() && options.retainAsPublished();
     if (qos == QoS.AT_MOST_ONCE) {
@@ -231,6 +246,7 @@ final class LiveSession {
 
   /** Notes one of several subscriptions that a message matched; true the first time, until {@link #takeMerged}. */
   boolean merge(Publication message, Subscriber subscriber) {
+    cameLive(message);
     // Left out here, so that its QoS and identifier do not show in the copy that another subscription brings.
     if (subscriber.options().noLocal() && isOwn(message)) return false;
     return outbound().merged().add(subscriber);
@@ -257,11 +273,24 @@ final class LiveSession {
 
   /** One of the client's packets waits for a store; with too many of them the client is not read from. */
   void operationBegins() {
-    if (++operations == OPERATIONS_MAX) connection.hold(Connection.Hold.OPERATIONS);
+    operationBegins(0);
   }
 
   void operationEnds() {
-    if (--operations == OPERATIONS_MAX / 2) connection.resume(Connection.Hold.OPERATIONS);
+    operationEnds(0);
+  }
+
+  /** The same for a packet of which so many bytes are kept meanwhile. */
+  void operationBegins(int bytes) {
+    operations++;
+    operationBytes += bytes;
+    if (operations >= OPERATIONS_MAX || operationBytes >= OPERATION_BYTES_MAX) connection.hold(Connection.Hold.OPERATIONS);
+  }
+
+  void operationEnds(int bytes) {
+    operations--;
+    operationBytes -= bytes;
+    if (operations <= OPERATIONS_MAX / 2 && operationBytes <= OPERATION_BYTES_MAX / 2) connection.resume(Connection.Hold.OPERATIONS);
   }
 
   /** The client is done with a message of its inbox. */
@@ -296,5 +325,6 @@ final class LiveSession {
     if (subscriptions != null) subscriptions.end();
     if (inbox != null) inbox.flushAcknowledged();
     if (outbound != null) outbound.end();
+    if (retained != null) retained.end();
   }
 }

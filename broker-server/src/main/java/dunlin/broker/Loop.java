@@ -67,6 +67,9 @@ final class Loop {
 
   private final ArrayList<LiveSession> merged = new ArrayList<>();
 
+  /** Subscriptions whose retained messages have not all been read. */
+  private int retainedReads;
+
   Loop(Frontend frontend, int index, EventLoop executor, int loopCount) {
     this.frontend = frontend;
     this.index = index;
@@ -159,6 +162,16 @@ final class Loop {
 
   Lane lane() {
     return Objects.requireNonNull(lane, "not started");
+  }
+
+  /** Counts subscriptions whose retained messages are to be read. */
+  void retainedReads(int more) {
+    retainedReads += more;
+  }
+
+  /** Subscriptions whose retained messages have not all been read; any thread, may be stale. */
+  int retainedReads() {
+    return retainedReads;
   }
 
   boolean isCurrent() {

@@ -19,7 +19,7 @@ final class Outbound {
    * Bounds: QoS 0 up to the bytes that may wait for the socket, beyond which it is dropped and counted. QoS 1 and 2 of a
    *   session without expiry: a queue bounded in messages and bytes, beyond which the newest is dropped and counted, or, in a
    *   group, refused. Of a durable session: only what InboxReader takes; the rest waits in the inbox. Retained messages
-   *   come a page at a time, when nothing waits; so each bound may be passed by one page, of which nothing is dropped.
+   *   come when nothing waits and are sent at once; so none is dropped.
    * Failure: when the connection ends, messages of a durable session are still in its inbox, messages from a group go to
    *   other members unless their QoS 2 exchange has begun [MQTT-4.8.2-4, -5], the rest ends with the session.
    */
@@ -86,6 +86,11 @@ final class Outbound {
   boolean hasRoom(QoS qos, int size) {
     if (qos == QoS.AT_MOST_ONCE) return connection.takesQoS0();
     return queued() < queueMessagesMax && (queueBytes + size <= queueBytesMax || queued() == 0);
+  }
+
+  /** Whether a message of QoS 1 or 2 of a session without an inbox would be sent at once. */
+  boolean sendsAtOnce() {
+    return queued() == 0 && window.hasRoom(nextSequence) && connection.writable();
   }
 
   /** Sends or queues a message of QoS 1 or 2 of a session without an inbox. */

@@ -34,6 +34,8 @@ final class Subscriptions {
    * Bounds: the setting for subscriptions of a session; one more is refused with 0x97. What is wrong with the filters of one
    *   packet is one violation, the first, however many are refused.
    */
+  private static final int FILTER_BYTES = 128;
+
   private final LiveSession session;
   private final Loop loop;
   private final SubscribeRules rules;
@@ -62,14 +64,16 @@ final class Subscriptions {
   /** A SUBSCRIBE packet that waits for the routes of its filters. */
   private static final class Subscribing {
     final int packetId;
+    final int bytes;
     final ReasonCode[] reasons;
     final List<InboxClient.Subscription> retainedDue = new ArrayList<>();
     @Nullable String explanation;
     int left = 1;
 
-    Subscribing(int packetId, int count) {
+    Subscribing(int packetId, List<Subscription> asked) {
       this.packetId = packetId;
-      this.reasons = new ReasonCode[count];
+      this.bytes = asked.stream().mapToInt(each -> bytesOf(each.filter())).sum();
+      this.reasons = new ReasonCode[asked.size()];
     }
   }
 
@@ -108,17 +112,22 @@ final class Subscriptions {
     return underWay != null && underWay.contains(packetId);
   }
 
-  private void begins(int packetId) {
-    session.operationBegins();
+  private void begins(int packetId, int bytes) {
+    session.operationBegins(bytes);
     if (underWay == null) underWay = new HashSet<>(4);
     underWay.add(packetId);
   }
 
-  private void ends(int packetId) {
-    session.operationEnds();
+  private void ends(int packetId, int bytes) {
+    session.operationEnds(bytes);
     if (underWay == null) return;
     underWay.remove(packetId);
     if (underWay.isEmpty()) underWay = null;
+  }
+
+  /** About how much is kept of one topic filter of a packet that is not answered yet. */
+  private static int bytesOf(String filter) {
+    return FILTER_BYTES + filter.length();
   }
 
   /**
@@ -142,8 +151,8 @@ final class Subscriptions {
       session.connection().writer().writePacket(new Packet.Suback(packet.packetId(), all, inUse(packet.packetId()), List.of()));
       return;
     }
-    Subscribing subscribing = new Subscribing(packet.packetId(), asked.size());
-    begins(packet.packetId());
+    Subscribing subscribing = new Subscribing(packet.packetId(), asked);
+    begins(packet.packetId(), subscribing.bytes);
     List<InboxClient.Subscription> toStore = new ArrayList<>();
     List<Integer> storedAt = new ArrayList<>();
     for (int i = 0; i < asked.size(); i++) {
@@ -288,12 +297,12 @@ final class Subscriptions {
 
   private void oneDone(Subscribing subscribing) {
     if (--subscribing.left > 0) return;
-    ends(subscribing.packetId);
+    ends(subscribing.packetId, subscribing.bytes);
     if (session.ended()) return;
     session.connection().writer().writePacket(
         new Packet.Suback(subscribing.packetId, Arrays.asList(subscribing.reasons), subscribing.explanation, List.of()));
     for (InboxClient.Subscription due : subscribing.retainedDue) {
-      session.readRetained(due.filter().filter(), due.options());
+      if (entries.containsKey(due.filter())) session.readRetained(due.filter(), due.options());
     }
   }
 
@@ -323,6 +332,7 @@ final class Subscriptions {
         continue;
       }
       Entry entry = remove(parsed.get());
+      session.endRetained(parsed.get());
       reasons[i] = entry == null ? ReasonCode.NO_SUBSCRIPTION_EXISTED : ReasonCode.SUCCESS;
       if (entry == null) continue;
       if (session.durable()) stored.add(parsed.get());
@@ -333,12 +343,13 @@ final class Subscriptions {
       session.connection().writer().writePacket(answer);
       return;
     }
-    begins(packetId);
+    int bytes = packet.filters().stream().mapToInt(Subscriptions::bytesOf).sum();
+    begins(packetId, bytes);
     session.frontend().inbox().unsubscribe(session.ref(), stored).whenComplete(
         (_, failure) ->
             loop.post(
                 () -> {
-                  ends(packetId);
+                  ends(packetId, bytes);
                   if (session.ended()) return;
                   if (failure != null) session.connection().storeFailed("unsubscribing", failure);
                   else session.connection().writer().writePacket(answer);

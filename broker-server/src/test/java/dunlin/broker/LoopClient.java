@@ -28,9 +28,14 @@ final class LoopClient {
 
   /** Sends a CONNECT with a client identifier of one letter. */
   static LoopClient connecting(Frontend frontend, int loop, char clientId, int expirySeconds) {
+    return connecting(frontend, loop, clientId, expirySeconds, 65_535);
+  }
+
+  /** Sends a CONNECT that also says how many messages of QoS 1 and 2 may be in flight to the client. */
+  static LoopClient connecting(Frontend frontend, int loop, char clientId, int expirySeconds, int receiveMaximum) {
     LoopClient client = on(frontend.loop(loop), () -> new LoopClient(frontend, frontend.loop(loop)));
-    String expiry = "%08x".formatted(expirySeconds);
-    client.send("1013" + "00044d515454" + "05" + "00" + "0000" + "0511" + expiry + "0001%02x".formatted((int) clientId));
+    String properties = "0811%08x21%04x".formatted(expirySeconds, receiveMaximum);
+    client.send("1016" + "00044d515454" + "05" + "00" + "0000" + properties + "0001%02x".formatted((int) clientId));
     return client;
   }
 

@@ -229,9 +229,24 @@ final class OpenFrontend implements AutoCloseable {
     }
   }
 
-  /** Retains nothing; a message that was to be retained is answered when the test says so. */
+  /** Retains nothing; a message that was to be retained is answered when the test says so, and so is a page that is read. */
   static final class FakeRetain implements RetainClient {
     final List<Consumer<ReasonCode>> answers = Collections.synchronizedList(new ArrayList<>());
+
+    /** Pages that were asked for, in their order. */
+    final List<Find> finds = Collections.synchronizedList(new ArrayList<>());
+
+    record Find(String filter, @Nullable Cursor after, CompletableFuture<RetainClient.Page> page) {
+      /** Answers with the last page. */
+      void finds(Publication... messages) {
+        page.complete(new RetainClient.Page(List.of(messages), null));
+      }
+
+      /** Answers with a page behind which there is another one. */
+      void findsFirst(Publication... messages) {
+        page.complete(new RetainClient.Page(List.of(messages), new Cursor(new byte[] {1})));
+      }
+    }
 
     @Override
     public void set(Publication message, Consumer<ReasonCode> answer) {
@@ -241,11 +256,13 @@ final class OpenFrontend implements AutoCloseable {
     @Override
     public CompletableFuture<RetainClient.Page> find(
         String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
-      throw new UnsupportedOperationException();
+      var find = new Find(filter, after, new CompletableFuture<>());
+      finds.add(find);
+      return find.page();
     }
   }
 
-  /** Sessions that nothing is stored for. Each connect has the next epoch; releases are answered when the test says so. */
+  /** Sessions that nothing is stored for. Each connect has the next epoch; what changes is answered when the test says so. */
   static final class FakeSessions implements InboxClient {
     /** What CONNECTs asked for, in their order. */
     final List<Connect> connects = Collections.synchronizedList(new ArrayList<>());
@@ -273,14 +290,23 @@ final class OpenFrontend implements AutoCloseable {
           new Connected(session, received != null, List.of(), 1, 1, received == null ? new int[0] : received, displaced));
     }
 
+    /** SUBSCRIBEs and UNSUBSCRIBEs of durable sessions, in their order. */
+    final List<CompletableFuture<List<Boolean>>> changes = Collections.synchronizedList(new ArrayList<>());
+
     @Override
     public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
-      throw new UnsupportedOperationException();
+      return change();
     }
 
     @Override
     public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
-      throw new UnsupportedOperationException();
+      return change();
+    }
+
+    private CompletableFuture<List<Boolean>> change() {
+      var change = new CompletableFuture<List<Boolean>>();
+      changes.add(change);
+      return change;
     }
 
     @Override

@@ -43,7 +43,7 @@ class RetainedOrderIT {
       published.join();
 
       for (Seen seen : all) {
-        await().atMost(TestBroker.SOON).untilAsserted(() -> assertThat(seen.highest()).isEqualTo(VALUES - 1));
+        await().atMost(TestBroker.SOON).untilAsserted(() -> assertThat(seen.last()).isEqualTo(VALUES - 1));
         assertThat(seen.first()).as("older than what was acknowledged before").isGreaterThanOrEqualTo(seen.before);
       }
     }
@@ -89,7 +89,7 @@ class RetainedOrderIT {
     final int before;
 
     private int first = -1;
-    private int highest = -1;
+    private int last = -1;
 
     Seen(int before) {
       this.before = before;
@@ -97,15 +97,15 @@ class RetainedOrderIT {
 
     synchronized void value(int value) {
       if (first < 0) first = value;
-      highest = Math.max(highest, value);
+      last = value;
     }
 
     synchronized int first() {
       return first;
     }
 
-    synchronized int highest() {
-      return highest;
+    synchronized int last() {
+      return last;
     }
   }
 }

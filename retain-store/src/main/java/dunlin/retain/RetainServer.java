@@ -151,9 +151,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     FilterSeek seek = new FilterSeek(tenant, filter);
     if (after != null) seek.from(after.key());
     var answer = new CompletableFuture<Page>();
-    Runnable read = () -> readSoon(seek, messagesMax, bytesMax, answer);
-    if (after == null) setsUnderWay.whenEnded(read);
-    else read.run();
+    setsUnderWay.whenEnded(() -> readSoon(seek, messagesMax, bytesMax, answer));
     return answer;
   }
 

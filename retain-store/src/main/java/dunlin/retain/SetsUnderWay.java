@@ -6,10 +6,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Lets the first page of a subscription wait for the messages that were on their way to the log before it.
+ * Lets a page wait for the messages that were on their way to the log before it.
  *
  * <p>A publisher's message is handed to this tier before its topic is matched. So who subscribes in between, too late for the
- * live message, waits here until it is kept, and gets it as the retained one rather than the one before, or none.
+ * live message, waits here until it is kept, and gets it as the retained one rather than the one before, or none; and a page that is asked for when a message has come live is not
+ * older than that message.
  */
 final class SetsUnderWay {
   /*
