@@ -194,8 +194,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     Gauge.builder("dunlin.fanout.waiting", this, f -> f.sum(loop -> loop.wide().waiting()))
         .description("Messages with many subscribers that are being delivered in slices or wait for that")
         .register(meters);
-    Gauge.builder("dunlin.group.waiting", this, f -> f.sum(loop -> loop.groups().waiting()))
-        .description("Messages that wait for a member of a shared subscription")
+    Gauge.builder("dunlin.group.waiting", this, Frontend::groupWaiting)
+        .description("Messages that wait for a member of a shared subscription or are on their way to one")
+        .register(meters);
+    Gauge.builder("dunlin.group.oldest-wait", this, Frontend::oldestGroupWait)
+        .description("How long the message has waited that has waited longest for a member of a shared subscription")
+        .baseUnit("seconds")
         .register(meters);
   }
 
@@ -401,6 +405,17 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   long sharedSubscriptions() {
     return sum(loop -> loop.routes().sharedSubscriptions());
+  }
+
+  private double oldestGroupWait() {
+    double oldest = 0;
+    for (Loop loop : loops) oldest = Math.max(oldest, loop.groups().oldestWaitSeconds());
+    return oldest;
+  }
+
+  /** A loop's number is right only together with all others', which are read one after the other. */
+  long groupWaiting() {
+    return Math.max(0, sum(loop -> loop.groups().unsettled()));
   }
 
   LoopCounts newCounts() {

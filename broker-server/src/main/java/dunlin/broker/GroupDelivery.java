@@ -7,79 +7,87 @@ import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the member of a shared subscription's group that takes a message; one for each event loop. MQTT 5, section 4.8.2.
  *
  * <p>A member is picked on the loop that the message comes from and asked on its own loop. When it refuses, for it has left,
- * cannot be written to or has a full queue, the next one is asked there. When none takes it, a message of QoS 1 or 2 goes to the
- * durable members, and if there are none it waits, and with it the publisher's acknowledgement, until a member takes it or the
- * time is up. A message of QoS 0 waits for a short time, in which its publisher is not read from: a group that is fed faster than
- * it takes slows down those who feed it, and nobody else.
+ * cannot be written to or has no room for a message of this size, the next one is asked there. When none takes it, a message of
+ * QoS 1 or 2 goes to the durable members, and if there are none it waits, and with it the publisher's acknowledgement, until a member
+ * takes it or its time is up. A message of QoS 0 waits for a short time, in which its publisher is not read from: a group that is fed
+ * faster than it takes slows down those who feed it, and nobody else.
+ *
+ * <p>In an ordered group a publisher's messages stay with one member. They wait in a line of their own, so that a member that takes
+ * nothing holds up its own publishers only, and what comes later does not overtake what waits.
  */
 final class GroupDelivery {
   /*
    * Owner: the event loop.
-   * Bounds: a message is passed on between loops at most so often as there are tries; of QoS 1 and 2, what waits or is at the
-   *   session tier is within its lane's window, but for messages of members that have left, which are within their sessions'
-   *   bounds. Of QoS 0, one message a publisher waits, bounded in bytes beyond which they are dropped and counted; and those that
-   *   another loop passed on to a member that was full by then, which keep the credit of their lane.
-   * Failure: what the session tier does not take is tried again until its time is up. A group that has let a message of QoS 0 wait
-   *   in vain is stalled: further ones are dropped at once, until a member takes something again.
+   * Bounds: what no member took at once holds credit of the lane that it came through until it is settled, each copy for itself. Between
+   *   two waits a message changes its loop PASSES_MAX times at most. Of QoS 0 that waits on the loop it came in on, the bytes are
+   *   bounded besides; more are dropped and counted. A round tries LINES_A_ROUND lines, so with more of them a message may wait longer
+   *   than its time by a round for each so many.
+   * Failure: what the session tier does not take is tried again until its time is up. Then it is dropped and counted, and the
+   *   publisher is told if it can be. A group that has let a message of QoS 0 wait in vain is stalled: further ones are dropped at
+   *   once, until a member takes something again.
    */
+  static final int PASSES_MAX = 2;
+
   private static final int RETRY_MILLIS = 5;
+  private static final int LINES_A_ROUND = 128;
+
+  /** Messages at the front of an unordered line of which each is tried: one that is too large does not hold up the others. */
+  private static final int LOOK_AHEAD = 8;
+
+  private static final long ASK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final long LOOK_AT_AGE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   private final Loop loop;
-  private final ArrayDeque<Waiting> waiting = new ArrayDeque<>();
-  private boolean retryDue;
-  private int atSessionTier;
+  private final LongSupplier nanoTime;
+  private final Map<GroupLine.Place, GroupLine> lines = new HashMap<>();
 
-  /** Bytes of QoS 0 among what waits without credit of a lane. */
-  private long bytesWithoutCredit;
+  /** The lines in the order in which they are tried. */
+  private final ArrayDeque<GroupLine> turns = new ArrayDeque<>();
+
+  private final List<GroupCopy> passedOver = new ArrayList<>(LOOK_AHEAD);
+  private boolean retryDue;
+
+  /** Copies begun here less those that came to their end here: what is on its way to another loop counts where it began. */
+  private int unsettled;
+
+  /** Bytes of QoS 0 that came in on this loop and wait here. */
+  private long bytesUnacknowledged;
+
+  private long lookAtAgeNanos;
+  private volatile long oldestWaitNanos;
 
   /** Whose message of QoS 0 is being handed out; null when nobody can be held up for it. */
   private @Nullable InboundPublishes publisher;
 
-  /**
-   * A message that nobody has taken yet.
-   *
-   * @param heldUp who is not read from as long as this waits; only of QoS 0
-   * @param lane the loop whose lane's credit it keeps as long as it waits, or null; only of QoS 0
-   */
-  private record Waiting(
-      Publication message,
-      FilterHandle filter,
-      @Nullable Acknowledgement acknowledgement,
-      long deadlineMillis,
-      @Nullable InboundPublishes heldUp,
-      @Nullable Loop lane) {
-    void answer(ReasonCode reason) {
-      if (acknowledgement != null) acknowledgement.answer(reason);
-    }
-
-    boolean acknowledged() {
-      return message.qos() != QoS.AT_MOST_ONCE;
-    }
-
-    /** Whether it counts to what waits without credit of a lane. */
-    boolean bounded() {
-      return !acknowledged() && lane == null;
-    }
-
-    int size() {
-      return message.body().length;
-    }
-  }
-
-  GroupDelivery(Loop loop) {
+  /** @param nanoTime a clock that never steps, in nanoseconds */
+  GroupDelivery(Loop loop, LongSupplier nanoTime) {
     this.loop = loop;
+    this.nanoTime = nanoTime;
+    this.lookAtAgeNanos = nanoTime.getAsLong();
   }
 
-  int waiting() {
-    return waiting.size() + atSessionTier;
+  /** Only the sum over all loops says how many messages are on their way: each counts where it began, and less where it ends. */
+  int unsettled() {
+    return unsettled;
+  }
+
+  /** How long the one that waits here longest has waited, as of some tenths of a second ago; any thread. */
+  double oldestWaitSeconds() {
+    return oldestWaitNanos / 1e9;
   }
 
   /** Says whose messages of QoS 0 come next, to be held up when a group cannot take them; null for nobody's. */
@@ -87,47 +95,47 @@ final class GroupDelivery {
     publisher = by;
   }
 
+  // ------------------------------------------------------------------------------------------------------ finding a member
+
   /**
    * Delivers a message to one member.
    *
-   * @param acknowledgement expecting one answer for this; null with QoS 0 or when nobody waits for it
+   * @param acknowledgement expecting one answer for this, whatever the QoS; null when nobody waits for it
    */
   void dispatch(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
-    ShareGroup group = groupOf(filter);
-    Subscriber member = filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick(loop.index());
-    if (member == null) {
-      nobodyTakes(refused(message, filter, acknowledgement, null, null));
-    } else if (member.session.loop() == loop) {
-      offer(message, member, acknowledgement, publisher, null);
-    } else if (message.qos() == QoS.AT_MOST_ONCE && member.session.load() == LiveSession.REFUSES) {
-      nobodyTakes(refused(message, filter, null, publisher, null));
-    } else {
-      passOn(message, member, acknowledgement);
-    }
-  }
-
-  /**
-   * Offers a message that another loop has passed on to a member of this loop, and to others when it refuses.
-   *
-   * @return whether the credit of its lane is free again; otherwise this gives it back later
-   */
-  boolean offer(Publication message, Subscriber member, @Nullable Acknowledgement acknowledgement, Loop lane) {
-    return offer(message, member, acknowledgement, null, message.qos() == QoS.AT_MOST_ONCE ? lane : null);
-  }
-
-  private boolean offer(
-      Publication message,
-      Subscriber member,
-      @Nullable Acknowledgement acknowledgement,
-      @Nullable InboundPublishes from,
-      @Nullable Loop lane) {
-    if (offerTo(member, message)) {
+    GroupLine ahead = lines.isEmpty() ? null : lines.get(GroupLine.Place.of(message, filter));
+    Subscriber member = ahead == null ? pick(message, filter) : null;
+    boolean here = member != null && member.session.loop() == loop;
+    if (here && offerTo(member, message)) {
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
-      return true;
+      return;
     }
-    Waiting refused = refused(message, member.filter, acknowledgement, from, lane);
-    if (!staysWithMember(member.filter) && offerToOthers(refused)) return true;
-    return !nobodyTakes(refused);
+    InboundPublishes from = message.qos() == QoS.AT_MOST_ONCE ? publisher : null;
+    GroupCopy copy = new GroupCopy(message, filter, acknowledgement, loop, from);
+    unsettled++;
+    loop.window().take(copy.size());
+    if (ahead != null) {
+      waitForRoom(copy);
+    } else if (member != null && !here && mayTake(member, message)) {
+      passOn(copy, member);
+    } else {
+      refused(copy);
+    }
+  }
+
+  private @Nullable Subscriber pick(Publication message, FilterHandle filter) {
+    ShareGroup group = groupOf(filter);
+    return filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick(loop.index());
+  }
+
+  /** Offers a message that another loop has passed on to a member of this loop, and to others when that one refuses. */
+  void arrived(GroupCopy copy) {
+    Subscriber member = Objects.requireNonNull(copy.member, "passed on to nobody");
+    copy.member = null;
+    boolean behind = copy.ordered() && lines.containsKey(GroupLine.Place.of(copy.message, copy.filter));
+    if (behind) waitForRoom(copy);
+    else if (offerTo(member, copy.message)) taken(copy);
+    else refused(copy);
   }
 
   private static boolean offerTo(Subscriber member, Publication message) {
@@ -136,24 +144,22 @@ final class GroupDelivery {
     return true;
   }
 
-  private Waiting refused(
-      Publication message,
-      FilterHandle filter,
-      @Nullable Acknowledgement acknowledgement,
-      @Nullable InboundPublishes from,
-      @Nullable Loop lane) {
-    FrontendSettings.GroupWaits waits = loop.frontend().settings().groupWaits();
-    Duration wait = message.qos() == QoS.AT_MOST_ONCE ? waits.unacknowledged() : waits.acknowledged();
-    return new Waiting(message, filter, acknowledgement, loop.nowMillis() + wait.toMillis(), from, lane);
+  private static boolean mayTake(Subscriber member, Publication message) {
+    return member.session.mayTake(message.qos().min(member.options().maximumQoS()), message.body().length);
   }
 
-  /** In an ordered group a publisher's messages wait for its member, as long as there is one. */
-  private static boolean staysWithMember(FilterHandle filter) {
-    return filter.filter().ordered() && groupOf(filter).size() > 0;
+  private void refused(GroupCopy copy) {
+    if (copy.ordered()) {
+      waitForRoom(copy);
+    } else if (!offerToOthers(copy)) {
+      if (copy.acknowledged()) askSessionTier(copy);
+      else waitForRoom(copy);
+    }
   }
 
-  private boolean offerToOthers(Waiting next) {
-    ShareGroup group = groupOf(next.filter());
+  /** Whether a member here has taken it, or another loop was given it for one that has room there. */
+  private boolean offerToOthers(GroupCopy copy) {
+    ShareGroup group = groupOf(copy.filter);
     int size = group.size();
     if (size == 0) return false;
     int start = ThreadLocalRandom.current().nextInt(size);
@@ -162,132 +168,216 @@ final class GroupDelivery {
       Subscriber member = group.at((start + i) % size);
       if (member == null) continue;
       if (member.session.loop() != loop) {
-        if (member.session.load() < LiveSession.REFUSES) elsewhere = member;
-      } else if (offerTo(member, next.message())) {
-        next.answer(ReasonCode.SUCCESS);
+        if (copy.passes < PASSES_MAX && mayTake(member, copy.message)) elsewhere = member;
+      } else if (offerTo(member, copy.message)) {
+        taken(copy);
         return true;
       }
     }
     if (elsewhere == null) return false;
-    passOn(next.message(), elsewhere, next.acknowledgement());
+    passOn(copy, elsewhere);
     return true;
   }
 
-  private void passOn(Publication message, Subscriber member, @Nullable Acknowledgement acknowledgement) {
-    loop.window().take(message.body().length);
-    loop.batchTo(member.session.loop()).add(message, member, acknowledgement);
+  private void passOn(GroupCopy copy, Subscriber member) {
+    leaves(copy);
+    copy.publisher = null;
+    copy.member = member;
+    copy.passes++;
+    loop.batchTo(member.session.loop()).add(copy);
   }
 
-  /** No connected member without an inbox takes it now; whether it is kept here with the credit of its lane, if it has that. */
-  private boolean nobodyTakes(Waiting message) {
-    if (!message.acknowledged()) return waitForRoom(message);
-    if (staysWithMember(message.filter())) {
-      keep(message);
+  // ------------------------------------------------------------------------------------------------------ the session tier
+
+  /** Offers it to the durable members, which have an inbox for what they cannot take now. */
+  private void askSessionTier(GroupCopy copy) {
+    leaves(copy);
+    copy.asked = true;
+    copy.askAgainNanos = nanoTime.getAsLong() + ASK_AGAIN_NANOS;
+    loop.frontend().inbox().appendToGroup(copy.filter.filter(), copy.message).whenComplete(
+        (taken, failure) -> loop.run(() -> sessionTierAnswered(copy, taken, failure)));
+  }
+
+  private void sessionTierAnswered(GroupCopy copy, @Nullable Boolean taken, @Nullable Throwable failure) {
+    GroupLine line = copy.ordered() ? lines.get(GroupLine.Place.of(copy.message, copy.filter)) : null;
+    if (line != null) line.firstIsAtSessionTier = false;
+    if (failure != null) loop.frontend().storeFailures().increment();
+    if (failure == null && Boolean.TRUE.equals(taken)) {
+      taken(copy);
+    } else if (failure == null && groupOf(copy.filter).size() == 0) {
+      // The last member has just left: to the publisher this is a message without subscribers.
+      drop(copy, ReasonCode.SUCCESS);
+    } else if (line == null) {
+      waitForRoom(copy);
     } else {
-      offerToDurable(message);
+      enters(copy);
+      line.putBack(copy);
     }
-    return false;
   }
 
-  private void offerToDurable(Waiting message) {
-    atSessionTier++;
-    loop.frontend().inbox().appendToGroup(message.filter().filter(), message.message()).whenComplete(
-        (taken, failure) ->
-            loop.run(
-                () -> {
-                  atSessionTier--;
-                  if (failure != null) {
-                    loop.frontend().storeFailures().increment();
-                    keep(message);
-                  } else if (taken) {
-                    message.answer(ReasonCode.SUCCESS);
-                  } else if (groupOf(message.filter()).size() > 0) {
-                    keep(message);
-                  } else {
-                    // The last member has just left: to the publisher this is a message without subscribers.
-                    drop();
-                    message.answer(ReasonCode.SUCCESS);
-                  }
-                }));
+  // ----------------------------------------------------------------------------------------------------------- how it ends
+
+  private void taken(GroupCopy copy) {
+    settle(copy);
+    if (copy.acknowledgement != null) copy.acknowledgement.answer(ReasonCode.SUCCESS);
   }
 
-  private void drop() {
+  /** Drops it, by a rule; QoS 0 knows no error. */
+  private void drop(GroupCopy copy, ReasonCode reason) {
+    settle(copy);
     loop.counts().copies().received();
     loop.counts().copies().dropped(DropReason.NO_MEMBER);
+    if (copy.acknowledgement == null) return;
+    copy.acknowledgement.answer(copy.acknowledged() ? reason : ReasonCode.SUCCESS);
   }
 
-  /** Keeps a message of QoS 0 for a short time, when that may help, and holds its publisher up; false when it is dropped. */
-  private boolean waitForRoom(Waiting message) {
-    ShareGroup group = groupOf(message.filter());
-    FrontendSettings.GroupWaits waits = loop.frontend().settings().groupWaits();
-    boolean full = message.bounded() && bytesWithoutCredit + message.size() > waits.unacknowledgedBytesMax();
-    if (group.size() == 0 || group.stalled() || full || waits.unacknowledged().isZero()) {
-      drop();
-      return false;
+  /** The one place that gives the credit of a copy back. */
+  private void settle(GroupCopy copy) {
+    leaves(copy);
+    unsettled--;
+    if (copy.lane == loop) loop.window().give(1, copy.size());
+    else loop.batchTo(copy.lane).giveCredit(1, copy.size());
+  }
+
+  // --------------------------------------------------------------------------------------------------------------- waiting
+
+  /** Lets it wait behind those before it; one of QoS 0 only when that may help. */
+  private void waitForRoom(GroupCopy copy) {
+    if (!copy.acknowledged() && waitIsInVain(copy)) {
+      drop(copy, ReasonCode.SUCCESS);
+      return;
     }
-    if (message.heldUp() != null) message.heldUp().groupIsFull();
-    keep(message);
-    return true;
+    if (!copy.hasDeadline) {
+      copy.hasDeadline = true;
+      copy.deadlineNanos = nanoTime.getAsLong() + waitOf(copy.acknowledged()).toNanos();
+    }
+    copy.passes = 0;
+    enters(copy);
+    lines.computeIfAbsent(GroupLine.Place.of(copy.message, copy.filter), this::newLine).add(copy);
+    retrySoon();
   }
 
-  private void keep(Waiting message) {
-    waiting.add(message);
-    if (message.bounded()) bytesWithoutCredit += message.size();
+  private boolean waitIsInVain(GroupCopy copy) {
+    ShareGroup group = groupOf(copy.filter);
+    FrontendSettings.GroupWaits waits = waits();
+    boolean full = copy.lane == loop && bytesUnacknowledged + copy.size() > waits.unacknowledgedBytesMax();
+    return group.size() == 0 || group.stalled() || full || waits.unacknowledged().isZero();
+  }
+
+  private FrontendSettings.GroupWaits waits() {
+    return loop.frontend().settings().groupWaits();
+  }
+
+  private Duration waitOf(boolean acknowledged) {
+    return acknowledged ? waits().acknowledged() : waits().unacknowledged();
+  }
+
+  private GroupLine newLine(GroupLine.Place place) {
+    GroupLine line = new GroupLine(place);
+    turns.add(line);
+    return line;
+  }
+
+  private void enters(GroupCopy copy) {
+    copy.waits = true;
+    if (!copy.acknowledged() && copy.lane == loop) bytesUnacknowledged += copy.size();
+    if (copy.publisher != null) copy.publisher.groupIsFull();
+  }
+
+  private void leaves(GroupCopy copy) {
+    if (!copy.waits) return;
+    copy.waits = false;
+    if (!copy.acknowledged() && copy.lane == loop) bytesUnacknowledged -= copy.size();
+    if (copy.publisher != null) copy.publisher.groupHasRoom();
+  }
+
+  private void retrySoon() {
     if (retryDue) return;
     retryDue = true;
     loop.executor().schedule(this::retryWaiting, RETRY_MILLIS, TimeUnit.MILLISECONDS);
   }
 
-  /** Offers what waits once more, each message at most once a call, in its order. */
+  /** Gives some lines their turn. */
   private void retryWaiting() {
     retryDue = false;
-    long now = loop.readClock();
-    for (int left = waiting.size(); left > 0; left--) {
-      Waiting next = waiting.remove();
-      if (next.bounded()) bytesWithoutCredit -= next.size();
-      if (retry(next, now)) {
-        if (next.heldUp() != null) next.heldUp().groupHasRoom();
-        if (next.lane() != null) loop.batchTo(next.lane()).giveCredit(1, next.size());
-      } else {
-        keep(next);
+    loop.readClock();
+    long now = nanoTime.getAsLong();
+    for (int left = Math.min(LINES_A_ROUND, turns.size()); left > 0; left--) {
+      GroupLine line = turns.remove();
+      if (line.ordered()) tryInOrder(line, now);
+      else tryAny(line, now);
+      if (line.isDone()) lines.remove(line.place);
+      else turns.add(line);
+    }
+    if (now - lookAtAgeNanos >= 0 || turns.isEmpty()) lookAtAge(now);
+    if (!turns.isEmpty()) retrySoon();
+  }
+
+  private void tryInOrder(GroupLine line, long now) {
+    while (!line.firstIsAtSessionTier) {
+      GroupCopy first = line.poll();
+      if (first == null) return;
+      if (!retry(first, line, now)) {
+        line.putBack(first);
+        return;
       }
     }
   }
 
-  /** Whether the message need not be kept any longer. */
-  private boolean retry(Waiting next, long now) {
-    ShareGroup group = groupOf(next.filter());
-    if (now >= next.deadlineMillis()) {
-      if (!next.acknowledged()) group.stalls();
-      drop();
-      next.answer(ReasonCode.QUOTA_EXCEEDED);
+  private void tryAny(GroupLine line, long now) {
+    while (passedOver.size() < LOOK_AHEAD) {
+      GroupCopy next = line.poll();
+      if (next == null) break;
+      if (!retry(next, line, now)) passedOver.add(next);
+    }
+    passedOver.forEach(line::putBack);
+    passedOver.clear();
+  }
+
+  /** Tries to find a member for what waits; whether it waits in this line no longer. */
+  private boolean retry(GroupCopy copy, GroupLine line, long now) {
+    ShareGroup group = groupOf(copy.filter);
+    if (now - copy.deadlineNanos >= 0) {
+      if (!copy.acknowledged()) group.stalls();
+      drop(copy, ReasonCode.QUOTA_EXCEEDED);
       return true;
     }
-    if (!next.acknowledged() && group.size() == 0) {
-      drop();
+    if (!copy.acknowledged() && group.size() == 0) {
+      drop(copy, ReasonCode.SUCCESS);
       return true;
     }
-    if (next.filter().filter().ordered()) return retryOrdered(next, group);
-    if (offerToOthers(next)) return true;
-    if (!next.acknowledged()) return false;
-    nobodyTakes(next);
+    if (copy.ordered() && group.size() > 0) return retryWithItsMember(copy, group);
+    if (!copy.ordered() && offerToOthers(copy)) return true;
+    if (!copy.acknowledged() || (copy.asked && now - copy.askAgainNanos < 0)) return false;
+    line.firstIsAtSessionTier = copy.ordered();
+    askSessionTier(copy);
     return true;
   }
 
-  private boolean retryOrdered(Waiting next, ShareGroup group) {
-    Subscriber member = group.pickFor(next.message().publisher());
-    if (member == null) {
-      if (!next.acknowledged()) return false;
-      nobodyTakes(next);
-    } else if (member.session.loop() != loop) {
-      if (!next.acknowledged() && member.session.load() == LiveSession.REFUSES) return false;
-      passOn(next.message(), member, next.acknowledgement());
-    } else if (offerTo(member, next.message())) {
-      next.answer(ReasonCode.SUCCESS);
-    } else {
-      return false;
+  /** In an ordered group a publisher's messages wait for its member, as long as there is one. */
+  private boolean retryWithItsMember(GroupCopy copy, ShareGroup group) {
+    Subscriber member = group.pickFor(copy.message.publisher());
+    if (member == null) return false;
+    if (member.session.loop() == loop) {
+      if (!offerTo(member, copy.message)) return false;
+      taken(copy);
+      return true;
     }
+    if (!mayTake(member, copy.message)) return false;
+    passOn(copy, member);
     return true;
+  }
+
+  private void lookAtAge(long now) {
+    lookAtAgeNanos = now + LOOK_AT_AGE_NANOS;
+    long oldest = 0;
+    for (GroupLine line : turns) {
+      GroupCopy first = line.peek();
+      if (first == null) continue;
+      long begun = first.deadlineNanos - waitOf(first.acknowledged()).toNanos();
+      oldest = Math.max(oldest, now - begun);
+    }
+    oldestWaitNanos = oldest;
   }
 
   private static ShareGroup groupOf(FilterHandle filter) {

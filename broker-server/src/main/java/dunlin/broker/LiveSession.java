@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 /** A session with its client connected: from CONNACK to the end of the connection. */
 final class LiveSession {
   /*
-   * Owner: the connection's event loop; load, loop and what is final may be read by all.
+   * Owner: the connection's event loop; load, room, loop and what is final may be read by all.
    * Many clients only publish, only subscribe, or do neither for hours, so each part is made when it is first needed; until then its absence
    *   says that there is nothing of its kind. A durable session has all that its stored state is put into at once.
    * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store, or one more than OPERATION_BYTES_MAX of them.
@@ -30,10 +30,12 @@ final class LiveSession {
   private static final int OPERATION_BYTES_MAX = 256 * 1_024;
   private static final int[] NONE = {};
   private static final VarHandle LOAD;
+  private static final VarHandle ROOM;
 
   static {
     try {
       LOAD = MethodHandles.lookup().findVarHandle(LiveSession.class, "load", int.class);
+      ROOM = MethodHandles.lookup().findVarHandle(LiveSession.class, "room", int.class);
     } catch (ReflectiveOperationException e) {
       throw new ExceptionInInitializerError(e);
     }
@@ -56,6 +58,9 @@ final class LiveSession {
 
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by LOAD: the loop writes it, the others read it, without order
   private int load;
+
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by ROOM, likewise
+  private int room = Integer.MAX_VALUE;
 
   LiveSession(
       Connection connection,
@@ -197,8 +202,14 @@ final class LiveSession {
     return (int) LOAD.getOpaque(this);
   }
 
+  /** Whether it would take a message of this QoS and size as a member of a group, as of its last round; any thread, may be stale. */
+  boolean mayTake(QoS qos, int size) {
+    return qos == QoS.AT_MOST_ONCE ? load() != REFUSES : size <= (int) ROOM.getOpaque(this);
+  }
+
   void updateLoad() {
     LOAD.setOpaque(this, ended ? REFUSES : presentLoad());
+    ROOM.setOpaque(this, ended ? -1 : outbound == null ? Integer.MAX_VALUE : outbound.room());
   }
 
   private int presentLoad() {

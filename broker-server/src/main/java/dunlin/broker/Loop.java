@@ -43,7 +43,7 @@ final class Loop {
   private final KeepAliveWheel keepAlive = new KeepAliveWheel();
   private final LoopCounts counts;
   private final Traffic.Local traffic;
-  private final GroupDelivery groups = new GroupDelivery(this);
+  private final GroupDelivery groups;
   private final WideFanout wide;
   private final ReadSizes readSizes = new ReadSizes();
   private final ConnectionTable connections = new ConnectionTable();
@@ -78,6 +78,7 @@ final class Loop {
     this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
     this.counts = frontend.newCounts();
     this.traffic = frontend.traffic().local();
+    this.groups = new GroupDelivery(this, System::nanoTime);
     this.wide = new WideFanout(this, settings.inlineFanoutThreshold());
     this.batches = new @Nullable LoopBatch[loopCount];
     this.routes = new RouteTable(this, loopCount, frontend.shard(), frontend.incarnation(), frontend.dist());

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class LoopBatch implements Runnable {
   /*
    * Owner: filled by the loop it comes from, then handed over whole to the one it goes to.
-   * Bounds: the messages in it are within the windows of the source's lane; the rest answers messages of the target's lane.
+   * Bounds: the messages in it are within the windows of their lanes; the rest answers messages of the target's lane.
    */
   private final Loop from;
   private final Loop to;
@@ -24,6 +24,10 @@ final class LoopBatch implements Runnable {
   private @Nullable Object[] targets = new Object[16];
   private @Nullable Acknowledgement[] acknowledgements = new Acknowledgement[16];
   private int size;
+
+  /** Messages whose credit of the source's lane is free when they have arrived, and their bytes. */
+  private int credited;
+
   private long bytes;
 
   private final ArrayList<PendingPublish> finished = new ArrayList<>();
@@ -39,10 +43,20 @@ final class LoopBatch implements Runnable {
   /**
    * Adds a message.
    *
-   * @param target the {@link FilterHandle} that it matched, an array of several, the {@link Subscriber} that was picked, or a
-   *     {@link DirectCopy}
+   * @param target the {@link FilterHandle} that it matched, an array of several, or a {@link DirectCopy}
    */
   void add(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
+    put(message, target, acknowledgement);
+    credited++;
+    bytes += message.body().length;
+  }
+
+  /** Adds what is for a member of a group, which keeps its credit until it is settled and answers for itself. */
+  void add(GroupCopy copy) {
+    put(copy.message, copy, null);
+  }
+
+  private void put(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
     if (size == messages.length) {
       messages = Arrays.copyOf(messages, size * 2);
       targets = Arrays.copyOf(targets, size * 2);
@@ -51,7 +65,6 @@ final class LoopBatch implements Runnable {
     messages[size] = message;
     targets[size] = target;
     acknowledgements[size++] = acknowledgement;
-    bytes += message.body().length;
   }
 
   void finished(PendingPublish publish) {
@@ -68,7 +81,6 @@ final class LoopBatch implements Runnable {
   public void run() {
     if (creditMessages > 0) to.window().give(creditMessages, creditBytes);
     for (PendingPublish publish : finished) publish.run();
-    int count = size;
     for (int i = 0; i < size; i++) {
       Publication message = Objects.requireNonNull(messages[i]);
       Acknowledgement acknowledgement = acknowledgements[i];
@@ -76,7 +88,7 @@ final class LoopBatch implements Runnable {
         case FilterHandle filter -> {
           if (!to.deliverToSubscribers(message, filter)) {
             to.wide().add(message, new FilterHandle[] {filter}, acknowledgement, from);
-            count--;
+            credited--;
             bytes -= message.body().length;
             continue;
           }
@@ -84,23 +96,17 @@ final class LoopBatch implements Runnable {
         case FilterHandle[] filters -> {
           if (!to.deliverToSubscribers(message, filters, filters.length)) {
             to.wide().add(message, filters, acknowledgement, from);
-            count--;
+            credited--;
             bytes -= message.body().length;
             continue;
           }
         }
-        case Subscriber member -> {
-          if (!to.groups().offer(message, member, acknowledgement, from)) {
-            count--;
-            bytes -= message.body().length;
-          }
-          acknowledgement = null; // the group answers for itself, maybe later
-        }
+        case GroupCopy copy -> to.groups().arrived(copy);
         case DirectCopy copy -> to.pushed(copy.connection(), copy.message());
         default -> throw new IllegalStateException("a message for " + targets[i]);
       }
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
     }
-    if (count > 0) to.batchTo(from).giveCredit(count, bytes);
+    if (credited > 0) to.batchTo(from).giveCredit(credited, bytes);
   }
 }

@@ -85,7 +85,13 @@ final class Outbound {
   /** Whether the socket takes a message of QoS 0, or the queue one of QoS 1 or 2. */
   boolean hasRoom(QoS qos, int size) {
     if (qos == QoS.AT_MOST_ONCE) return connection.takesQoS0();
-    return queued() < queueMessagesMax && (queueBytes + size <= queueBytesMax || queued() == 0);
+    return size <= room();
+  }
+
+  /** Bytes of the largest message of QoS 1 or 2 that the queue takes: any when it is empty; -1 for none. */
+  int room() {
+    if (queued() == 0) return Integer.MAX_VALUE;
+    return queued() < queueMessagesMax ? (int) Math.max(-1, queueBytesMax - queueBytes) : -1;
   }
 
   /** Whether a message of QoS 1 or 2 of a session without an inbox would be sent at once. */

@@ -219,8 +219,10 @@ class GroupDeliveryTest {
     return true;
   }
 
-  private int waiting() {
-    return open.on(0, () -> open.loop(0).groups().waiting());
+  private long waiting() {
+    // What was done on the other loop has arrived.
+    open.on(1, () -> true);
+    return open.on(0, () -> open.frontend().groupWaiting());
   }
 
   private boolean publisherIsRead() {

@@ -76,7 +76,9 @@ class LoopBatchTest {
         () -> {
           Publication message = OpenFrontend.message("m");
           open.loop(0).window().take(message.body().length);
-          open.loop(0).batchTo(open.loop(1)).add(message, member, answer);
+          var copy = new GroupCopy(message, filter, answer, open.loop(0), null);
+          copy.member = member;
+          open.loop(0).batchTo(open.loop(1)).add(copy);
           return true;
         });
 

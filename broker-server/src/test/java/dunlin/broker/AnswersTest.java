@@ -1,0 +1,196 @@
+package dunlin.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Acknowledgement;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Every acknowledgement that a lane is handed is answered exactly once, whatever the QoS and whatever becomes of the message: over
+ * lane, session tier, fan-out and groups as a node has them, with subscribers that never acknowledge, cannot be written to, come and go.
+ */
+class AnswersTest {
+  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final int LOOPS = 2;
+  private static final int WIDE = 2;
+  private static final int STEPS = 250;
+  private static final List<String> FILTERS =
+      List.of("plain", "wide", "$share/g/group", "$share/h/group", "$oshare/g/ordered", "$share/g/durable", "$oshare/g/durable");
+  private static final List<String> TOPICS = List.of("plain", "wide", "group", "ordered", "durable", "nobody");
+
+  private static FrontendSettings settings() {
+    var waits = new FrontendSettings.GroupWaits(Duration.ofMillis(60), Duration.ofMillis(30), 2_000);
+    return new FrontendSettings(
+        List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, LOOPS, Duration.ofSeconds(60), OpenFrontend.PACKETS,
+        FrontendSettings.Features.all(), 100, 1, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 100, 65_536, 2, 1_000, 1_000,
+        1_000_000, waits, "", WIDE);
+  }
+
+  /** Completes once with the last answer; one answer too many is an assertion that fails on the loop that gives it. */
+  private static final class Counted extends Acknowledgement {
+    final String what;
+    final AtomicInteger completions = new AtomicInteger();
+
+    Counted(String what) {
+      this.what = what;
+    }
+
+    @Override
+    protected void complete(ReasonCode reason) {
+      completions.incrementAndGet();
+    }
+  }
+
+  static LongStream seeds() {
+    Long seed = Long.getLong("dunlin.test.seed");
+    return seed == null ? LongStream.range(0, 8) : LongStream.of(seed);
+  }
+
+  @ParameterizedTest(name = "seed {0}")
+  @MethodSource("seeds")
+  void everyAcknowledgementIsAnsweredExactlyOnce(long seed, @TempDir Path data) {
+    try (RealTiers node = new RealTiers(data, settings())) {
+      var schedule = new Schedule(node, new Random(seed));
+      List<Counted> handedOut = schedule.run();
+
+      await()
+          .atMost(SOON)
+          .untilAsserted(
+              () ->
+                  assertThat(handedOut)
+                      .as("answered never or twice with seed %d", seed)
+                      .filteredOn(each -> each.completions.get() != 1)
+                      .extracting(each -> each.what)
+                      .isEmpty());
+      for (int i = 0; i < LOOPS; i++) {
+        int loop = i;
+        await().atMost(SOON).until(() -> node.on(loop, () -> node.frontend.loop(loop).window().messages()) == 0);
+      }
+      await().atMost(SOON).until(() -> node.frontend.groupWaiting() == 0);
+      schedule.leave();
+      assertThat(node.count("dunlin.frontend.unexpected")).as("errors with seed %d", seed).isZero();
+    }
+  }
+
+  /** What clients and publishers do, by a seed. */
+  private static final class Schedule {
+    private final RealTiers node;
+    private final Random random;
+    private final List<@Nullable LoopClient> clients = new ArrayList<>();
+    private final List<Counted> handedOut = new ArrayList<>();
+
+    Schedule(RealTiers node, Random random) {
+      this.node = node;
+      this.random = random;
+      for (int i = 0; i < 10; i++) clients.add(null);
+    }
+
+    List<Counted> run() {
+      for (int i = 0; i < clients.size(); i++) comeOrGo(i);
+      for (int step = 0; step < STEPS; step++) {
+        switch (random.nextInt(12)) {
+          case 0 -> comeOrGo(random.nextInt(clients.size()));
+          case 1 -> writability(random.nextBoolean());
+          default -> publish(step);
+        }
+      }
+      return handedOut;
+    }
+
+    private void comeOrGo(int index) {
+      LoopClient present = clients.get(index);
+      if (present != null) {
+        present.heard();
+        present.close();
+        clients.set(index, null);
+        return;
+      }
+      boolean durable = index < 3;
+      LoopClient client = LoopClient.connected(node.frontend, index % LOOPS, (char) ('a' + index), durable ? 60 : 0);
+      clients.set(index, client);
+      for (int i = 0; i < 3; i++) subscribe(client, i + 1, FILTERS.get(random.nextInt(FILTERS.size())));
+    }
+
+    void leave() {
+      for (int i = 0; i < clients.size(); i++) if (clients.get(i) != null) comeOrGo(i);
+    }
+
+    private void subscribe(LoopClient client, int packetId, String filter) {
+      byte[] name = filter.getBytes(StandardCharsets.UTF_8);
+      String body = "%04x00%04x".formatted(packetId, name.length) + HexFormat.of().formatHex(name) + "0" + random.nextInt(3);
+      client.send("82%02x".formatted(body.length() / 2) + body);
+      await()
+          .atMost(SOON)
+          .until(() -> client.heard().contains("9004%04x00".formatted(packetId)));
+    }
+
+    /** Whether the sockets of a loop's clients take QoS 0. */
+    private void writability(boolean writable) {
+      int loop = random.nextInt(LOOPS);
+      node.on(
+          loop,
+          () -> {
+            for (Connection each : node.frontend.loop(loop).connections().all()) {
+              var buffer = each.context().channel().unsafe().outboundBuffer();
+              Objects.requireNonNull(buffer).setUserDefinedWritability(1, writable);
+              if (each.session() != null) each.session().updateLoad();
+            }
+            return true;
+          });
+    }
+
+    private void publish(int step) {
+      int loop = random.nextInt(LOOPS);
+      QoS qos = QoS.of(random.nextInt(3));
+      String topic = TOPICS.get(random.nextInt(TOPICS.size()));
+      int size = random.nextInt(4) == 0 ? 900 : random.nextInt(100);
+      var by = new Publisher(Publisher.DEFAULT_TENANT, "a");
+      var plain = Publication.of(by, topic, qos, false, System.currentTimeMillis(), new byte[size]);
+      Publication message = qos == QoS.EXACTLY_ONCE && random.nextBoolean() ? inExchange(plain, 1_000 + step) : plain;
+      var counted = new Counted(step + ": " + message + (message.exchange() == null ? "" : " in an exchange"));
+      handedOut.add(counted);
+      node.on(
+          loop,
+          () -> {
+            node.frontend.loop(loop).lane().append(message, counted);
+            counted.answer(ReasonCode.SUCCESS);
+            return true;
+          });
+    }
+
+    /** An exchange of the durable client "a"; one that is not there, or not of that epoch, is refused. */
+    private Publication inExchange(Publication message, int packetId) {
+      long epoch =
+          node.on(
+              0,
+              () -> {
+                for (Connection each : node.frontend.loop(0).connections().all()) {
+                  LiveSession session = each.session();
+                  if (session != null && session.clientId().equals("a")) return session.epoch();
+                }
+                return 1L;
+              });
+      return new Publication(
+          message.publisher(), message.qos(), false, message.acceptedAtMillis(), Publication.NEVER_EXPIRES, -1, message.topicLength(), 0,
+          message.body(), new Publication.Exchange(epoch, packetId));
+    }
+  }
+}
