@@ -228,7 +228,7 @@ final class GroupDelivery {
     loop.counts().copies().received();
     loop.counts().copies().dropped(DropReason.NO_MEMBER);
     if (copy.acknowledgement == null) return;
-    copy.acknowledgement.answer(copy.acknowledged() ? reason : ReasonCode.SUCCESS);
+    copy.acknowledgement.dropped(copy.acknowledged() ? reason : ReasonCode.SUCCESS);
   }
 
   /** The one place that gives the credit of a copy back. */

@@ -11,6 +11,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private final int packetId;
   private final QoS qos;
   private final int size;
+  private final boolean hasReasons;
 
   private boolean finished;
   private boolean abandoned;
@@ -26,6 +27,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     this.packetId = packetId;
     this.qos = qos;
     this.size = size;
+    this.hasReasons = session.version().hasProperties();
   }
 
   int packetId() {
@@ -81,6 +83,12 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     finished = true;
     reason = why;
     refusal = explanation;
+  }
+
+  /** MQTT 3 has no reason codes: its connection would be closed, and the client would send the message to everybody again. */
+  @Override
+  protected boolean toldOfDrops() {
+    return hasReasons;
   }
 
   @Override

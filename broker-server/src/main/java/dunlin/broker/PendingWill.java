@@ -26,6 +26,12 @@ final class PendingWill extends Acknowledgement {
     pending.answer(ReasonCode.SUCCESS);
   }
 
+  /** Nobody is there to be told, and a will that failed is published to everybody again. */
+  @Override
+  protected boolean toldOfDrops() {
+    return false;
+  }
+
   @Override
   protected void complete(ReasonCode reason) {
     if (reason.isError()) {

@@ -326,6 +326,26 @@ class SharedGroupIT {
     }
   }
 
+  /** MQTT 3 has no error codes: were its connection closed, it would send the message again, to everybody. */
+  @Test
+  void aStuckGroupDoesNotCloseAPublisherOfMqtt3AndOthersGetItsMessagesOnce(@TempDir Path data) {
+    try (TestBroker small =
+            TestBroker.on(data, Map.of("dunlin.session.queue-messages-max", "10", "dunlin.shared.wait", "300ms"));
+        RawClient full = RawClient.connected(small, "full", RawClient.receiveMaximum(1));
+        RawClient other = RawClient.connected(small, "other");
+        RawClient publisher = RawClient.connected3(small, "publisher")) {
+      full.subscribe("$share/g/t", 1);
+      other.subscribe("t", 1);
+      int messages = 20;
+      for (int i = 0; i < messages; i++) publisher.publish("t", 1, i + 1, Integer.toString(i));
+
+      for (int i = 0; i < messages; i++) assertThat(publisher.expect(RawClient.PUBACK).packetId()).isEqualTo(i + 1);
+      for (int i = 0; i < messages; i++) assertThat(other.take().text()).isEqualTo(Integer.toString(i));
+      other.ping();
+      publisher.ping();
+    }
+  }
+
   @ParameterizedTest(name = "seed {0}, durable members {1}")
   @CsvSource({"1, false", "2, true"})
   void nothingIsLostWhileMembersComeAndGo(long seed, boolean durable) {

@@ -60,6 +60,19 @@ public abstract class Acknowledgement {
     if (before == 1) complete(worst);
   }
 
+  /**
+   * Gives one answer for a copy that was dropped, by a rule, and counted: others may have theirs. An error, when the publisher can be
+   * told one without harm to those.
+   */
+  public final void dropped(ReasonCode reason) {
+    answer(toldOfDrops() ? reason : ReasonCode.SUCCESS);
+  }
+
+  /** Whether the publisher can be told that one copy was dropped, without everybody getting the message again for it. Any thread. */
+  protected boolean toldOfDrops() {
+    return true;
+  }
+
   /** All answers are in. Runs on the thread of the last one. */
   protected abstract void complete(ReasonCode reason);
 }
