@@ -10,13 +10,16 @@ import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.TopicFilter;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Appends messages to the inboxes that want them. */
 final class Appender {
   /*
    * Owner: the applying thread.
+   * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes that get the same.
    * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
    * that is told 0x97 and publishes again doubles it for nobody here.
    */
@@ -118,30 +121,49 @@ final class Appender {
 
   private void store(Change change, List<Target> targets, Publication message, byte[] encoded) {
     targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length));
-    long bodyId = StoredMessage.INLINE;
-    byte[] inline = encoded;
-    if (targets.size() > 1) {
-      bodyId = inboxes.writeBody(change, message.tenant(), encoded, targets.size());
-      inline = new byte[0];
+    if (targets.isEmpty()) return;
+    // What comes through a group may go to another inbox later, and then only its header moves.
+    boolean own = targets.size() == 1 && targets.getFirst().group() == null;
+    long bodyId = own ? StoredMessage.OWN : inboxes.writeBody(change, message.tenant(), encoded, targets.size());
+    var header = new Header();
+    for (Target target : targets) {
+      header.become(target, message, encoded.length, bodyId);
+      write(change, target, message, header, own ? encoded : null);
     }
-    for (Target target : targets) write(change, target, message, encoded.length, bodyId, inline);
   }
 
-  private void write(Change change, Target target, Publication message, int size, long bodyId, byte[] inline) {
+  /** The header of one message for one target after the other: most of a broadcast's have the same. */
+  private static final class Header {
+    private @Nullable StoredMessage stored;
+    private byte[] bytes = {};
+
+    void become(Target target, Publication message, int size, long bodyId) {
+      var before = stored;
+      var filter = target.group() != null && target.member() != null ? target.group().key.filter() : null;
+      boolean same =
+          before != null
+              && before.qos() == target.qos()
+              && before.retain() == target.retain()
+              && before.group() == null
+              && filter == null
+              && Arrays.equals(before.identifiers(), target.identifiers());
+      if (same) return;
+      var now =
+          new StoredMessage(
+              target.qos(), target.retain(), false, size, StoredMessage.expiresAt(message), target.identifiers(), filter, bodyId);
+      stored = now;
+      bytes = now.toBytes();
+    }
+
+    StoredMessage stored() {
+      return Objects.requireNonNull(stored);
+    }
+  }
+
+  private void write(Change change, Target target, Publication message, Header header, byte @Nullable [] content) {
     var group = target.group();
     var member = target.member();
-    var filter = group != null && member != null ? group.key.filter() : null;
-    var stored =
-        new StoredMessage(
-            target.qos(),
-            target.retain(),
-            false,
-            size,
-            StoredMessage.expiresAt(message),
-            target.identifiers(),
-            filter,
-            bodyId);
-    long sequence = inboxes.write(change, target.inbox(), stored, inline);
+    long sequence = inboxes.write(change, target.inbox(), header.stored(), header.bytes, content);
     if (group != null && member != null) groups.assigned(change, group, member, sequence);
     if (group != null) groups.askForDrain(change, group);
     var session = target.inbox().session;

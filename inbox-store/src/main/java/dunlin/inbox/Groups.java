@@ -7,7 +7,6 @@ import dunlin.model.QoS;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.util.ArrayList;
-import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -16,8 +15,9 @@ final class Groups {
   /*
    * Owner: the applying thread.
    * Bounds: a member has at most a window of a group's unacknowledged messages; the rest waits in the group's inbox. A step
-   * of drain() moves as many as its command says.
+   * of drain() moves as many as its command says, and at most DRAIN_BYTES_MAX or one message. Giving back moves headers alone.
    */
+  private static final int DRAIN_BYTES_MAX = 256 * 1024;
   private static final int FORMAT = 2;
 
   private final RangeState state;
@@ -67,12 +67,10 @@ final class Groups {
   void leave(Change change, Subscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
+    var inbox = subscriber.session.backlog();
     for (long sequence : member.outstanding) {
-      byte[] value = inboxes.get(change, subscriber.session.backlog(), sequence);
-      if (value == null) continue;
-      var row = StoredMessage.read(value);
-      byte[] stripped = row.stored().withoutGroup().toBytes(row.inline());
-      change.out().put(subscriber.session.backlog().key(sequence), stripped);
+      var stored = inboxes.header(change, inbox, sequence);
+      if (stored != null) inboxes.rewrite(change, inbox, sequence, stored.withoutGroup());
     }
     member.outstanding.clear();
     remove(change, group, member);
@@ -121,17 +119,18 @@ final class Groups {
    */
   private void giveBack(Change change, GroupState group, GroupMember member) {
     var session = member.session();
-    var newestFirst = new ArrayList<>(member.outstanding).reversed();
-    for (long sequence : newestFirst) {
-      byte[] value = inboxes.get(change, session.backlog(), sequence);
-      if (value == null) throw new IllegalStateException("message " + sequence + " of a member is missing");
-      var row = StoredMessage.read(value);
-      var stored = row.stored();
-      if (stored.qos() == QoS.EXACTLY_ONCE && (stored.released() || sequence < session.sentBelow())) continue;
-      inboxes.retainBody(stored.bodyId());
-      inboxes.remove(change, session.backlog(), sequence, stored);
-      inboxes.reserve(group.backlog, stored.size());
-      inboxes.writeFirst(change, group.backlog, waiting(stored), row.inline());
+    var inbox = session.backlog();
+    var given = new ArrayList<Inboxes.Row>();
+    for (long sequence : member.outstanding) {
+      var stored = inboxes.header(change, inbox, sequence);
+      if (stored == null) throw new IllegalStateException("message " + sequence + " of a member is missing");
+      boolean begun = stored.qos() == QoS.EXACTLY_ONCE && (stored.released() || sequence < session.sentBelow());
+      if (!begun) given.add(new Inboxes.Row(sequence, stored));
+    }
+    for (Inboxes.Row row : given.reversed()) {
+      inboxes.take(change, inbox, row.sequence(), row.stored());
+      inboxes.reserve(group.backlog, row.stored().size());
+      Inboxes.writeFirst(change, group.backlog, waiting(row.stored()));
     }
   }
 
@@ -145,20 +144,24 @@ final class Groups {
   void drain(Change change, GroupKey key, int max) {
     var group = state.groups.get(key);
     if (group == null || group.backlog.count == 0) return;
-    List<Inboxes.Row> rows = Inboxes.first(change, group.backlog, max);
-    for (Inboxes.Row waiting : rows) if (!handOver(change, group, waiting)) return;
+    long bytes = 0;
+    for (Inboxes.Row waiting : Inboxes.first(change, group.backlog, max)) {
+      if (bytes > 0 && bytes + waiting.stored().size() > DRAIN_BYTES_MAX) break;
+      bytes += waiting.stored().size();
+      if (!handOver(change, group, waiting)) return;
+    }
     askForDrain(change, group);
   }
 
   private boolean handOver(Change change, GroupState group, Inboxes.Row waiting) {
-    var row = StoredMessage.read(waiting.value());
-    var stored = row.stored();
+    var stored = waiting.stored();
     if (stored.expired(change.now())) {
       inboxes.remove(change, group.backlog, waiting.sequence(), stored);
       change.effects().drop(DropReason.EXPIRED);
       return true;
     }
-    var message = StoredMessage.message(Inboxes.messageBytes(change, group.key.tenant(), row));
+    if (!group.hasRoom()) return false;
+    var message = Inboxes.body(change, group.key.tenant(), stored.bodyId());
     var member = pick(group, message.publisher().clientId(), stored.size());
     if (member == null) return false;
     var session = member.session();
@@ -176,10 +179,9 @@ final class Groups {
     var given =
         new StoredMessage(
             qos, retain, false, stored.size(), stored.expiresAt(), identifiers, group.key.filter(), stored.bodyId());
-    inboxes.retainBody(stored.bodyId());
-    inboxes.remove(change, group.backlog, waiting.sequence(), stored);
+    inboxes.take(change, group.backlog, waiting.sequence(), stored);
     inboxes.reserve(session.backlog(), stored.size());
-    long sequence = inboxes.write(change, session.backlog(), given, row.inline());
+    long sequence = inboxes.write(change, session.backlog(), given, given.toBytes(), null);
     assigned(change, group, member, sequence);
     change
         .effects()

@@ -87,7 +87,8 @@ public interface InboxClient {
   /**
    * @param sessionPresent whether stored state was resumed [MQTT-3.2.2-2, -3]
    * @param nextSequence the sequence of the next message that will be stored
-   * @param firstUnacknowledged where to {@link #fetch} from; equal to {@code nextSequence} when nothing waits
+   * @param firstUnacknowledged where to {@link #fetch} from: nothing that waits has a lower sequence; equal to {@code nextSequence}
+   *     when nothing waits
    * @param receivedPacketIds of QoS 2 messages that the client published and has not released
    * @param displaced the connection that had the session that was resumed, or null
    */

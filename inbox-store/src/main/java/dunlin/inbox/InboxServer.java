@@ -38,13 +38,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   /*
    * Owner: any thread calls it, none blocks. What a command leaves to do runs in its completion, on the range's applying
    * thread and so in log order: pushes, displaced connections. Routes, wills and time run on one timer thread.
-   * Bounds: the range's queue for what waits to be logged; AckCollector, RouteAnnouncer and WillRunner say theirs.
+   * Bounds: the range's queue for what waits to be logged; AckCollector, FetchLine, RouteAnnouncer and WillRunner say theirs.
    * Failure: a full queue refuses and is counted; what is lost with the process is in the log, and start() makes it good.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
   private static final String RANGE = "sessions";
   private static final long TICK_MILLIS = 200;
   private static final long ACK_LINGER_MILLIS = 5;
+  private static final long FETCH_AGAIN_MILLIS = 5;
   private static final int STEPS_MAX = 1_000;
   private static final int APPEND_BYTES_MAX = 128 * 1024;
   private static final int APPEND_MESSAGES_MAX = 256;
@@ -58,6 +59,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final InboxMeters meters;
   private final DirectDelivery direct;
   private final InboxReader reader;
+  private final FetchLine fetches;
   private final AckCollector acks;
   private final RouteAnnouncer announcer;
   private final WillRunner willRunner;
@@ -108,6 +110,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     direct = new DirectDelivery(logic.state(), connections, meters);
     acks = new AckCollector(command -> range.propose(command, effectsOnly()));
     reader = new InboxReader(this::expired);
+    fetches = new FetchLine(range::readers, task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
     announcer = new RouteAnnouncer(routes, timer);
     willRunner = new WillRunner(wills, timer, meters, this::logPublished);
     drains = new GroupDrains(this::drain);
@@ -115,6 +118,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     for (int bucket = 0; bucket < settings.shards(); bucket++) all.add(ShardId.inbox(bucket));
     shards = List.copyOf(all);
     meters.waiting("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet", acks::waiting);
+    meters.waiting("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", fetches::waiting);
     meters.waiting("dunlin.inbox.routes-waiting", "Routes not announced yet", announcer::waiting);
     meters.waiting("dunlin.inbox.wills-running", "Wills being published", willRunner::running);
   }
@@ -391,22 +395,27 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       page.completeExceptionally(new StaleSessionException(session));
       return page;
     }
-    try {
-      range
-          .readers()
-          .execute(
-              () -> {
-                try {
-                  page.complete(
-                      reader.read(
-                          range.reader(), present, session, fromSequence, messagesMax, bytesMax, clock.millis()));
-                } catch (RuntimeException e) {
-                  page.completeExceptionally(e);
-                }
-              });
-    } catch (RejectedExecutionException full) {
-      page.completeExceptionally(new StoreException("the session range reads for too many at once", full));
-    }
+    fetches.add(
+        new FetchLine.Fetch() {
+          @Override
+          public void read() {
+            if (present.epoch != session.epoch()) {
+              page.completeExceptionally(new StaleSessionException(session));
+              return;
+            }
+            try {
+              page.complete(
+                  reader.read(range.reader(), present, session, fromSequence, messagesMax, bytesMax, clock.millis()));
+            } catch (RuntimeException e) {
+              page.completeExceptionally(e);
+            }
+          }
+
+          @Override
+          public void refused() {
+            page.completeExceptionally(new StoreException("the session tier was closed"));
+          }
+        });
     return page;
   }
 
@@ -592,6 +601,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   @Override
   public void close() {
     acks.flushAll();
+    fetches.close();
     timer.shutdownNow();
   }
 }

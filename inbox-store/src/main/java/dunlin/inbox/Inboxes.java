@@ -1,28 +1,34 @@
 package dunlin.inbox;
 
+import dunlin.model.Publication;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The message rows of all inboxes: their bounds, and the bodies that several of them share. */
+/** The messages of all inboxes: their headers, their bounds, and the bodies that several of them share. */
 final class Inboxes {
   /*
    * Owner: the applying thread.
    * Bounds: InboxLimits for each inbox. Full: by its policy; released messages are never dropped for room, because PUBREL
    * is owed for them. Only what is given back to a group may go above, by at most one window.
+   * Costs: no message is read here but one that is handed on from a group's inbox. A header is read for what the HeaderCache does not
+   * know, a stretch at a time. A message of one inbox stands beside its header, under the same sequence; one of several inboxes, or
+   * that came through a group and so may change its inbox, in a body row. A step over many headers takes SLICE_BYTES_MAX of them.
    */
   private static final int FORMAT = 1;
+  private static final int SLICE_BYTES_MAX = 1 << 20;
 
   private final RangeState state;
+  private final HeaderCache headers = new HeaderCache();
 
   Inboxes(RangeState state) {
     this.state = state;
   }
 
-  /** A message row and where it stands. */
-  record Row(long sequence, byte[] value) {}
+  /** The header of a message and where it stands. */
+  record Row(long sequence, StoredMessage stored) {}
 
   boolean fits(Backlog inbox, int size) {
     return inbox.count < state.limits.messagesMax() && inbox.bytes + size <= state.limits.bytesMax();
@@ -45,27 +51,16 @@ final class Inboxes {
     if (fits(inbox, size)) return true;
     if (size > state.limits.bytesMax()) return false;
     boolean dropsOldest = state.limits.overflow() == OverflowPolicy.DROP_OLDEST;
-    int[] count = {inbox.count};
-    long[] bytes = {inbox.bytes};
-    var victims = new ArrayList<Row>();
-    change
-        .out()
-        .scan(
-            inbox.key(inbox.first),
-            inbox.key(-1),
-            (key, value) -> {
-              var stored = StoredMessage.header(value);
-              if (stored.released()) return true;
-              if (!dropsOldest && !stored.expired(change.now())) return false;
-              victims.add(new Row(SessionKeys.sequence(key), value));
-              count[0]--;
-              bytes[0] -= stored.size();
-              return count[0] >= state.limits.messagesMax() || bytes[0] + size > state.limits.bytesMax();
-            });
-    for (Row victim : victims) {
-      var stored = StoredMessage.header(victim.value());
-      change.effects().drop(stored.expired(change.now()) ? DropReason.EXPIRED : DropReason.OLDEST);
-      remove(change, inbox, victim.sequence(), stored);
+    var row = headers.ceiling(change, inbox, inbox.first);
+    while (row != null && !fits(inbox, size)) {
+      var stored = row.stored();
+      boolean expired = stored.expired(change.now());
+      if (!stored.released()) {
+        if (!dropsOldest && !expired) break;
+        change.effects().drop(expired ? DropReason.EXPIRED : DropReason.OLDEST);
+        remove(change, inbox, row.sequence(), stored);
+      }
+      row = headers.ceiling(change, inbox, row.sequence() + 1);
     }
     return fits(inbox, size);
   }
@@ -77,17 +72,27 @@ final class Inboxes {
     state.queuedBytes.addAndGet(size);
   }
 
-  /** Writes a message behind the others; its room is reserved. */
-  long write(Change change, Backlog inbox, StoredMessage stored, byte[] inline) {
+  /** Writes a message behind the others, with its content when no body row has that; its room is reserved. */
+  long write(Change change, Backlog inbox, StoredMessage stored, byte[] header, byte @Nullable [] content) {
+    assert (stored.bodyId() == StoredMessage.OWN) == (content != null) : "a message in two places, or none";
     long sequence = inbox.next++;
-    change.out().put(inbox.key(sequence), stored.toBytes(inline));
-    if (inbox.session != null) writeCursor(change, inbox.session);
+    byte[] key = inbox.key(sequence);
+    change.out().put(key, header);
+    if (content != null) change.out().put(SessionKeys.content(key), content);
+    if (inbox.session != null && inbox.session.owner != null) headers.appended(inbox, sequence, stored);
     return sequence;
   }
 
   /** Writes a message in front of the others; its room is reserved. */
-  void writeFirst(Change change, Backlog inbox, StoredMessage stored, byte[] inline) {
-    change.out().put(inbox.key(--inbox.first), stored.toBytes(inline));
+  static void writeFirst(Change change, Backlog inbox, StoredMessage stored) {
+    assert stored.bodyId() != StoredMessage.OWN : "a message without its content";
+    change.out().put(inbox.key(--inbox.first), stored.toBytes());
+  }
+
+  /** Writes the header of a message anew. */
+  void rewrite(Change change, Backlog inbox, long sequence, StoredMessage stored) {
+    change.out().put(inbox.key(sequence), stored.toBytes());
+    headers.changed(inbox, sequence, stored);
   }
 
   private static void writeCursor(Change change, SessionState session) {
@@ -111,24 +116,49 @@ final class Inboxes {
         });
   }
 
-  byte @Nullable [] get(Change change, Backlog inbox, long sequence) {
-    return change.out().get(inbox.key(sequence));
+  /** The header of a message, or null when there is none with this sequence. */
+  @Nullable StoredMessage header(Change change, Backlog inbox, long sequence) {
+    return headers.get(change, inbox, sequence);
+  }
+
+  /** Nobody will acknowledge messages of this inbox for a while. */
+  void rests(Backlog inbox) {
+    headers.forget(inbox);
+  }
+
+  /** The range is opened again. */
+  void clear() {
+    headers.clear();
   }
 
   /** Removes a message and what hangs on it. */
   void remove(Change change, Backlog inbox, long sequence, StoredMessage stored) {
+    if (stored.bodyId() == StoredMessage.OWN) change.out().delete(SessionKeys.content(inbox.key(sequence)));
+    else releaseBody(change, inbox.tenant, stored.bodyId());
+    take(change, inbox, sequence, stored);
+  }
+
+  /** Takes a message out of an inbox whose body goes on to another one. */
+  void take(Change change, Backlog inbox, long sequence, StoredMessage stored) {
     change.out().delete(inbox.key(sequence));
+    headers.removed(inbox, sequence);
     inbox.count--;
     inbox.bytes -= stored.size();
     state.queued.decrementAndGet();
     state.queuedBytes.addAndGet(-stored.size());
     if (sequence == inbox.first) inbox.first++;
-    if (inbox.count == 0) {
-      if (inbox.session == null) inbox.next = GroupState.ORIGIN;
+    var session = inbox.session;
+    if (session == null) {
+      if (inbox.count > 0) return;
+      inbox.next = GroupState.ORIGIN;
       inbox.first = inbox.next;
+      headers.forget(inbox);
+      return;
     }
-    if (stored.bodyId() != StoredMessage.INLINE) releaseBody(change, inbox.tenant, stored.bodyId());
-    if (stored.group() != null && inbox.session != null) releaseMember(change, inbox.session, sequence, stored);
+    // Now that no row tells which sequences were used, the cursor has to: none is ever used again.
+    if (sequence == inbox.next - 1 && state.sessions.get(session.key) == session) writeCursor(change, session);
+    if (inbox.count == 0) inbox.first = inbox.next;
+    if (stored.group() != null) releaseMember(change, session, sequence, stored);
   }
 
   private void releaseMember(Change change, SessionState session, long sequence, StoredMessage stored) {
@@ -140,81 +170,69 @@ final class Inboxes {
     if (group.backlog.count > 0 && group.hasRoom()) change.effects().drain(group.key);
   }
 
-  /** Stores a message that several rows will refer to. */
+  /** Stores a message that so many header rows will refer to. */
   long writeBody(Change change, String tenant, byte[] message, int references) {
     long id = state.nextBody(change.out());
     change.out().put(SessionKeys.body(tenant, id), message);
-    state.bodyReferences.put(id, references);
+    if (references > 1) state.bodyReferences.put(id, references);
     return id;
   }
 
-  /** One more row refers to a body. */
-  void retainBody(long id) {
-    if (id != StoredMessage.INLINE) state.bodyReferences.merge(id, 1, Integer::sum);
-  }
-
   private void releaseBody(Change change, String tenant, long id) {
-    Integer left = state.bodyReferences.merge(id, -1, (before, step) -> before + step == 0 ? null : before + step);
-    if (left == null) change.out().delete(SessionKeys.body(tenant, id));
+    Integer references = state.bodyReferences.get(id);
+    if (references == null) change.out().delete(SessionKeys.body(tenant, id));
+    else if (references == 2) state.bodyReferences.remove(id);
+    else state.bodyReferences.put(id, references - 1);
   }
 
-  /** The bytes of a row's message, wherever they stand. */
-  static byte[] messageBytes(Change change, String tenant, StoredMessage.Row row) {
-    if (row.stored().bodyId() == StoredMessage.INLINE) return row.inline();
-    byte[] body = change.out().get(SessionKeys.body(tenant, row.stored().bodyId()));
-    if (body == null) throw new IllegalStateException("message body " + row.stored().bodyId() + " is missing");
-    return body;
+  /** The message of a body row. */
+  static Publication body(Change change, String tenant, long id) {
+    byte[] body = change.out().get(SessionKeys.body(tenant, id));
+    if (body == null) throw new IllegalStateException("message body " + id + " is missing");
+    return StoredMessage.message(body);
   }
 
-  /** The first messages of an inbox. */
+  /** The first messages of an inbox that is read from its front. */
   static List<Row> first(Change change, Backlog inbox, int max) {
     var rows = new ArrayList<Row>();
+    if (inbox.count == 0) return rows;
+    int[] bytes = {0};
     change
         .out()
         .scan(
             inbox.key(inbox.first),
-            inbox.key(-1),
+            inbox.key(inbox.next),
             (key, value) -> {
-              rows.add(new Row(SessionKeys.sequence(key), value));
-              return rows.size() < max;
+              rows.add(new Row(SessionKeys.sequence(key), StoredMessage.read(value)));
+              bytes[0] += value.length;
+              return rows.size() < max && bytes[0] < SLICE_BYTES_MAX;
             });
     return rows;
   }
 
   /** The client has a message, or it has expired while it waited. One that is not there was done with before. */
   void acknowledge(Change change, SessionState session, long sequence, boolean expired) {
-    byte[] value = get(change, session.backlog(), sequence);
-    if (value == null) return;
-    remove(change, session.backlog(), sequence, StoredMessage.header(value));
+    var stored = header(change, session.backlog(), sequence);
+    if (stored == null) return;
+    remove(change, session.backlog(), sequence, stored);
     if (expired) change.effects().drop(DropReason.EXPIRED);
     else change.effects().acknowledge();
   }
 
   /** The client has PUBRECed: from here on only PUBREL is owed. */
   void received(Change change, SessionState session, long sequence) {
-    byte[] value = get(change, session.backlog(), sequence);
-    if (value == null) return;
-    var row = StoredMessage.read(value);
-    if (row.stored().released()) return;
-    change.out().put(session.backlog().key(sequence), row.stored().withReleased().toBytes(row.inline()));
+    var stored = header(change, session.backlog(), sequence);
+    if (stored != null && !stored.released()) rewrite(change, session.backlog(), sequence, stored.withReleased());
   }
 
   /** Deletes up to so many messages that an ended session or group has left. Answers how many there were. */
   int sweep(Change change, Backlog inbox, DropReason reason, int max) {
-    var rows = new ArrayList<Row>();
-    change
-        .out()
-        .scan(
-            inbox.key(0),
-            inbox.key(-1),
-            (key, value) -> {
-              rows.add(new Row(SessionKeys.sequence(key), value));
-              return rows.size() < max;
-            });
+    var rows = first(change, inbox, max);
     for (Row row : rows) {
-      remove(change, inbox, row.sequence(), StoredMessage.header(row.value()));
+      remove(change, inbox, row.sequence(), row.stored());
       change.effects().drop(reason);
     }
+    if (inbox.count > 0 && !rows.isEmpty()) inbox.first = rows.getLast().sequence() + 1;
     return rows.size();
   }
 }

@@ -7,16 +7,15 @@ import dunlin.store.RangeReader;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Set;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Builds a range's memory from its rows, in one pass over them in the order of their keys. */
+/** Builds a range's memory from its rows, in one pass over them in the order of their keys. Messages themselves are not read. */
 final class RangeOpening {
   /*
-   * Owner: the thread that opens the range; used once. Every message row is read, because nothing else says how often a body
-   * is referred to: about a microsecond each.
+   * Owner: the thread that opens the range; used once. The header of every message is read, because nothing else says how often a
+   * body is referred to: about a microsecond each. Bodies and contents are passed over, however large they are.
    * Failure: a row that cannot be read stops the replica.
    */
   private final RangeState state;
@@ -38,22 +37,30 @@ final class RangeOpening {
   /** Answers the routes that the range needs. */
   List<RouteKey> open(RangeReader rows) {
     state.clear();
-    var bodies = new HashSet<Long>();
-    rows.scan(
-        new byte[] {0},
-        null,
-        (key, value) -> {
-          take(key, value, bodies);
-          return true;
-        });
-    for (long id : bodies) {
-      if (!state.bodyReferences.containsKey(id)) throw new IllegalStateException("message body " + id + " is of no inbox");
-    }
+    byte[] from = {0};
+    while (from != null) from = openFrom(rows, from);
+    state.bodyReferences.values().removeIf(references -> references == 1);
     for (GroupState group : state.groups.values()) group.recount(state.limits.groupWindow());
     return routes;
   }
 
-  private void take(byte[] key, byte[] value, Set<Long> bodies) {
+  /** Answers where to go on, or null at the end. */
+  private byte @Nullable [] openFrom(RangeReader rows, byte[] from) {
+    var next = new AtomicReference<byte @Nullable []>();
+    rows.scan(
+        from,
+        null,
+        (key, value) -> {
+          byte[] behind = SessionKeys.behindUnread(key);
+          next.set(behind);
+          if (behind != null) return false;
+          take(key, value);
+          return true;
+        });
+    return next.get();
+  }
+
+  private void take(byte[] key, byte[] value) {
     if (key[0] == 0) {
       if (key[1] == SessionKeys.COUNTERS[1]) state.readCounters(value);
       else if (key[1] == SessionKeys.LIMITS[1]) state.readLimits(value);
@@ -62,7 +69,6 @@ final class RangeOpening {
     }
     var parsed = Parsed.of(key);
     switch (parsed.space()) {
-      case SessionKeys.BODY -> bodies.add(parsed.rest().getLong());
       case SessionKeys.GROUP -> takeGroup(parsed, value);
       case SessionKeys.SESSION -> takeSession(parsed, value);
       default -> throw new IllegalStateException("row in unknown space " + parsed.space());
@@ -79,7 +85,7 @@ final class RangeOpening {
         long sequence = parsed.rest().getLong();
         var present = state.groups.get(group);
         if (present == null || present.birth != birth) {
-          leftover(group.tenant(), SessionKeys.groupMessages(group, birth), birth, DropReason.GROUP_ENDED, stored);
+          leftover(group.tenant(), SessionKeys.groupMessages(group, birth), birth, sequence, DropReason.GROUP_ENDED, stored);
           return;
         }
         var inbox = present.backlog;
@@ -101,8 +107,7 @@ final class RangeOpening {
         var inbox = present(session, key).backlog();
         inbox.next = Inboxes.readCursor(value);
         inbox.first = inbox.next;
-        // Nobody knows what the connection was handed before this process came: everything may have been.
-        inbox.resetHanded(Long.MAX_VALUE - 1);
+        anyHanded(inbox);
       }
       case SessionKeys.SUBSCRIPTION -> {
         var filter = filter(utf8(parsed.rest()));
@@ -115,10 +120,12 @@ final class RangeOpening {
       case SessionKeys.MESSAGE -> {
         var stored = count(value);
         long birth = parsed.rest().getLong();
+        long sequence = parsed.rest().getLong();
         if (session == null || session.birth != birth) {
-          leftover(key.tenant(), SessionKeys.sessionMessages(key, birth), birth, DropReason.SESSION_ENDED, stored);
+          leftover(key.tenant(), SessionKeys.sessionMessages(key, birth), birth, sequence, DropReason.SESSION_ENDED, stored);
         } else {
-          SessionLife.restore(state, session, parsed.rest().getLong(), stored);
+          anyHanded(session.backlog());
+          SessionLife.restore(state, session, sequence, stored);
         }
       }
       case SessionKeys.WILL -> wills.restore(key, parsed.rest().getLong(), value);
@@ -126,20 +133,28 @@ final class RangeOpening {
     }
   }
 
+  /** Nobody knows what the connection was handed before this process came: everything may have been. */
+  private static void anyHanded(Backlog inbox) {
+    inbox.resetHanded(Long.MAX_VALUE - 1);
+  }
+
   private StoredMessage count(byte[] value) {
-    var stored = StoredMessage.header(value);
+    var stored = StoredMessage.read(value);
     state.queued.incrementAndGet();
     state.queuedBytes.addAndGet(stored.size());
-    if (stored.bodyId() != StoredMessage.INLINE) state.bodyReferences.merge(stored.bodyId(), 1, Integer::sum);
+    if (stored.bodyId() != StoredMessage.OWN) state.bodyReferences.merge(stored.bodyId(), 1, Integer::sum);
     return stored;
   }
 
-  private void leftover(String tenant, byte[] prefix, long birth, DropReason reason, StoredMessage stored) {
+  private void leftover(String tenant, byte[] prefix, long birth, long sequence, DropReason reason, StoredMessage stored) {
     var left =
         state.leftovers.computeIfAbsent(
             birth, _ -> new Leftover(new Backlog(tenant, prefix, GroupState.ORIGIN), reason));
-    left.backlog().count++;
-    left.backlog().bytes += stored.size();
+    var inbox = left.backlog();
+    if (inbox.count == 0) inbox.first = sequence;
+    inbox.next = sequence + 1;
+    inbox.count++;
+    inbox.bytes += stored.size();
   }
 
   private SessionKey sessionKey(Parsed parsed) {

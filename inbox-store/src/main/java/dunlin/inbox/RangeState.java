@@ -17,7 +17,8 @@ import java.util.concurrent.atomic.AtomicLong;
 final class RangeState {
   /*
    * Owner: the applying thread. Other threads read sessions, groups, index and the counts without a lock.
-   * Bounds: by the rows that it is built from; nothing is kept for a stored message but a share of its body's count.
+   * Bounds: by the rows that it is built from; nothing is kept for a stored message but a share of its body's count,
+   * and headers in a HeaderCache of fixed size.
    */
   private static final int FORMAT = 1;
   private static final int NAMES_MAX = 1_024;
@@ -44,7 +45,7 @@ final class RangeState {
   /** Subscribers of plain subscriptions; replaced when the range is opened again. */
   volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
 
-  /** How many message rows refer to a body row. */
+  /** How many message rows refer to a body row, when there are several. */
   final Map<Long, Integer> bodyReferences = new HashMap<>();
 
   final OnlineSessions online = new OnlineSessions();

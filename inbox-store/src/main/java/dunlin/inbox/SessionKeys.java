@@ -3,25 +3,27 @@ package dunlin.inbox;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The keys of a session range: tenant first, texts ended by U+0000, which MQTT allows in none of them, numbers big-endian.
  *
  * <pre>
  *   0 e | 0 l                                      counters, limits (no tenant is empty)
- *   tenant 0 b id                                  body of a message that several inboxes hold
+ *   tenant 0 b id                                  body of a message that several inboxes hold, or that came through a group
  *   tenant 0 g filter 0 1                          group
- *   tenant 0 g filter 0 2 birth sequence           message in a group's inbox
+ *   tenant 0 g filter 0 2 birth sequence           header of a message in a group's inbox
  *   tenant 0 s client 0 1                          session record: owner, epoch, expiry
- *   tenant 0 s client 0 2                          its cursor: the next sequence
+ *   tenant 0 s client 0 2                          its cursor: the next sequence, when no message row tells
  *   tenant 0 s client 0 3 filter                   subscription
  *   tenant 0 s client 0 4 packet identifier        QoS 2 exchange that the client began
- *   tenant 0 s client 0 5 birth sequence           message in its inbox
+ *   tenant 0 s client 0 5 birth sequence           header of a message in its inbox
  *   tenant 0 s client 0 6 epoch                    will of the connection with that epoch
+ *   tenant 0 t client 0 5 birth sequence           content of a message that only this inbox holds
  * </pre>
  *
  * <p>The birth of a session or group keeps its messages apart from those of its predecessor, which are deleted step by
- * step after the predecessor has ended.
+ * step after the predecessor has ended. What is large, bodies and contents, stands apart from all that a start reads.
  */
 final class SessionKeys {
   static final byte[] COUNTERS = {0, 'e'};
@@ -29,6 +31,7 @@ final class SessionKeys {
   static final byte BODY = 'b';
   static final byte GROUP = 'g';
   static final byte SESSION = 's';
+  static final byte CONTENT = 't';
 
   static final int GROUP_RECORD = 1;
   static final int GROUP_MESSAGE = 2;
@@ -109,6 +112,32 @@ final class SessionKeys {
     return key;
   }
 
+  /** The key of a message's content, which has its header's key in another space. */
+  static byte[] content(byte[] messageKey) {
+    byte[] key = messageKey.clone();
+    key[spaceOf(key)] = CONTENT;
+    return key;
+  }
+
+  /**
+   * Where a start goes on behind rows that it does not read, as the first of them tells by its key; null when it reads this one.
+   */
+  static byte @Nullable [] behindUnread(byte[] key) {
+    if (key[0] == 0) return null;
+    int space = spaceOf(key);
+    byte kind = key[space];
+    if (kind != BODY && kind != CONTENT) return null;
+    byte[] behind = Arrays.copyOf(key, space + 1);
+    behind[space]++;
+    return behind;
+  }
+
+  private static int spaceOf(byte[] key) {
+    int at = 0;
+    while (key[at] != 0) at++;
+    return at + 1;
+  }
+
   static long sequence(byte[] messageKey) {
     return ByteBuffer.wrap(messageKey).getLong(messageKey.length - 8);
   }
@@ -120,8 +149,8 @@ final class SessionKeys {
   /**
    * A key taken apart, for building the indexes at open.
    *
-   * @param space {@link #BODY}, {@link #GROUP} or {@link #SESSION}
-   * @param name the filter's text or the client identifier; empty for a body
+   * @param space {@link #GROUP} or {@link #SESSION}
+   * @param name the filter's text or the client identifier
    * @param rest what stands behind the kind
    */
   record Parsed(String tenant, byte space, String name, int kind, ByteBuffer rest) {
@@ -129,7 +158,6 @@ final class SessionKeys {
       int tenantEnd = zeroFrom(key, 0);
       String tenant = text(key, 0, tenantEnd);
       byte space = key[tenantEnd + 1];
-      if (space == BODY) return new Parsed(tenant, space, "", 0, rest(key, tenantEnd + 2));
       int nameEnd = zeroFrom(key, tenantEnd + 2);
       if (nameEnd + 1 >= key.length) throw new IllegalStateException("key of " + key.length + " bytes has no kind");
       return new Parsed(tenant, space, text(key, tenantEnd + 2, nameEnd), key[nameEnd + 1], rest(key, nameEnd + 2));

@@ -62,7 +62,7 @@ final class SessionLife {
     writeRecord(change, session);
     if (request.will() != null) wills.keep(change, session, request.will());
     if (resumes) subscriptions.online(change, session);
-    return new Outcome.Connected(connected(change, session, resumes, displaced));
+    return new Outcome.Connected(connected(session, resumes, displaced));
   }
 
   private static boolean isResumable(SessionState session, long now) {
@@ -82,18 +82,13 @@ final class SessionLife {
   }
 
   private static InboxClient.Connected connected(
-      Change change, SessionState session, boolean resumed, @Nullable ConnectionId displaced) {
+      SessionState session, boolean resumed, @Nullable ConnectionId displaced) {
     var list = new ArrayList<InboxClient.Subscription>(session.subscriptions.size());
     for (Subscriber each : session.subscriptions.values()) {
       list.add(new InboxClient.Subscription(each.filter, each.options));
     }
     long next = session.nextSequence();
-    long first = next;
-    if (session.waiting() > 0) {
-      var inbox = session.backlog();
-      first = Inboxes.first(change, inbox, 1).getFirst().sequence();
-      inbox.first = first;
-    }
+    long first = session.waiting() == 0 ? next : session.backlog().first;
     var received = session.receivedPacketIds;
     return new InboxClient.Connected(
         new SessionRef(session.key.tenant(), session.key.clientId(), session.epoch),
@@ -130,6 +125,8 @@ final class SessionLife {
     state.expireAt(session, never ? SessionState.NEVER : change.now() + expirySeconds * 1000);
     writeRecord(change, session);
     subscriptions.offline(change, session);
+    var inbox = session.backlogIfAny();
+    if (inbox != null) inboxes.rests(inbox);
     return new Outcome.Done();
   }
 
@@ -146,18 +143,21 @@ final class SessionLife {
       received.stream().forEach(id -> change.out().delete(SessionKeys.exchange(session.key, id)));
     }
     state.sessions.remove(session.key);
+    var inbox = session.backlogIfAny();
+    if (inbox != null) inboxes.rests(inbox);
     if (session.waiting() > 0) {
       state.leftovers.put(session.birth, new Leftover(session.backlog(), DropReason.SESSION_ENDED));
     }
   }
 
-  /** Ends up to so many sessions whose time has come. Answers how many steps are left. */
+  /** Ends sessions whose time has come, in up to so many steps and those of one session more. Answers how many are left. */
   int expire(Change change, int max) {
     int left = max;
     while (left > 0 && !state.expiring.isEmpty() && state.expiring.firstKey().at() <= change.now()) {
-      end(change, state.expiring.firstEntry().getValue());
+      var session = state.expiring.firstEntry().getValue();
+      left -= 1 + session.subscriptions.size(); // each is a row to delete
+      end(change, session);
       change.effects().expireSession();
-      left--;
     }
     return left;
   }
@@ -228,6 +228,7 @@ final class SessionLife {
   static void restore(RangeState state, SessionState session, long sequence, StoredMessage stored) {
     var inbox = session.backlog();
     if (inbox.count == 0) inbox.first = sequence;
+    inbox.next = Math.max(inbox.next, sequence + 1);
     inbox.count++;
     inbox.bytes += stored.size();
     var filter = stored.group();

@@ -78,6 +78,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
 
   @Override
   public void open(RangeReader rows) {
+    inboxes.clear();
     untaken = new HashSet<>(new RangeOpening(state, life, subscriptions, wills).open(rows));
     refreshNextWork();
   }

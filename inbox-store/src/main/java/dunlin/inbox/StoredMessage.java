@@ -9,7 +9,8 @@ import java.nio.ByteBuffer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message row without its message: how it is to be sent, and where the message stands.
+ * A message row, the header of a message in an inbox: how it is to be sent, and where the message itself stands. It never holds the
+ * message, so that whoever moves, counts or removes messages reads a few bytes for each.
  *
  * @param qos to send with; in a group's inbox that of the publisher
  * @param retain the RETAIN flag to send with
@@ -18,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param expiresAt when its Message Expiry Interval has passed, milliseconds since 1970, or {@link #NEVER}
  * @param identifiers subscription identifiers to send with
  * @param group the shared subscription through which it came, or null
- * @param bodyId the body row that holds the message, or {@link #INLINE}
+ * @param bodyId the body row that holds the message, or {@link #OWN}
  */
 record StoredMessage(
     QoS qos,
@@ -32,10 +33,10 @@ record StoredMessage(
   /** Of a message without Message Expiry Interval. */
   static final long NEVER = 0;
 
-  /** The message stands in the row itself, behind this. */
-  static final long INLINE = 0;
+  /** The message stands in a content row of this inbox alone, with the same sequence. */
+  static final long OWN = 0;
 
-  private static final int FORMAT = 1;
+  private static final int FORMAT = 2;
   private static final int RETAIN = 0x04;
   private static final int RELEASED = 0x08;
   private static final int GROUP = 0x10;
@@ -58,12 +59,11 @@ record StoredMessage(
   }
 
   /** The row. */
-  byte[] toBytes(byte[] inline) {
-    assert (bodyId == INLINE) == (inline.length > 0) : "a message in two places, or none";
-    return FieldWriter.bytesOf(out -> writeTo(out, inline));
+  byte[] toBytes() {
+    return FieldWriter.bytesOf(this::writeTo);
   }
 
-  private void writeTo(FieldWriter out, byte[] inline) {
+  private void writeTo(FieldWriter out) {
     out.octet(FORMAT);
     out.octet(qos.code() | (retain ? RETAIN : 0) | (released ? RELEASED : 0) | (group != null ? GROUP : 0));
     out.number(size);
@@ -72,32 +72,14 @@ record StoredMessage(
     for (int identifier : identifiers) out.number(identifier);
     if (group != null) SessionFields.writeFilter(out, group);
     out.number(bodyId);
-    out.raw(inline);
   }
 
-  /**
-   * A row read.
-   *
-   * @param inline the message's bytes, empty when it stands in a body row
-   */
-  record Row(StoredMessage stored, byte[] inline) {}
-
-  static Row read(byte[] value) {
-    return FieldReader.read(value, in -> new Row(readHeader(in), in.rest()));
+  /** Reads a row. */
+  static StoredMessage read(byte[] value) {
+    return FieldReader.read(value, StoredMessage::readFields);
   }
 
-  /** Reads a row without copying the message in it. */
-  static StoredMessage header(byte[] value) {
-    return FieldReader.read(
-        value,
-        in -> {
-          var stored = readHeader(in);
-          in.skipRest();
-          return stored;
-        });
-  }
-
-  private static StoredMessage readHeader(FieldReader in) {
+  private static StoredMessage readFields(FieldReader in) {
     int format = in.octet();
     if (format != FORMAT) throw new IllegalStateException("message row of unknown format " + format);
     int flags = in.octet();

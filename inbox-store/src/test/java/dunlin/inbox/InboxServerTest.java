@@ -44,11 +44,15 @@ final class InboxServerTest {
     assertThat(node.publish("m2")).isEqualTo(ReasonCode.SERVER_BUSY);
     node.server.acknowledge(session, new long[] {1});
     assertThatThrownBy(() -> InboxNode.get(node.server.received(session, 1))).hasCauseInstanceOf(StoreException.class);
-    assertThatThrownBy(() -> InboxNode.get(node.server.fetch(session, 1, 1, 1))).hasCauseInstanceOf(StoreException.class);
+    var page = node.server.fetch(session, 1, 1, 1);
+    assertThat(page).as("a reader is waited for").isNotDone();
+    assertThat(node.gauge("dunlin.inbox.fetches-waiting")).isEqualTo(1);
     assertThat(node.gauge("dunlin.inbox.acks-waiting")).isEqualTo(1);
     node.local().full = false;
 
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isZero());
+    assertThat(InboxNode.get(page).nextSequence()).isBetween(1L, 2L);
+    assertThat(node.gauge("dunlin.inbox.fetches-waiting")).isZero();
     assertThat(node.count("dunlin.inbox.refused", "reason", "busy")).isEqualTo(1);
     node.assertBalance();
   }

@@ -7,31 +7,59 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
-/** Rows in a map, in the order that a range keeps them in. */
+/** Rows in a map, in the order that a range keeps them in; it counts what is asked of it. */
 final class MemoryRows implements RangeWriter {
   private final TreeMap<byte[], byte[]> rows = new TreeMap<>(Arrays::compareUnsigned);
 
+  /** What was asked of these rows since {@link #countAnew}. */
+  int gets;
+
+  int scans;
+  int rowsRead;
+  long bytesRead;
+  int writes;
+
+  void countAnew() {
+    gets = 0;
+    scans = 0;
+    rowsRead = 0;
+    bytesRead = 0;
+    writes = 0;
+  }
+
   @Override
   public synchronized byte @Nullable [] get(byte[] key) {
-    return rows.get(key);
+    gets++;
+    byte[] value = rows.get(key);
+    if (value != null) bytesRead += value.length;
+    return value;
   }
 
   @Override
   public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
     TreeMap<byte[], byte[]> copy;
     synchronized (this) {
+      scans++;
       copy = new TreeMap<>(to == null ? rows.tailMap(from) : rows.subMap(from, to));
     }
-    for (Map.Entry<byte[], byte[]> row : copy.entrySet()) if (!visitor.row(row.getKey(), row.getValue())) return;
+    for (Map.Entry<byte[], byte[]> row : copy.entrySet()) {
+      synchronized (this) {
+        rowsRead++;
+        bytesRead += row.getValue().length;
+      }
+      if (!visitor.row(row.getKey(), row.getValue())) return;
+    }
   }
 
   @Override
   public synchronized void put(byte[] key, byte[] value) {
+    writes++;
     rows.put(key, value);
   }
 
   @Override
   public synchronized void delete(byte[] key) {
+    writes++;
     rows.remove(key);
   }
 

@@ -63,6 +63,8 @@ final class SessionRangeModelTest {
       long durable = steady.range.state().sessions.values().stream().filter(each -> each.expirySeconds > 0).count();
       assertThat(steady.range.state().durableCount).as(at).hasValue(durable);
       assertThat(restarting.range.state().durableCount).as(at).hasValue(durable);
+      assertThat(restarting.range.state().bodyReferences).as(at).isEqualTo(steady.range.state().bodyReferences);
+      assertThat(inboxes(restarting)).as(at).isEqualTo(inboxes(steady));
       for (GroupState group : steady.range.state().groups.values()) {
         var other = restarting.range.state().groups.get(group.key);
         assertThat(other == null ? -1 : other.credit()).as(at).isEqualTo(group.credit());
@@ -74,6 +76,19 @@ final class SessionRangeModelTest {
     assertThat(steady.range.state().queued).hasValue(0);
     assertThat(steady.range.state().index.size()).isZero();
     steady.assertBalance();
+  }
+
+  /** What is in memory of each inbox that its rows decide. */
+  private static Map<String, List<Long>> inboxes(RangeHarness h) {
+    var all = new TreeMap<String, List<Long>>();
+    for (SessionState session : h.range.state().sessions.values()) {
+      long bytes = session.waiting() == 0 ? 0 : session.backlog().bytes;
+      all.put(session.key.clientId(), List.of(session.nextSequence(), (long) session.waiting(), bytes));
+    }
+    for (GroupState group : h.range.state().groups.values()) {
+      all.put(group.key.filter().text(), List.of(group.backlog.next, (long) group.backlog.count, group.backlog.bytes));
+    }
+    return all;
   }
 
   private static void endEverything(RangeHarness h, Map<String, SessionRef> sessions) {

@@ -1,0 +1,210 @@
+package dunlin.inbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.model.QoS;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** What the applying thread reads for a command: headers, a stretch at a time, and a message only where one is handed on. */
+final class ApplyCostTest {
+  private static final String JOBS = "$share/g/jobs";
+  private static final int LARGE = 20_000;
+
+  private final RangeHarness h = new RangeHarness(new InboxLimits(100_000, 1L << 30, OverflowPolicy.DROP_OLDEST, 100, 256, 10_000));
+
+  private SessionRef absentWith(int messages, QoS qos, String payload) {
+    var session = h.connect("c").session();
+    h.subscribe(session, "a", qos);
+    h.disconnect(session, false, 3600);
+    for (int i = 0; i < messages; i++) h.publish(h.message("p", "a", qos, payload));
+    return session;
+  }
+
+  @Test
+  void acknowledgingAfterARestartReadsHeadersInStretches() {
+    absentWith(1_000, QoS.AT_LEAST_ONCE, "x".repeat(4_000));
+    h.reopen();
+
+    h.rows.countAnew();
+    var session = h.connect("c").session();
+    assertThat(h.rows.gets + h.rows.scans).as("reads of CONNECT").isZero();
+    for (long first = 1; first <= 1_000; first += 50) {
+      h.acknowledge(session, LongStream.range(first, first + 50).toArray());
+    }
+
+    assertThat(h.acknowledged).isEqualTo(1_000);
+    assertThat(h.rows.gets).isZero();
+    assertThat(h.rows.scans).isLessThanOrEqualTo(12);
+    assertThat(h.rows.rowsRead).isLessThanOrEqualTo(1_000);
+    assertThat(h.rows.bytesRead).isLessThan(1_000 * 20);
+    h.assertBalance();
+  }
+
+  @Test
+  void acknowledgingOneByOneReadsNoMoreThanAllTogether() {
+    absentWith(500, QoS.EXACTLY_ONCE, "m");
+    h.reopen();
+    var session = h.connect("c").session();
+
+    h.rows.countAnew();
+    for (long sequence = 1; sequence <= 500; sequence++) h.apply(new SessionCommand.Received(session, sequence));
+    assertThat(h.rows.gets).isZero();
+    assertThat(h.rows.scans).isLessThanOrEqualTo(8);
+    for (long sequence = 1; sequence <= 500; sequence++) h.acknowledge(session, sequence, sequence);
+
+    assertThat(h.rows.gets).isZero();
+    assertThat(h.rows.scans).isLessThanOrEqualTo(16);
+    assertThat(h.acknowledged).isEqualTo(500);
+    h.assertBalance();
+  }
+
+  @Test
+  void whatWasAppendedForAConnectionIsAcknowledgedWithoutAnyRead() {
+    var session = h.connect("c").session();
+    h.subscribe(session, "a", QoS.EXACTLY_ONCE);
+
+    h.rows.countAnew();
+    for (int i = 1; i <= 300; i++) {
+      h.publish(h.message("p", "a", QoS.EXACTLY_ONCE, "m"));
+      h.apply(new SessionCommand.Received(session, i));
+      h.acknowledge(session, i);
+      h.acknowledge(session, i);
+    }
+
+    assertThat(h.rows.gets + h.rows.scans).isZero();
+    assertThat(h.acknowledged).isEqualTo(300);
+    h.assertBalance();
+  }
+
+  @Test
+  void whatIsCertainlyNotThereIsNotLookedFor() {
+    absentWith(10, QoS.AT_LEAST_ONCE, "m");
+    var session = h.connect("c").session();
+
+    h.rows.countAnew();
+    h.acknowledge(session, 0, -5, 11, 1_000_000, Long.MAX_VALUE);
+
+    assertThat(h.rows.gets + h.rows.scans).isZero();
+  }
+
+  @Test
+  void aMessageForManyAbsentSessionsCostsARowForEach() {
+    for (int i = 0; i < 500; i++) {
+      var session = h.connect("c" + i).session();
+      h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+      h.disconnect(session, false, 3600);
+    }
+
+    h.rows.countAnew();
+    h.publish("a", "m");
+
+    assertThat(h.rows.gets + h.rows.scans).isZero();
+    assertThat(h.rows.writes).isEqualTo(500 + 2); // the body and its number
+  }
+
+  @Test
+  void aFullInboxMakesRoomWithoutAReadForEachMessage() {
+    var full = new RangeHarness(RangeHarness.limits(200, OverflowPolicy.DROP_OLDEST));
+    var session = full.connect("c").session();
+    full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    full.disconnect(session, false, 3600);
+    for (int i = 0; i < 200; i++) full.publish("a", "m" + i);
+
+    full.rows.countAnew();
+    for (int i = 200; i < 1_000; i++) full.publish("a", "m" + i);
+
+    assertThat(full.rows.gets).isZero();
+    assertThat(full.rows.scans).isLessThanOrEqualTo(12);
+    assertThat(full.dropped).containsEntry(DropReason.OLDEST, 800);
+    full.assertBalance();
+  }
+
+  @Test
+  void deletingWhatASessionLeftReadsNoMessage() {
+    absentWith(600, QoS.AT_LEAST_ONCE, "x".repeat(LARGE));
+    h.connect("c", true, 3600, null);
+
+    h.rows.countAnew();
+    h.apply(new SessionCommand.Tick(h.now, 1_000, 0));
+
+    assertThat(h.dropped).containsEntry(DropReason.SESSION_ENDED, 600);
+    assertThat(h.rows.gets).isZero();
+    assertThat(h.rows.bytesRead).isLessThan(600 * 20);
+    assertThat(h.rowKeys()).noneMatch(key -> key.startsWith("default<0>t"));
+    h.assertBalance();
+  }
+
+  @Test
+  void aStepOfDrainingAGroupIsBoundedInBytes() {
+    var member = h.connect("m").session();
+    h.subscribe(member, JOBS, QoS.AT_LEAST_ONCE);
+    h.disconnect(member, false, 3600);
+    for (int i = 0; i < 100; i++) h.publish("jobs", "x".repeat(LARGE), JOBS);
+    var again = h.connect("m").session();
+
+    int steps = 0;
+    for (boolean asked = true; asked; asked = !h.effects.drains().isEmpty()) {
+      h.rows.countAnew();
+      h.apply(new SessionCommand.DrainGroup(h.now, new GroupKey(RangeHarness.TENANT, RangeHarness.filter(JOBS)), 256));
+      assertThat(h.rows.bytesRead).isLessThan(300_000);
+      steps++;
+    }
+
+    assertThat(steps).isBetween(8, 12);
+    assertThat(h.state(again).waiting()).isEqualTo(100);
+    h.assertBalance();
+  }
+
+  @Test
+  void givingBackToAGroupMovesHeadersAlone() {
+    var one = h.connect("one").session();
+    h.subscribe(one, JOBS, QoS.AT_LEAST_ONCE);
+    for (int i = 0; i < 200; i++) h.publish("jobs", "x".repeat(LARGE), JOBS);
+    var other = h.connect("other").session();
+    h.subscribe(other, JOBS, QoS.AT_LEAST_ONCE);
+    h.reopen();
+
+    h.rows.countAnew();
+    h.disconnect(one, false, 3600);
+
+    assertThat(h.rows.gets).isZero();
+    assertThat(h.rows.bytesRead).isLessThan(200 * 40);
+    h.settle();
+    assertThat(h.state(other).waiting()).isEqualTo(200);
+    h.assertBalance();
+  }
+
+  @Test
+  void expiryTakesAsManyStepsAsItHasRowsToDelete() {
+    for (int i = 0; i < 20; i++) {
+      var session = h.connect("c" + i).session();
+      for (int j = 0; j < 49; j++) h.subscribe(session, "a/" + j, QoS.AT_LEAST_ONCE);
+      h.disconnect(session, false, 60);
+    }
+    h.now += 61_000;
+
+    h.rows.countAnew();
+    h.apply(new SessionCommand.Tick(h.now, 100, 0));
+
+    assertThat(h.effects.sessionsExpired()).isEqualTo(2);
+    assertThat(h.effects.hasMoreWork()).isTrue();
+    assertThat(h.rows.writes).isLessThan(110);
+    h.settle();
+    assertThat(h.range.state().sessions).isEmpty();
+  }
+
+  @Test
+  void aStartReadsHeadersAndNoMessages() {
+    absentWith(300, QoS.AT_LEAST_ONCE, "x".repeat(LARGE));
+    var other = h.connect("d").session();
+    h.subscribe(other, "a", QoS.AT_LEAST_ONCE);
+    for (int i = 0; i < 100; i++) h.publish("a", "x".repeat(LARGE));
+
+    h.rows.countAnew();
+    h.reopen();
+
+    assertThat(h.rows.bytesRead).isLessThan(2L * LARGE + 50_000); // the first body and the first content tell what is passed over
+    assertThat(h.state(other).waiting()).isEqualTo(100);
+  }
+}
