@@ -48,6 +48,7 @@ final class RealTiers implements AutoCloseable {
                 usual.cluster(),
                 usual.memoryBytes(),
                 usual.diskFreeMin(),
+                usual.diskCriticalMin(),
                 usual.queuedCommandsMax(),
                 usual.queuedBytesMax(),
                 usual.entriesInFlight(),

@@ -229,8 +229,13 @@ final class NodeSettings {
   static final Setting<Long> STORE_DISK_FREE_MIN =
       Setting.bytes(
           "dunlin.store.disk-free-min", 0, 0, 1_024 * 1_024 * MIB,
-          "Minimum free space on the data directory's disk. Below it the node stores no new data, until a quarter more than this is free. 0 means 1 GiB, or a"
-              + " twentieth of the disk if that is smaller than 20 GiB.");
+          "Minimum free space on the data directory's disk. Below it the node stores no new data, until a quarter more than this is free. What frees space goes"
+              + " on. 0 means 1 GiB, or a twentieth of the disk if that is smaller than 20 GiB.");
+  static final Setting<Long> STORE_DISK_CRITICAL_MIN =
+      Setting.bytes(
+          "dunlin.store.disk-critical-min", 0, 0, 1_024 * 1_024 * MIB,
+          "Free space below which the node stops freeing space as well, until a quarter more than this is free. The space between this and"
+              + " `dunlin.store.disk-free-min` is a reserve for acknowledgements, removals and expiry. 0 means half of `dunlin.store.disk-free-min`.");
   static final Setting<Integer> STORE_SNAPSHOT_ENTRIES =
       Setting.integer(
           "dunlin.store.snapshot-entries", STORE.snapshotEntries(), 1, 10_000_000,
@@ -273,7 +278,7 @@ final class NodeSettings {
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
           QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC,
-          STORE_MEMORY, STORE_DISK_FREE_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
+          STORE_MEMORY, STORE_DISK_FREE_MIN, STORE_DISK_CRITICAL_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX);
 
   private NodeSettings() {}
@@ -288,6 +293,7 @@ final class NodeSettings {
         ClusterKeys.read(settings),
         settings.get(STORE_MEMORY),
         settings.get(STORE_DISK_FREE_MIN),
+        settings.get(STORE_DISK_CRITICAL_MIN),
         STORE.queuedCommandsMax(),
         STORE.queuedBytesMax(),
         STORE.entriesInFlight(),

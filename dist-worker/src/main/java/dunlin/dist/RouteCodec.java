@@ -5,6 +5,7 @@ import dunlin.dist.RouteCommand.PurgeBefore;
 import dunlin.dist.RouteCommand.Remove;
 import dunlin.model.ShardId;
 import dunlin.store.CommandCodec;
+import dunlin.store.CommandKind;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
@@ -18,6 +19,14 @@ final class RouteCodec implements CommandCodec<RouteCommand> {
   private static final byte ADD = 1;
   private static final byte REMOVE = 2;
   private static final byte PURGE = 3;
+
+  @Override
+  public CommandKind kind(RouteCommand command) {
+    return switch (command) {
+      case Add _ -> CommandKind.CALL;
+      case Remove _, PurgeBefore _ -> CommandKind.RELEASE;
+    };
+  }
 
   @Override
   public int encodedLength(RouteCommand command) {

@@ -105,6 +105,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
         usual.cluster(),
         usual.memoryBytes(),
         usual.diskFreeMin(),
+        usual.diskCriticalMin(),
         usual.queuedCommandsMax(),
         usual.queuedBytesMax(),
         usual.entriesInFlight(),

@@ -5,6 +5,7 @@ import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.store.CommandCodec;
+import dunlin.store.CommandKind;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -22,6 +23,14 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   private static final byte SET = 1;
   private static final byte CLEAR = 2;
   private static final byte REMOVE_EXPIRED = 3;
+
+  @Override
+  public CommandKind kind(RetainCommand command) {
+    return switch (command) {
+      case Set _ -> CommandKind.FLOW;
+      case Clear _, RemoveExpired _ -> CommandKind.RELEASE;
+    };
+  }
 
   @Override
   public int encodedLength(RetainCommand command) {

@@ -117,8 +117,8 @@ public final class LedgerNode implements LocalRanges {
             usual.installBytesPerSecond(), usual.installDeadline());
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        options.fsync(), cluster, d.memoryBytes(), options.diskFreeMin(), d.queuedCommandsMax(), d.queuedBytesMax(),
-        d.entriesInFlight(), d.commandsPerEntry(), d.bytesPerEntry(), d.bytesPerEntry(), options.logCut().snapshotEntries(),
+        options.fsync(), cluster, d.memoryBytes(), options.diskFreeMin(), d.diskCriticalMin(), d.queuedCommandsMax(),
+        d.queuedBytesMax(), d.entriesInFlight(), d.commandsPerEntry(), d.bytesPerEntry(), d.bytesPerEntry(), options.logCut().snapshotEntries(),
         options.logCut().snapshotBytes(), d.snapshotAge(), d.readers(), d.queuedReadsMax());
   }
 

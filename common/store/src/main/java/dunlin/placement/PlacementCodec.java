@@ -13,6 +13,7 @@ import dunlin.placement.PlacementCommand.PlaceRange;
 import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.placement.PlacementCommand.SplitDone;
 import dunlin.store.CommandCodec;
+import dunlin.store.CommandKind;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.RangeDescriptor;
@@ -20,6 +21,12 @@ import java.nio.ByteBuffer;
 
 /** The log's form of the meta group's commands: a kind byte, then the fields in the order in which the records declare them. */
 public final class PlacementCodec implements CommandCodec<PlacementCommand> {
+  /** Small rows, and what moves ranges away from a node is how its disk gets room again. */
+  @Override
+  public CommandKind kind(PlacementCommand command) {
+    return CommandKind.RELEASE;
+  }
+
   @Override
   public int encodedLength(PlacementCommand command) {
     return FieldWriter.lengthOf(out -> write(command, out));

@@ -2,6 +2,7 @@ package dunlin.store;
 
 import java.io.File;
 import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.LongStream;
@@ -21,11 +22,14 @@ final class LogCare {
    */
   private static final Pattern CLOSED_SEGMENT = Pattern.compile("log_\\d+-(\\d+)");
   private static final int SEGMENTS_KEPT = 8;
+  /** While the disk is low: what was deleted is to come into files, where it can be compacted, and out of the log. */
+  private static final long LOW_DISK_AGE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final StoreSettings settings;
   private final Path log;
 
-  private long flushedNanos = System.nanoTime();
+  private boolean looked;
+  private long flushedNanos; // at the first look that is the start
   private long flushedBytes;
   private volatile long bytes; // single writer: the upkeep thread
 
@@ -40,13 +44,16 @@ final class LogCare {
   }
 
   /** Flushes the rows if it is time, and answers whether the log can be cut now. */
-  boolean flush(RocksRange rows, long appliedBytes, long nowNanos) {
+  boolean flush(RocksRange rows, long appliedBytes, boolean diskLow, long nowNanos) {
+    if (!looked) flushedNanos = nowNanos;
+    looked = true;
     bytes = bytesIn(log.resolve("current").toFile());
     long entries = rows.written().index() - rows.flushed().index();
+    long age = settings.snapshotAge().toNanos();
     boolean due =
         entries >= settings.snapshotEntries()
             || appliedBytes - flushedBytes >= settings.snapshotLogBytes()
-            || nowNanos - flushedNanos >= settings.snapshotAge().toNanos();
+            || nowNanos - flushedNanos >= (diskLow ? Math.min(age, LOW_DISK_AGE_NANOS) : age);
     if (!due) return false;
     flushedNanos = nowNanos;
     flushedBytes = appliedBytes;

@@ -79,12 +79,17 @@ final class PendingRows implements RangeWriter {
     return bytes;
   }
 
+  /** Answers how many rows are deleted. */
   @SuppressWarnings("ReferenceEquality") // DELETED is one array
-  void copyTo(WriteBatch batch) throws RocksDBException {
+  int copyTo(WriteBatch batch) throws RocksDBException {
+    int deleted = 0;
     for (var change : changes.entrySet()) {
-      if (change.getValue() == DELETED) batch.delete(change.getKey());
-      else batch.put(change.getKey(), change.getValue());
+      if (change.getValue() == DELETED) {
+        batch.delete(change.getKey());
+        deleted++;
+      } else batch.put(change.getKey(), change.getValue());
     }
+    return deleted;
   }
 
   void clear() {

@@ -154,13 +154,14 @@ final class RangeProposer<C, R> {
 
   boolean propose(long epoch, C command, Completion<R> completion) {
     int bytes = codec.encodedLength(command);
-    var refused = refusal(epoch, bytes);
+    var kind = codec.kind(command);
+    var refused = refusal(epoch, kind, bytes);
     if (refused != null) {
       completion.failed(refused);
       return true;
     }
     var proposal = new Proposal<>(epoch, command, bytes, System.nanoTime(), completion);
-    if (!queue.offer(proposal, codec.kind(command))) {
+    if (!queue.offer(proposal, kind)) {
       meters.commandRejected();
       return false;
     }
@@ -247,11 +248,11 @@ final class RangeProposer<C, R> {
     return running.join(Duration.ofNanos(Math.max(1, untilNanos - System.nanoTime())));
   }
 
-  private @Nullable StoreException refusal(long epoch, int bytes) {
+  private @Nullable StoreException refusal(long epoch, CommandKind kind, int bytes) {
     var failed = failure;
     if (failed != null) return failed;
     if (!leadership.leading()) return leadership.notLeader();
-    if (disk.low()) return disk.refusal(range);
+    if (!disk.takes(kind)) return disk.refusal(range);
     var now = descriptor.get();
     if (now != null && now.epoch() != epoch) return new WrongEpochException(now, epoch);
     int most = settings.entryBytesMax() - EntryFormat.headerBytes(epoch) - EntryFormat.COMMAND_HEADER_BYTES;

@@ -56,6 +56,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   private final StoreSettings settings;
   private final LongSupplier nanoTime;
+  private final boolean upkeepByItself;
   private final DataDirectory data;
   private final MeterRegistry meters;
   private final DiskSpace disk;
@@ -78,12 +79,14 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private @Nullable NodeBeans beans; // guarded by creating
 
   private RangeStore(
-      StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk, LongSupplier nanoTime) {
+      StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk, LongSupplier nanoTime,
+      boolean upkeepByItself) {
     this.settings = settings;
+    this.upkeepByItself = upkeepByItself;
     this.nanoTime = nanoTime;
     this.data = data;
     this.meters = meters;
-    this.disk = new DiskSpace(disk, settings.diskFreeMin());
+    this.disk = new DiskSpace(disk, settings.diskFreeMin(), settings.diskCriticalMin());
     checkpoints = new Checkpoints(data.checkpoints(), System::nanoTime);
     // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has things to do meanwhile.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
@@ -97,17 +100,22 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    */
   public static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters) {
     var data = DataDirectory.open(dataDirectory);
-    return new RangeStore(settings, data, meters, data.disk(), System::nanoTime);
+    return new RangeStore(settings, data, meters, data.disk(), System::nanoTime, true);
   }
 
   static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters, DiskSpace.Source disk) {
-    return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime);
+    return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime, true);
+  }
+
+  /** Whose upkeep comes by {@link #upkeep} and never by itself. */
+  static RangeStore openStepped(StoreSettings settings, Path dataDirectory, MeterRegistry meters, DiskSpace.Source disk) {
+    return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime, false);
   }
 
   /** By whose clock it is judged whether the start stands still. */
   static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters, LongSupplier nanoTime) {
     var data = DataDirectory.open(dataDirectory);
-    return new RangeStore(settings, data, meters, data.disk(), nanoTime);
+    return new RangeStore(settings, data, meters, data.disk(), nanoTime, true);
   }
 
   /** This node's identity: a UUID that lives and dies with the data directory. */
@@ -287,6 +295,13 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return progress().stream().mapToLong(RangeProgress::moved).sum();
   }
 
+  /** Has the upkeep of a store that was opened stepped come by once. */
+  void upkeep(long nowNanos) {
+    var looking = upkeep;
+    if (upkeepByItself || looking == null) throw new IllegalStateException("its upkeep comes by itself, or it has not started");
+    looking.step(nowNanos);
+  }
+
   /** Whether the disk is so full that nothing new is stored. */
   public boolean diskLow() {
     return disk.low();
@@ -313,7 +328,9 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       if (closing.isDone()) throw new StoreException("closed while it started");
       if (firstFailure.isDone()) throw firstFailure.join();
       for (var range : start.served()) range.startProposing(started.server());
-      upkeep = new Upkeep(ranges, started, disk, checkpoints, threadName("upkeep"));
+      var looking = new Upkeep(ranges, started, disk, checkpoints, upkeepByItself ? thread("compact") : Runnable::run);
+      upkeep = looking;
+      if (upkeepByItself) looking.start(threadName("upkeep"));
     } catch (IOException e) {
       throw new CompletionException(e);
     }

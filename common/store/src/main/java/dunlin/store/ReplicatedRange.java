@@ -28,7 +28,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** This process's replica of one range: its rows, its log's state machine, its proposer and its readers. */
-final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Events {
+final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Events, SpaceCare.Rows {
   /*
    * Owner: the store starts and closes it; the upkeep thread calls upkeep(). Everything else by any thread.
    * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
@@ -566,13 +566,27 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     copy.dropPassed(rows);
     var leader = division.getInfo().getLeaderId();
     if (leader != null) copy.look(RatisPeers.node(leader), nowNanos);
-    if (!logCare.flush(rows, stateMachine.appliedBytes(), nowNanos)) return;
+    if (!logCare.flush(rows, stateMachine.appliedBytes(), disk.low(), nowNanos)) return;
     // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
     // flushed, is new already, and cuts nothing.
     long cut = logCare.cut(division.getRaftLog(), rows.flushed().index());
     if (cut >= 0) {
       var _ = division.getRaftLog().purge(cut);
     }
+  }
+
+  @Override
+  public long deleted() {
+    var rows = rows();
+    return rows == null ? 0 : rows.deleted();
+  }
+
+  /** What it has deleted must be in files first. */
+  @Override
+  public void compact() {
+    var rows = readable();
+    rows.flush();
+    rows.compact();
   }
 
   /** So that the next start knows, should the files be lost, whether others have the range. */

@@ -8,10 +8,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.rocksdb.Checkpoint;
+import org.rocksdb.CompactRangeOptions;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.Options;
 import org.rocksdb.ReadOptions;
@@ -35,7 +37,7 @@ final class RocksRange implements RangeReader {
    * Bounds: see RocksMemory.
    * Failure: any error of RocksDB is told to the listener and thrown; corruption is noted for the next start. Reads and
    * writes hold a read lock, close() and replace() the write lock: a call into a closed RocksDB would take the whole
-   * process down.
+   * process down. A compaction holds the read lock for minutes; whoever wants the write lock ends it first.
    */
   private static final long READERS_LEAVE_SECONDS = 60;
   static final byte[] POSITION_KEY = new byte[0];
@@ -48,11 +50,15 @@ final class RocksRange implements RangeReader {
   private final WriteBatch batch = new WriteBatch();
   private final Consumer<StoreException> onFailure;
   private final Object flushing = new Object();
+  private final Object compacting = new Object();
+  private final AtomicLong deleted = new AtomicLong();
   private final ReentrantReadWriteLock use = new ReentrantReadWriteLock();
 
   private volatile LogPosition written; // single writer: the applying thread
   private volatile LogPosition flushed; // written under flushing
   private volatile @Nullable Placed placed; // single writer: the applying thread
+  private @Nullable CompactRangeOptions compaction; // guarded by compacting; while one is under way
+  private int leaving; // guarded by compacting; those that want the write lock
   private Options options; // guarded by use
   private RocksDB db; // guarded by use
   private boolean closed; // guarded by use
@@ -242,10 +248,11 @@ final class RocksRange implements RangeReader {
     enter();
     try {
       batch.clear();
-      changes.copyTo(batch);
+      int more = changes.copyTo(batch);
       batch.put(POSITION_KEY, new Head(position, placed).toBytes());
       db.write(writeOptions, batch);
       written = position;
+      deleted.addAndGet(more);
     } catch (RocksDBException e) {
       throw failed("be written", e);
     } finally {
@@ -267,6 +274,65 @@ final class RocksRange implements RangeReader {
       throw failed("be flushed", e);
     } finally {
       use.readLock().unlock();
+    }
+  }
+
+  /** How many rows were deleted since this was opened; all that a split takes away count as one. */
+  long deleted() {
+    return deleted.get();
+  }
+
+  /**
+   * Rewrites the files, so that what was deleted leaves the disk. Blocks for as long as that takes, or until the rows are closed or
+   * replaced; by one thread at a time.
+   */
+  void compact() {
+    enter();
+    try (var options = new CompactRangeOptions().setExclusiveManualCompaction(false)) {
+      if (!beginCompaction(options)) return;
+      try {
+        db.compactRange(db.getDefaultColumnFamily(), null, null, options);
+      } finally {
+        endCompaction();
+      }
+    } catch (RocksDBException e) {
+      if (e.getStatus() == null || e.getStatus().getCode() != Status.Code.Incomplete) throw failed("be compacted", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  boolean compacting() {
+    synchronized (compacting) {
+      return compaction != null;
+    }
+  }
+
+  private boolean beginCompaction(CompactRangeOptions options) {
+    synchronized (compacting) {
+      if (leaving > 0 || compaction != null) return false;
+      compaction = options;
+      return true;
+    }
+  }
+
+  private void endCompaction() {
+    synchronized (compacting) {
+      compaction = null;
+    }
+  }
+
+  /** Ends a compaction that is under way, and lets none begin before {@link #stay}. */
+  private void leave() {
+    synchronized (compacting) {
+      leaving++;
+      if (compaction != null) compaction.setCanceled(true);
+    }
+  }
+
+  private void stay() {
+    synchronized (compacting) {
+      leaving--;
     }
   }
 
@@ -318,6 +384,7 @@ final class RocksRange implements RangeReader {
       db.write(writeOptions, batch);
       placed = lower;
       written = position;
+      deleted.incrementAndGet();
     } catch (RocksDBException e) {
       throw failed("be written", e);
     } finally {
@@ -346,6 +413,16 @@ final class RocksRange implements RangeReader {
       files.deleteReady();
       return;
     }
+    leave();
+    try {
+      swap(files);
+    } finally {
+      stay();
+    }
+    files.deleteOld();
+  }
+
+  private void swap(RowsDirectory files) throws IOException, InterruptedException {
     if (!use.writeLock().tryLock(READERS_LEAVE_SECONDS, TimeUnit.SECONDS))
       throw new IOException("the readers of range '" + range + "' do not leave");
     try {
@@ -366,11 +443,11 @@ final class RocksRange implements RangeReader {
     } finally {
       use.writeLock().unlock();
     }
-    files.deleteOld();
   }
 
   /** Closes the database when no reader or writer is inside; answers false when one stayed for longer than this. */
   boolean close(long untilNanos) throws InterruptedException {
+    leave(); // for good
     if (!use.writeLock().tryLock(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) return false;
     try {
       closeNow();

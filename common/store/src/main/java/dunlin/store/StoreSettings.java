@@ -12,8 +12,11 @@ import java.time.Duration;
  * @param cluster how this node meets the others
  * @param memoryBytes RocksDB's memory over all ranges of the process, block cache and write buffers together, at
  *     least 8 MiB
- * @param diskFreeMin bytes that must stay free on the data directory's disk, of the whole process; with less no commands
- *     are taken until there is a quarter more than this. 0 stands for 1 GiB, or a twentieth of a disk that is smaller than 20 GiB
+ * @param diskFreeMin bytes that must stay free on the data directory's disk, of the whole process; with less, only commands that
+ *     free space or need none are taken ({@link CommandKind#RELEASE}), until there is a quarter more than this. 0 stands for 1 GiB,
+ *     or a twentieth of a disk that is smaller than 20 GiB
+ * @param diskCriticalMin bytes with less than which no commands at all are taken; what lies between is the reserve for freeing space. 0
+ *     stands for half of diskFreeMin; more than that counts as that
  * @param queuedCommandsMax commands that wait for the log, 4 to 1,048,576, rounded up to a power of two;
  *     one more is refused. A quarter is kept for commands that are not of a flow ({@link CommandKind})
  * @param queuedBytesMax bytes of the commands that wait for the log, at least four times entryBytesMax, so that the largest
@@ -35,6 +38,7 @@ public record StoreSettings(
     ClusterSettings cluster,
     long memoryBytes,
     long diskFreeMin,
+    long diskCriticalMin,
     int queuedCommandsMax,
     long queuedBytesMax,
     int entriesInFlight,
@@ -56,6 +60,7 @@ public record StoreSettings(
     requireNonNull(cluster);
     within("memoryBytes", memoryBytes, 8 * MIB, Long.MAX_VALUE);
     within("diskFreeMin", diskFreeMin, 0, Long.MAX_VALUE);
+    within("diskCriticalMin", diskCriticalMin, 0, Long.MAX_VALUE);
     within("queuedCommandsMax", queuedCommandsMax, 4, 1 << 20);
     within("entryBytesMax", entryBytesMax, 64 * KIB, 16 * MIB);
     within("queuedBytesMax", queuedBytesMax, 4L * entryBytesMax, Long.MAX_VALUE);
@@ -78,6 +83,7 @@ public record StoreSettings(
         ClusterSettings.NONE,
         64L * MIB,
         0,
+        0,
         16_384,
         32L * MIB,
         8,
@@ -94,8 +100,8 @@ public record StoreSettings(
   /** The same, for a node that has others. */
   public StoreSettings with(ClusterSettings others) {
     return new StoreSettings(
-        fsync, others, memoryBytes, diskFreeMin, queuedCommandsMax, queuedBytesMax, entriesInFlight, commandsPerEntry,
-        bytesPerEntry, entryBytesMax, snapshotEntries, snapshotLogBytes, snapshotAge, readers, queuedReadsMax);
+        fsync, others, memoryBytes, diskFreeMin, diskCriticalMin, queuedCommandsMax, queuedBytesMax, entriesInFlight,
+        commandsPerEntry, bytesPerEntry, entryBytesMax, snapshotEntries, snapshotLogBytes, snapshotAge, readers, queuedReadsMax);
   }
 
   static void within(String name, long value, long least, long most) {

@@ -78,7 +78,8 @@ class CheckpointDownloadTest {
                 return Long.MAX_VALUE;
               }
             },
-            1);
+            1,
+            0);
     new CheckpointDownload(source, settings, disk, () -> cancelled, fetched::addAndGet)
         .fetch(NODE, Trio.RANGE, directory.resolve("in"));
   }

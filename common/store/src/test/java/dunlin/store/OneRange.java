@@ -16,18 +16,25 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /** A started store with one range of {@link Command}s, and blocking calls to it. */
 final class OneRange implements AutoCloseable {
-  static final Duration DEADLINE = Duration.ofSeconds(20);
+  /** Long, since it only ends what hangs: a machine may be as busy as it likes. */
+  static final Duration DEADLINE = Duration.ofMinutes(2);
+
 
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   final Command.Logic logic = new Command.Logic();
   final RangeStore store;
   final Replica<Command, String> range;
 
-  private OneRange(Path directory, StoreSettings settings) {
-    store = RangeStore.open(settings, directory, meters);
+  private final long openedNanos = System.nanoTime();
+  private long passedNanos;
+
+  private OneRange(Path directory, StoreSettings settings, DiskSpace.@Nullable Source stepped) {
+    store =
+        stepped == null ? RangeStore.open(settings, directory, meters) : RangeStore.openStepped(settings, directory, meters, stepped);
     range = store.range("routes", Command.CODEC, logic);
     try {
       store.start(DEADLINE);
@@ -42,7 +49,22 @@ final class OneRange implements AutoCloseable {
   }
 
   static OneRange start(Path directory, StoreSettings settings) {
-    return new OneRange(directory, settings);
+    return new OneRange(directory, settings, null);
+  }
+
+  /** One whose upkeep comes only by {@link #upkeep}. */
+  static OneRange stepped(Path directory, StoreSettings settings) {
+    return stepped(directory, settings, new RoomyDisk());
+  }
+
+  static OneRange stepped(Path directory, StoreSettings settings, DiskSpace.Source disk) {
+    return new OneRange(directory, settings, disk);
+  }
+
+  /** Has the upkeep come by, when so much more time has passed. */
+  void upkeep(Duration later) {
+    passedNanos += later.toNanos();
+    store.upkeep(openedNanos + passedNanos);
   }
 
   CompletableFuture<String> propose(Command command) {
@@ -56,6 +78,21 @@ final class OneRange implements AutoCloseable {
       return propose(command).get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
     } catch (Exception e) {
       throw new AssertionError("not applied: " + command, e);
+    }
+  }
+
+  /** A disk with as much room as the test wants. */
+  static final class RoomyDisk implements DiskSpace.Source {
+    volatile long free = Long.MAX_VALUE / 2;
+
+    @Override
+    public long free() {
+      return free;
+    }
+
+    @Override
+    public long total() {
+      return Long.MAX_VALUE;
     }
   }
 

@@ -472,7 +472,7 @@ class RangeStoreTest {
     var d = StoreSettings.defaults();
     var settings =
         new StoreSettings(
-            false, ClusterSettings.NONE, d.memoryBytes(), 0, 16, d.queuedBytesMax(), 4, 16, d.bytesPerEntry(), d.entryBytesMax(),
+            false, ClusterSettings.NONE, d.memoryBytes(), 0, 0, 16, d.queuedBytesMax(), 4, 16, d.bytesPerEntry(), d.entryBytesMax(),
             d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
     try (var one = OneRange.start(directory, settings)) {
       one.apply(new Put("a", "1"));
@@ -485,7 +485,7 @@ class RangeStoreTest {
   private static StoreSettings withPort(int port) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, ClusterSettings.loopback(port), d.memoryBytes(), 0, 16, d.queuedBytesMax(), 1, 1, d.bytesPerEntry(), d.entryBytesMax(),
+        true, ClusterSettings.loopback(port), d.memoryBytes(), 0, 0, 16, d.queuedBytesMax(), 1, 1, d.bytesPerEntry(), d.entryBytesMax(),
         d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
   }
 
@@ -506,7 +506,7 @@ class RangeStoreTest {
   private static StoreSettings settings(int queuedCommands, int queuedKib, int inFlight) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, ClusterSettings.NONE, d.memoryBytes(), 0, queuedCommands, Math.max(256, queuedKib) * 1024L, inFlight, 1, 1024, 64 * 1024,
+        true, ClusterSettings.NONE, d.memoryBytes(), 0, 0, queuedCommands, Math.max(256, queuedKib) * 1024L, inFlight, 1, 1024, 64 * 1024,
         d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
   }
 

@@ -36,7 +36,7 @@ class ReinstallTest {
         cluster,
         d ->
             new StoreSettings(
-                true, d.cluster(), d.memoryBytes(), 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), ENTRY_BYTES, 10,
+                true, d.cluster(), d.memoryBytes(), 0, 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), ENTRY_BYTES, 10,
                 ENTRY_BYTES, Duration.ofSeconds(1), 1, 16));
   }
 

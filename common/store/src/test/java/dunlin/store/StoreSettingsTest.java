@@ -52,6 +52,6 @@ class StoreSettingsTest {
   private static StoreSettings with(int port, int bytesPerEntry, long queuedBytes, Duration age) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, ClusterSettings.loopback(port), d.memoryBytes(), 0, 16, queuedBytes, 8, 256, bytesPerEntry, d.entryBytesMax(), 1000, 1 << 20, age, 1, 1);
+        true, ClusterSettings.loopback(port), d.memoryBytes(), 0, 0, 16, queuedBytes, 8, 256, bytesPerEntry, d.entryBytesMax(), 1000, 1 << 20, age, 1, 1);
   }
 }

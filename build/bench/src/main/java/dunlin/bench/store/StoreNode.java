@@ -103,7 +103,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
     var d = StoreSettings.defaults();
     return new StoreSettings(
         Boolean.parseBoolean(arguments.text("fsync", String.valueOf(d.fsync()))), cluster, d.memoryBytes(), d.diskFreeMin(),
-        d.queuedCommandsMax(), d.queuedBytesMax(), (int) arguments.number("entries-in-flight", d.entriesInFlight()),
+        d.diskCriticalMin(), d.queuedCommandsMax(), d.queuedBytesMax(), (int) arguments.number("entries-in-flight", d.entriesInFlight()),
         (int) arguments.number("commands-per-entry", d.commandsPerEntry()), d.bytesPerEntry(), d.entryBytesMax(),
         d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), d.readers(), d.queuedReadsMax());
   }
