@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The dist worker on a real range: Raft log and RocksDB. */
 class DistWorkerOnDiskTest {
-  private static final Duration DEADLINE = Duration.ofSeconds(20);
+  private static final Duration DEADLINE = Duration.ofMinutes(2);
   private static final Publisher PUBLISHER = new Publisher("t", "client");
   private static final ShardId INBOX = ShardId.inbox(0);
   private static final ShardId FRONTEND = ShardId.frontend("n");
@@ -66,7 +66,7 @@ class DistWorkerOnDiskTest {
         changes.add(random.nextInt(4) == 0 ? worker.removeRoute(route) : worker.addRoute(route));
       }
       var purge = worker.removeRoutesBefore(FRONTEND, 1);
-      assertThat(purge.get(20, TimeUnit.SECONDS)).isPositive();
+      assertThat(purge.get(2, TimeUnit.MINUTES)).isPositive();
       assertThat(changes).allMatch(CompletableFuture::isDone);
       before = matches(worker, topics);
       size = registry.get("dunlin.dist.routes").gauge().value();
@@ -81,7 +81,7 @@ class DistWorkerOnDiskTest {
 
       assertThat(matches(worker, topics)).isEqualTo(before);
       assertThat(registry.get("dunlin.dist.routes").gauge().value()).isEqualTo(size);
-      worker.addRoute(new Route("t", TopicFilter.plain("new"), INBOX, 9, 77)).get(20, TimeUnit.SECONDS);
+      worker.addRoute(new Route("t", TopicFilter.plain("new"), INBOX, 9, 77)).get(2, TimeUnit.MINUTES);
       assertThat(matches(worker, List.of("new")).getFirst()).contains(77);
     }
   }

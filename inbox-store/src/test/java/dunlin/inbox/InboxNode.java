@@ -31,6 +31,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /** A session tier with all that it needs of its neighbours; its store is real, or a range in memory. */
@@ -62,6 +63,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
    * @param data where the real store keeps its files, or null for a range in memory
    */
   InboxNode(@Nullable Path data, InboxSettings settings) throws Exception {
+    Awaitility.setDefaultTimeout(Duration.ofMinutes(2)); // it only ends what hangs: a machine may be as busy as it likes
     this.data = data;
     server = open(settings);
   }
@@ -75,7 +77,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
       var opening = RangeStore.open(withoutFsync(), data, meters);
       store = opening;
       opened = new InboxServer(opening, settings, this, this, this, this::instant, meters);
-      opening.start(Duration.ofSeconds(20));
+      opening.start(Duration.ofMinutes(2));
     }
     get(opened.start("node", ++incarnation));
     return opened;
@@ -173,7 +175,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   }
 
   static <T> T get(CompletableFuture<T> future) throws Exception {
-    return future.get(10, TimeUnit.SECONDS);
+    return future.get(2, TimeUnit.MINUTES);
   }
 
   Connected connect(String clientId, Will... will) throws Exception {

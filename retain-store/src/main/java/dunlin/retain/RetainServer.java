@@ -180,7 +180,8 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     answer.complete(result.page());
   }
 
-  private void tick() {
+  /** Looks at some more messages, whether they have expired; comes by itself from {@link #start} on. */
+  void tick() {
     if (closed || !sweeping.compareAndSet(false, true)) return;
     try {
       range.readers().execute(this::sweep);

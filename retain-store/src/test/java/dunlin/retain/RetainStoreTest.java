@@ -42,14 +42,14 @@ class RetainStoreTest {
     ReasonCode set(Publication message) throws Exception {
       var answer = new CompletableFuture<ReasonCode>();
       server.set(message, answer::complete);
-      return answer.get(10, TimeUnit.SECONDS);
+      return answer.get(2, TimeUnit.MINUTES);
     }
 
     Map<String, String> find(String filter) throws Exception {
       Map<String, String> found = new TreeMap<>();
       Cursor cursor = null;
       do {
-        Page page = server.find(Messages.TENANT, filter, cursor, 100, 1 << 20).get(10, TimeUnit.SECONDS);
+        Page page = server.find(Messages.TENANT, filter, cursor, 100, 1 << 20).get(2, TimeUnit.MINUTES);
         for (Publication message : page.messages()) {
           assertThat(found.put(message.topic(), Messages.payload(message))).isNull();
         }
@@ -71,7 +71,7 @@ class RetainStoreTest {
     var settings = new RetainSettings(10_000, Duration.ofMillis(5), 1000);
     RetainServer server =
         RetainServer.on(store, settings, meters, () -> Instant.ofEpochMilli(nowMillis.get()), scheduler);
-    store.start(Duration.ofSeconds(30));
+    store.start(Duration.ofMinutes(2));
     server.start();
     return new Node(store, server, meters);
   }
@@ -89,7 +89,7 @@ class RetainStoreTest {
         String payload = i < 500 ? "payload " + i : "";
         node.server.set(Messages.message("site/" + i % 250 + "/state", payload), answer::complete);
       }
-      CompletableFuture.allOf(answers).get(20, TimeUnit.SECONDS);
+      CompletableFuture.allOf(answers).get(2, TimeUnit.MINUTES);
       for (var answer : answers) assertThat(answer.join()).isEqualTo(ReasonCode.SUCCESS);
       assertThat(node.set(Messages.expiring("site/x/state", "short", 1000, 2))).isEqualTo(ReasonCode.SUCCESS);
       assertThat(node.find("site/+/state")).hasSize(151).containsEntry("site/x/state", "short");
@@ -103,7 +103,7 @@ class RetainStoreTest {
       assertThat(node.set(Messages.message("site/100/state", "newer"))).isEqualTo(ReasonCode.SUCCESS);
       nowMillis.set(3000);
       assertThat(node.find("site/x/#")).isEmpty();
-      await().until(() -> node.meters.get("dunlin.retain.expired").counter().count() == 1);
+      await().atMost(Duration.ofMinutes(2)).until(() -> node.meters.get("dunlin.retain.expired").counter().count() == 1);
     }
 
     nowMillis.set(1000);

@@ -182,7 +182,7 @@ public final class Cluster implements AutoCloseable {
     store.start(left(until));
     if (belongs.founding()) belongs = found(belongs, until);
     var address = new NodeAddress(settings.host(), settings.servicePort());
-    var client = new MetaClient(belongs.cluster(), address, known, seeds, calls, this::handle);
+    var client = new MetaClient(belongs.cluster(), address, known, seeds, calls, this::handle, System::nanoTime);
     var driver =
         new PlacementDriver(
             threadName("placement"), meta, new NodeAdmin(self, belongs.cluster(), actions, known, calls), settings, meters);

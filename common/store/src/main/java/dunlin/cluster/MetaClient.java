@@ -12,6 +12,7 @@ import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Finds whoever leads the meta group: by what the last answer said, the group's peers in the known map, and the seeds. */
@@ -31,22 +32,25 @@ final class MetaClient {
   private final NodeCalls calls;
   private final Function<ClusterCall, ClusterAnswer> here;
   private final Set<NodeAddress> silent = ConcurrentHashMap.newKeySet();
+  private final LongSupplier nanoTime;
   private volatile @Nullable NodeAddress leader;
 
   /** @param here answers calls on this node itself */
   MetaClient(
-      UUID cluster, NodeAddress self, KnownMap known, Seeds seeds, NodeCalls calls, Function<ClusterCall, ClusterAnswer> here) {
+      UUID cluster, NodeAddress self, KnownMap known, Seeds seeds, NodeCalls calls, Function<ClusterCall, ClusterAnswer> here,
+      LongSupplier nanoTime) {
     this.cluster = cluster;
     this.self = self;
     this.known = known;
     this.seeds = seeds;
     this.calls = calls;
     this.here = here;
+    this.nanoTime = nanoTime;
   }
 
   /** Asks whoever leads; the answer is never {@link NotLeading}. */
   ClusterAnswer ask(ClusterCall call, Duration deadline) throws IOException {
-    long until = System.nanoTime() + deadline.toNanos();
+    long until = nanoTime.getAsLong() + deadline.toNanos();
     var asked = new HashSet<NodeAddress>();
     var next = new ArrayDeque<NodeAddress>();
     var last = leader;
@@ -70,7 +74,7 @@ final class MetaClient {
       if (address == null) address = later.poll();
       if (address == null) throw failure;
       if (!asked.add(address)) continue;
-      long left = until - System.nanoTime();
+      long left = until - nanoTime.getAsLong();
       if (left <= 0) throw failure;
       try {
         var answered = call(address, call, Duration.ofNanos(left));

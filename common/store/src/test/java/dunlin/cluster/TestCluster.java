@@ -105,7 +105,7 @@ final class TestCluster implements AutoCloseable {
               Ledger.KIND, Ledger.CODEC, _ -> new Ledger(), replica -> replicas.put(replica.id().uuid(), replica));
       var settings =
           MemberSettings.of(seeds, expect, "127.0.0.1", service, Set.of(Ledger.KIND))
-              .with(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(8))
+              .with(Duration.ofMillis(200), Duration.ofSeconds(6), Duration.ofSeconds(12)) // a busy machine is no dead node
               .with(operations);
       var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry());
       cluster = member;

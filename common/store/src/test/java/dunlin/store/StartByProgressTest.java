@@ -183,7 +183,7 @@ class StartByProgressTest {
 
     var result = new CompletableFuture<String>();
     range.propose(new Put("a", "b"), OneRange.completing(result));
-    await().until(() -> store.progress().getFirst().oldest().compareTo(Duration.ofMillis(50)) > 0);
+    await().atMost(OneRange.DEADLINE).until(() -> store.progress().getFirst().oldest().compareTo(Duration.ofMillis(50)) > 0);
     held.countDown();
 
     assertThat(result).succeedsWithin(OneRange.DEADLINE);

@@ -43,6 +43,8 @@ final class ClientMeters implements AutoCloseable {
   private final Timer unknown;
   private final Counter overflows;
   private final Counter brokenStreams;
+  private final Counter pingsAnswered;
+  private final Counter pingsMissed;
 
   ClientMeters(MeterRegistry registry) {
     this.registry = registry;
@@ -51,6 +53,8 @@ final class ClientMeters implements AutoCloseable {
     unknown = ending("unknown");
     overflows = counter("dunlin.store.client.overflows", "Requests to other nodes refused because a queue was full");
     brokenStreams = counter("dunlin.store.client.streams.broken", "Streams to other nodes that ended, or could not be opened");
+    pingsAnswered = pings("yes");
+    pingsMissed = pings("no");
     for (var reason : Reason.values()) {
       refusals.put(reason, counter("dunlin.store.client.refusals", "Attempts that ended without a result", reason));
       retries.put(reason, counter("dunlin.store.client.retries", "Requests that were tried again", reason));
@@ -81,6 +85,10 @@ final class ClientMeters implements AutoCloseable {
     overflows.increment();
   }
 
+  void pinged(boolean answered) {
+    (answered ? pingsAnswered : pingsMissed).increment();
+  }
+
   void streamBroken() {
     brokenStreams.increment();
   }
@@ -101,6 +109,14 @@ final class ClientMeters implements AutoCloseable {
         Timer.builder("dunlin.store.client.requests")
             .description("From a request's proposal to its end, over all attempts")
             .tag("outcome", outcome)
+            .register(registry));
+  }
+
+  private Counter pings(String answered) {
+    return register(
+        Counter.builder("dunlin.store.client.pings")
+            .description("Signs of life asked of nodes that owed replies and were silent")
+            .tag("answered", answered)
             .register(registry));
   }
 

@@ -143,7 +143,9 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
   /** Every answer is a sign of life, a refusal too. */
   private void answered(Status ping) {
     pinged = false;
-    if (ping.getCode() == Status.Code.DEADLINE_EXCEEDED) end(Status.UNAVAILABLE.withDescription("no sign of life"));
+    boolean missed = ping.getCode() == Status.Code.DEADLINE_EXCEEDED;
+    client.meters().pinged(!missed);
+    if (missed) end(Status.UNAVAILABLE.withDescription("no sign of life"));
   }
 
   /** Sends one frame with what waits in the source; calls of one epoch, as many as fit. */

@@ -233,8 +233,9 @@ class RemoteCallsTest {
   @Test
   void aNodeThatDoesNotAnswerEndsTheCallAtItsDeadline() throws Exception {
     var release = new CountDownLatch(1);
-    try (var node = answering(request -> held(release, request));
+    try (var node = answering(request -> request.length == 1 ? held(release, request) : request);
         var calls = calls()) {
+      assertThat(call(calls, node.service.port())).as("it is reached").isEmpty();
       assertThatThrownBy(() -> calls.call(HOST, node.service.port(), HOST, new byte[1], Duration.ofMillis(300)))
           .isInstanceOf(IOException.class)
           .hasMessageContaining("DEADLINE_EXCEEDED");

@@ -26,6 +26,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RemoteRangeTest {
   private static final Duration LONG = Duration.ofMinutes(2);
+  private static final Duration STALL = Duration.ofMillis(300);
 
   static LongStream seeds() {
     return LongStream.range(0, 6);
@@ -300,8 +301,9 @@ class RemoteRangeTest {
 
   @Test
   void aSilentLeaderIsPassedOverAndWhatMayBeRepeatedIsSentElsewhere() throws Exception {
+    var clock = new AtomicLong(1_000_000);
     try (var cluster = LedgerCluster.start(2);
-        var caller = new Caller(stallingSoon(LONG), null, System::nanoTime)) {
+        var caller = new Caller(stallingSoon(LONG), null, clock::get)) {
       var ledger = cluster.ledger(1, cluster.node(0));
       var range = caller.range(cluster.location(ledger));
       cluster.node(0).hold();
@@ -309,6 +311,9 @@ class RemoteRangeTest {
       caller.propose(range, new Entry(2, 0, false));
       await().atMost(LONG).until(() -> cluster.node(0).waiting() == 2);
       cluster.change(ledger, now -> now.leader = cluster.node(1)); // and the old one has not noticed
+      clock.addAndGet(STALL.toNanos() + 1);
+      await().atMost(LONG).until(() -> caller.count("dunlin.store.client.retries", "reason", "stalled") == 1);
+      clock.addAndGet(Caller.settings().backoffMost().toNanos()); // the pause before it is tried again
 
       assertThat(caller.await(1).failure()).isNull();
       caller.propose(range, new Entry(3, 0, false));
@@ -325,7 +330,7 @@ class RemoteRangeTest {
   void aNodeThatGivesNoSignOfLifeLeavesTheFateOpenOfWhatWasUnderWay() throws Exception {
     try (var cluster = LedgerCluster.start(2);
         var link = new CutLink(cluster.node(0).service().port());
-        var caller = new Caller(stallingSoon(Duration.ofSeconds(1)), null, System::nanoTime)) {
+        var caller = new Caller(stallingSoon(Duration.ofSeconds(5)), null, System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
       var direct = cluster.location(ledger);
       var peers = new ArrayList<>(direct.peers());
@@ -346,13 +351,21 @@ class RemoteRangeTest {
 
   @Test
   void aNodeThatIsAliveIsWaitedForHoweverSlowItIs() throws Exception {
+    var clock = new AtomicLong(1_000_000);
     try (var cluster = LedgerCluster.start(1);
-        var caller = new Caller(stallingSoon(Duration.ofSeconds(1)), null, System::nanoTime)) {
+        var caller = new Caller(stallingSoon(LONG), null, clock::get)) {
       var ledger = cluster.ledger(1, cluster.node(0));
       var range = caller.range(cluster.location(ledger));
       cluster.node(0).hold();
       caller.propose(range, new Entry(1, 0, false));
-      await().pollDelay(Duration.ofMillis(2500)).atMost(LONG).until(() -> cluster.node(0).waiting() == 1); // past stall and keep-alive
+      await().atMost(LONG).until(() -> cluster.node(0).waiting() == 1);
+      for (int signs = 1; signs <= 3; signs++) {
+        int many = signs;
+        clock.addAndGet(STALL.toNanos() + 1);
+        await().atMost(LONG).until(() -> caller.count("dunlin.store.client.pings", "answered", "yes") == many);
+      }
+      assertThat(caller.ends).isEmpty();
+      assertThat(caller.count("dunlin.store.client.streams.broken")).isZero();
 
       cluster.node(0).release();
       assertThat(caller.await(1).failure()).isNull();
@@ -364,7 +377,7 @@ class RemoteRangeTest {
     return new RangeClientSettings(
         some.rangeRequestsMax(), some.rangeBytesMax(), some.nodeRequestsMax(), some.commandBytesMax(), some.frameRequests(),
         some.frameBytes(), some.timeout(), some.backoffFirst(), some.backoffMost(), some.hopsMax(), some.connectTimeout(),
-        Duration.ofMillis(300), keepAlive);
+        STALL, keepAlive);
   }
 
   @Test
