@@ -20,6 +20,7 @@ final class InboxMeters {
   private final Map<DropReason, Counter> dropped = new EnumMap<>(DropReason.class);
   private final Map<Refusal, Counter> refused = new EnumMap<>(Refusal.class);
   private final Counter wills;
+  private final Counter acknowledgementsRefused;
 
   /** Why a publish was answered with an error before it was stored. */
   enum Refusal {
@@ -93,6 +94,10 @@ final class InboxMeters {
         Counter.builder("dunlin.inbox.will-failures")
             .description("Attempts to publish a will that failed and are made again")
             .register(registry);
+    acknowledgementsRefused =
+        Counter.builder("dunlin.inbox.acknowledgements-refused")
+            .description("Records of acknowledged messages that the range refused and that are proposed again")
+            .register(registry);
   }
 
   /** Watches the length of something that waits. */
@@ -121,6 +126,10 @@ final class InboxMeters {
     var counter = refused.get(refusal);
     assert counter != null : refusal;
     counter.increment();
+  }
+
+  void acknowledgementsRefused() {
+    acknowledgementsRefused.increment();
   }
 
   void willFailed() {

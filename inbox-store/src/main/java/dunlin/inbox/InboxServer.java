@@ -108,7 +108,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-inbox-timer").factory());
     meters = new InboxMeters(registry, logic.state());
     direct = new DirectDelivery(logic.state(), connections, meters);
-    acks = new AckCollector(command -> range.propose(command, effectsOnly()));
+    acks = new AckCollector(this::proposeAcknowledged, this::isCurrent);
     reader = new InboxReader(this::expired);
     fetches = new FetchLine(range::readers, task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
     announcer = new RouteAnnouncer(routes, timer);
@@ -117,9 +117,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     var all = new ArrayList<ShardId>(settings.shards());
     for (int bucket = 0; bucket < settings.shards(); bucket++) all.add(ShardId.inbox(bucket));
     shards = List.copyOf(all);
-    meters.waiting("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet", acks::waiting);
+    meters.waiting("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet, or to be proposed again", acks::waiting);
     meters.waiting("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", fetches::waiting);
     meters.waiting("dunlin.inbox.routes-waiting", "Routes not announced yet", announcer::waiting);
+    meters.waiting("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", drains::waiting);
     meters.waiting("dunlin.inbox.wills-running", "Wills being published", willRunner::running);
   }
 
@@ -373,8 +374,31 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   private void flush() {
     flushing.set(false);
-    acks.flushAll();
-    if (acks.waiting() > 0) flushSoon();
+    if (!acks.flushAll()) flushSoon();
+  }
+
+  private boolean proposeAcknowledged(SessionCommand.Acknowledge command, AckCollector.Ended ended) {
+    return range.propose(
+        command,
+        new Completion<>() {
+          @Override
+          public void done(SessionResult result) {
+            perform(result.effects());
+            ended.ended(true);
+          }
+
+          @Override
+          public void failed(StoreException failure) {
+            meters.acknowledgementsRefused();
+            ended.ended(false);
+          }
+        });
+  }
+
+  /** Whether a session still has the epoch of a reference to it. Any thread. */
+  private boolean isCurrent(SessionRef ref) {
+    var present = logic.state().sessions.get(SessionKey.of(ref));
+    return present != null && present.epoch == ref.epoch();
   }
 
   @Override
@@ -478,21 +502,6 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return new IllegalStateException("the session range answered " + outcome);
   }
 
-  /** A proposal whose effects are all that matters. */
-  private Completion<SessionResult> effectsOnly() {
-    return new Completion<>() {
-      @Override
-      public void done(SessionResult result) {
-        perform(result.effects());
-      }
-
-      @Override
-      public void failed(StoreException failure) {
-        LOG.debug("A session command was not applied: {}", failure.getMessage());
-      }
-    };
-  }
-
   /** Does what a command left to do. On the applying thread, in log order. */
   private void perform(Effects effects) {
     meters.count(effects);
@@ -533,6 +542,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   private void tick() {
     try {
+      acks.again();
       drains.again();
       long now = clock.millis();
       if (logic.nextWork() > now || !ticking.compareAndSet(false, true)) return;
@@ -592,7 +602,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
           @Override
           public void failed(StoreException failure) {
-            drains.ended(group);
+            drains.refused(group);
           }
         });
   }

@@ -58,6 +58,39 @@ final class InboxServerTest {
   }
 
   @Test
+  void acknowledgementsThatTheRangeRefusesLaterAreRecordedWhenItTakesThem() throws Exception {
+    var session = node.connect("c").session();
+    node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    node.publish("m1");
+
+    node.local().broken = true;
+    node.server.acknowledge(session, new long[] {1});
+    await().until(() -> node.count("dunlin.inbox.acknowledgements-refused") >= 1);
+    node.local().broken = false;
+
+    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isZero());
+    assertThat(node.gauge("dunlin.inbox.acks-waiting")).isZero();
+    node.assertBalance();
+  }
+
+  @Test
+  void theInboxOfAGroupIsHandedOnAlsoWhenTheRangeHasRefusedToOnce() throws Exception {
+    var filter = TopicFilter.parse("$share/g/a").orElseThrow();
+    var session = node.connect("c").session();
+    node.subscribe(session, filter.text(), QoS.AT_LEAST_ONCE);
+    InboxNode.get(node.server.disconnect(session, false, 3600));
+    node.publish("m1", filter);
+
+    node.local().refusing = SessionCommand.DrainGroup.class;
+    node.connect("c");
+    await().until(() -> node.local().refused.get() >= 1);
+    assertThat(node.pushed).isEmpty();
+    node.local().refusing = null;
+
+    await().untilAsserted(() -> assertThat(node.pushed).containsExactly("m1"));
+  }
+
+  @Test
   void aRangeThatCannotSayWhetherItStoredIsNoSuccess() throws Exception {
     node.local().broken = true;
 

@@ -12,6 +12,8 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
 
 /** A range over rows in memory with an applying thread of its own, which can be told to be full or broken. */
 final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
@@ -22,6 +24,12 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
   private final ExecutorService reading = Executors.newSingleThreadExecutor();
   volatile boolean full;
   volatile boolean broken;
+
+  /** Commands of this class fail; null when none do. */
+  volatile @Nullable Class<?> refusing;
+
+  /** How many have failed. */
+  final AtomicInteger refused = new AtomicInteger();
 
   LocalRange(CommandCodec<C> codec, RangeLogic<C, R> logic, MemoryRows rows) {
     this.codec = codec;
@@ -49,9 +57,15 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
     return true;
   }
 
-  private void apply(ByteBuffer command, Completion<R> completion) {
-    if (broken) completion.failed(new StoreException("broken"));
-    else completion.done(logic.apply(List.of(codec.decode(command)), rows).getFirst());
+  private void apply(ByteBuffer bytes, Completion<R> completion) {
+    C command = codec.decode(bytes);
+    var refuses = refusing;
+    if (broken || (refuses != null && refuses.isInstance(command))) {
+      refused.incrementAndGet();
+      completion.failed(new StoreException("refused"));
+    } else {
+      completion.done(logic.apply(List.of(command), rows).getFirst());
+    }
   }
 
   @Override
