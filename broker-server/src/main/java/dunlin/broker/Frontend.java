@@ -7,7 +7,6 @@ import dunlin.dist.Route;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
-import dunlin.inbox.StaleSessionException;
 import dunlin.inbox.WillPublisher;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
@@ -29,7 +28,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadFactory;
@@ -54,7 +52,6 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private static final Logger log = LoggerFactory.getLogger(Frontend.class);
   private static final long CLOSE_SESSIONS_MILLIS = 2_000;
   private static final int LEAVE_RETRY_MILLIS = 200;
-  private static final int LEAVE_TRIES = 50;
 
   private final FrontendSettings settings;
   private final SubscribeRules subscribeRules;
@@ -71,9 +68,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final MultiThreadIoEventLoopGroup group;
   private final AtomicInteger connections = new AtomicInteger();
   private final Counter connectionsOpened;
-  private final AtomicInteger leaving = new AtomicInteger();
-  private final CompletableFuture<Void> allLeft = new CompletableFuture<>();
   private final Counter storeFailures;
+  private final Leaving leaving;
+  private final Counter pushesAstray;
   private final Authentication authentication;
   private final Counter unexpected;
   private final Violations violations;
@@ -83,9 +80,6 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   /** Written under this object's lock. */
   private volatile @Nullable Drain drain;
-
-  /** Set once by close(), when no connection is left that could leave a session. */
-  private volatile boolean closing;
 
   /** The tiers that a frontend calls. */
   public record Tiers(DistClient dist, RetainClient retain, InboxClient inbox) {}
@@ -115,6 +109,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.copies = new HopLedger(meters, "session", () -> sum(loop -> loop.counts().copies().waiting()));
     this.traffic = new Traffic(meters);
     this.storeFailures = meters.counter("dunlin.frontend.store-failures");
+    Counter leavesRefused = meters.counter("dunlin.frontend.leaves-refused");
+    this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), leavesRefused::increment);
+    this.pushesAstray = meters.counter("dunlin.frontend.pushes-astray");
     this.connectionsOpened = meters.counter("dunlin.connections.opened");
     this.unexpected = meters.counter("dunlin.frontend.unexpected");
     this.violations = new Violations(nodeId, meters, System::nanoTime);
@@ -164,6 +161,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     }
     await(started);
     loops[0].executor().scheduleWithFixedDelay(violations::flush, 1, 1, TimeUnit.SECONDS);
+    loops[0].executor().scheduleWithFixedDelay(leaving::again, LEAVE_RETRY_MILLIS, LEAVE_RETRY_MILLIS, TimeUnit.MILLISECONDS);
+    Gauge.builder("dunlin.frontend.leaving", leaving, Leaving::waiting)
+        .description("Sessions whose connection has ended and that the session tier still believes to be connected")
+        .register(meters);
     Gauge.builder("dunlin.connections", connections, AtomicInteger::get)
         .description("Open client connections")
         .register(meters);
@@ -298,6 +299,13 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     Loop current = LoopThread.current();
     if (current != null) current.passOn(loop, connection.number(), message);
     else loop.post(() -> loop.pushed(connection.number(), message));
+  }
+
+  /** A message came for a connection that is not on its loop, the calling one. Unless the session tier is being told of its end, it is told now. */
+  void astray(Loop loop, long connection) {
+    pushesAstray.increment();
+    if (loop.sessionOf(connection) != null || leaving.knows(connection)) return;
+    inbox().missing(new ConnectionId(nodeId, incarnation, connection));
   }
 
   @Override
@@ -464,13 +472,13 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
         });
   }
 
-  /** Tells the session tier that a connection has ended; tries again while the tier is overloaded. */
+  /** Tells the session tier that a connection has ended, again and again until it knows. */
   void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds) {
-    leaving.incrementAndGet();
-    Runnable leave = () -> leave(session, publishWill, sessionExpirySeconds, 1);
+    long connection = session.connection().number();
+    leaving.begin(connection, session.ref(), publishWill, sessionExpirySeconds);
     // Whoever resumes the session before then displaces this connection, and is told to wait for it.
-    if (session.durable()) session.loop().afterPublishes(session, leave);
-    else leave.run();
+    if (session.durable()) session.loop().afterPublishes(session, () -> leaving.tell(connection));
+    else leaving.tell(connection);
   }
 
   /** Runs something, on any loop, once all that came over a connection has come to its end. */
@@ -486,22 +494,6 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
           if (session == null || session.settled()) then.run();
           else session.inbound().whenSettled(then);
         });
-  }
-
-  private void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds, int tries) {
-    inbox()
-        .disconnect(session.ref(), publishWill, sessionExpirySeconds)
-        .whenComplete(
-            (_, failure) -> {
-              Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
-              if (cause == null || cause instanceof StaleSessionException || tries == LEAVE_TRIES || group.isShuttingDown()) {
-                if (cause != null && !(cause instanceof StaleSessionException)) storeFailures.increment();
-                if (leaving.decrementAndGet() == 0 && closing) allLeft.complete(null);
-                return;
-              }
-              group.schedule(
-                  () -> leave(session, publishWill, sessionExpirySeconds, tries + 1), LEAVE_RETRY_MILLIS, TimeUnit.MILLISECONDS);
-            });
   }
 
   private long sum(ToLongFunction<Loop> number) {
@@ -553,10 +545,8 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     CountDownLatch closed = new CountDownLatch(loops.length);
     for (Loop loop : loops) awaitClosed(loop, closed, deadline);
     await(closed);
-    closing = true;
-    if (leaving.get() == 0) allLeft.complete(null);
     try {
-      allLeft.get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+      leaving.whenAllTold().get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
     } catch (TimeoutException | ExecutionException _) {
       log.info("some sessions could not be left in time; the next start does it");
     } catch (InterruptedException _) {

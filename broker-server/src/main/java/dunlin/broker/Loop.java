@@ -271,7 +271,8 @@ final class Loop {
   /** The session tier offers a message to a connection of this loop. */
   void pushed(long connection, InboxMessage message) {
     Connection target = connections.get(connection);
-    if (target != null && target.pushed(message)) return;
+    if (target == null) frontend.astray(this, connection);
+    else if (target.pushed(message)) return;
     if (message.qos() != QoS.AT_MOST_ONCE) return; // it waits in the inbox
     counts.copies().received();
     counts.copies().dropped(DropReason.SESSION_ENDED);

@@ -6,6 +6,7 @@ import dunlin.dist.DistClient;
 import dunlin.dist.Route;
 import dunlin.inbox.Connections;
 import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
@@ -161,6 +162,11 @@ class AnswerOrderTest {
     @Override
     public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
       throw new AssertionError("not in this test");
+    }
+
+    @Override
+    public void missing(ConnectionId connection) {
+      throw new UnsupportedOperationException();
     }
 
     @Override

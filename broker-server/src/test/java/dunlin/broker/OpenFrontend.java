@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
+import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
@@ -270,6 +271,12 @@ final class OpenFrontend implements AutoCloseable {
     /** Epochs of the sessions whose connections have ended. */
     final List<Long> disconnected = Collections.synchronizedList(new ArrayList<>());
 
+    /** Connections that a push did not find. */
+    final List<ConnectionId> missing = Collections.synchronizedList(new ArrayList<>());
+
+    /** Whether a DISCONNECT is refused. */
+    volatile boolean refusesDisconnects;
+
     final List<CompletableFuture<Void>> releases = Collections.synchronizedList(new ArrayList<>());
 
     /** Packet identifiers of the exchanges that the next connect resumes; null when it begins a session. */
@@ -311,8 +318,14 @@ final class OpenFrontend implements AutoCloseable {
 
     @Override
     public CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
+      if (refusesDisconnects) return CompletableFuture.failedFuture(new IllegalStateException("the disk is full"));
       disconnected.add(session.epoch());
       return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
+    public void missing(ConnectionId connection) {
+      missing.add(connection);
     }
 
     @Override

@@ -38,6 +38,12 @@ public interface InboxClient {
    */
   CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds);
 
+  /**
+   * A push found no connection of this frontend, which is not about to {@link #disconnect} either. Whose session it was is found out; if
+   * it still has this connection, it is treated as lost.
+   */
+  void missing(ConnectionId connection);
+
   /** Appends messages to one durable session: retained messages of QoS 1 and 2 that a new subscription calls for. */
   CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained);
 

@@ -10,6 +10,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
+import dunlin.store.OutcomeUnknownException;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeStore;
@@ -64,6 +65,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final RouteAnnouncer announcer;
   private final WillRunner willRunner;
   private final GroupDrains drains;
+  private final Ghosts ghosts;
   private final List<ShardId> shards;
   private final AtomicBoolean flushing = new AtomicBoolean();
   private final AtomicBoolean ticking = new AtomicBoolean();
@@ -114,12 +116,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     announcer = new RouteAnnouncer(routes, timer);
     willRunner = new WillRunner(wills, timer, meters, this::logPublished);
     drains = new GroupDrains(this::drain);
+    ghosts = new Ghosts(logic.state(), this::endConnection);
     var all = new ArrayList<ShardId>(settings.shards());
     for (int bucket = 0; bucket < settings.shards(); bucket++) all.add(ShardId.inbox(bucket));
     shards = List.copyOf(all);
     meters.waiting("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet, or to be proposed again", acks::waiting);
     meters.waiting("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", fetches::waiting);
     meters.waiting("dunlin.inbox.routes-waiting", "Routes not announced yet", announcer::waiting);
+    meters.waiting("dunlin.inbox.ghosts", "Connections that are gone and that the session range has not let go of", ghosts::waiting);
     meters.waiting("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", drains::waiting);
     meters.waiting("dunlin.inbox.wills-running", "Wills being published", willRunner::running);
   }
@@ -255,7 +259,35 @@ public final class InboxServer implements InboxClient, AutoCloseable {
                 connected.completeExceptionally(unexpected(outcome));
           }
         });
+    // Its client is refused, and nobody else knows that it may have the session all the same.
+    var _ =
+        connected.whenComplete(
+            (_, failure) -> {
+              if (failure instanceof OutcomeUnknownException) ghosts.end(key, request.connection());
+            });
     return connected;
+  }
+
+  @Override
+  public void missing(ConnectionId connection) {
+    ghosts.missing(connection);
+  }
+
+  private boolean endConnection(SessionKey session, ConnectionId connection) {
+    return range.propose(
+        new SessionCommand.ConnectionGone(clock.millis(), session.tenant(), session.clientId(), connection),
+        new Completion<>() {
+          @Override
+          public void done(SessionResult result) {
+            perform(result.effects());
+            if (result.effects().hasWillDue()) tickSoon();
+          }
+
+          @Override
+          public void failed(StoreException failure) {
+            ghosts.end(session, connection);
+          }
+        });
   }
 
   @Override
@@ -544,6 +576,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     try {
       acks.again();
       drains.again();
+      ghosts.again();
       long now = clock.millis();
       if (logic.nextWork() > now || !ticking.compareAndSet(false, true)) return;
       proposeTick(now);

@@ -69,6 +69,9 @@ sealed interface SessionCommand {
   /** All connections of lives of a frontend before this one are gone. */
   record FrontendGone(long now, String frontend, long incarnation, int sessionsMax) implements SessionCommand {}
 
+  /** A connection is gone, and nobody knows the epoch in which it had the session, or whether it ever did. */
+  record ConnectionGone(long now, String tenant, String clientId, ConnectionId connection) implements SessionCommand {}
+
   /** Hands messages of a group's inbox to its members. */
   record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
 

@@ -17,6 +17,7 @@ import dunlin.inbox.SessionCommand.AppendTo;
 import dunlin.inbox.SessionCommand.AppendToGroup;
 import dunlin.inbox.SessionCommand.Configure;
 import dunlin.inbox.SessionCommand.Connect;
+import dunlin.inbox.SessionCommand.ConnectionGone;
 import dunlin.inbox.SessionCommand.Disconnect;
 import dunlin.inbox.SessionCommand.DrainGroup;
 import dunlin.inbox.SessionCommand.FrontendGone;
@@ -50,6 +51,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int FRONTEND_GONE = 13;
   private static final int DRAIN_GROUP = 14;
   private static final int APPEND_TO_GROUP = 15;
+  private static final int CONNECTION_GONE = 16;
 
   @Override
   public int encodedLength(SessionCommand command) {
@@ -154,6 +156,13 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.number(stepsMax);
         out.number(willsMax);
       }
+      case ConnectionGone(var now, var tenant, var clientId, var connection) -> {
+        out.octet(CONNECTION_GONE);
+        out.number(now);
+        out.text(tenant);
+        out.text(clientId);
+        writeConnection(out, connection);
+      }
       case FrontendGone(var now, var frontend, var incarnation, var sessionsMax) -> {
         out.octet(FRONTEND_GONE);
         out.number(now);
@@ -204,6 +213,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case RELEASED -> new Released(readSession(in), readPacketId(in));
       case WILL_PUBLISHED -> new WillPublished(in.text(), in.text(), in.number());
       case TICK -> new Tick(in.number(), in.count(), in.count());
+      case CONNECTION_GONE -> new ConnectionGone(in.number(), in.text(), in.text(), readConnection(in));
       case FRONTEND_GONE -> new FrontendGone(in.number(), in.text(), in.number(), in.count());
       case DRAIN_GROUP -> new DrainGroup(in.number(), new GroupKey(in.text(), readFilter(in)), in.count());
       default -> throw new IllegalStateException("session command of unknown kind " + kind);

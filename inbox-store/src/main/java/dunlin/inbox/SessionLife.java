@@ -177,9 +177,20 @@ final class SessionLife {
     for (int i = 0; i < max; i++) {
       var session = state.online.ofEarlierLife(frontend, incarnation);
       if (session == null) return false;
-      disconnect(change, session, true, session.expirySeconds, session.nextSequence() - 1);
+      lost(change, session);
     }
     return state.online.ofEarlierLife(frontend, incarnation) != null;
+  }
+
+  /** Treats a connection as lost if it still has the session. */
+  void connectionGone(Change change, SessionKey key, ConnectionId connection) {
+    var session = state.sessions.get(key);
+    if (session != null && connection.equals(session.owner)) lost(change, session);
+  }
+
+  /** It has not said what it was sent: everything may have been. */
+  private void lost(Change change, SessionState session) {
+    disconnect(change, session, true, session.expirySeconds, session.nextSequence() - 1);
   }
 
   Outcome released(Change change, SessionState session, int packetId) {

@@ -6,6 +6,7 @@ import dunlin.inbox.SessionCommand.AppendTo;
 import dunlin.inbox.SessionCommand.AppendToGroup;
 import dunlin.inbox.SessionCommand.Configure;
 import dunlin.inbox.SessionCommand.Connect;
+import dunlin.inbox.SessionCommand.ConnectionGone;
 import dunlin.inbox.SessionCommand.Disconnect;
 import dunlin.inbox.SessionCommand.DrainGroup;
 import dunlin.inbox.SessionCommand.FrontendGone;
@@ -111,6 +112,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
       case AppendToGroup(var now, _, _) -> now;
       case Tick(var now, _, _) -> now;
       case FrontendGone(var now, _, _, _) -> now;
+      case ConnectionGone(var now, _, _, _) -> now;
       case DrainGroup(var now, _, _) -> now;
       case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _ -> 0;
     };
@@ -151,6 +153,10 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
       case Tick(_, var stepsMax, var willsMax) -> tick(change, stepsMax, willsMax);
       case FrontendGone(_, var frontend, var incarnation, var max) -> {
         if (life.frontendGone(change, frontend, incarnation, max)) change.effects().moreWork();
+        yield DONE;
+      }
+      case ConnectionGone(_, var tenant, var clientId, var connection) -> {
+        life.connectionGone(change, new SessionKey(tenant, clientId), connection);
         yield DONE;
       }
       case DrainGroup(_, var group, var max) -> {

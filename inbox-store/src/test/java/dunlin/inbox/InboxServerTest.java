@@ -74,6 +74,19 @@ final class InboxServerTest {
   }
 
   @Test
+  void aConnectThatWasAppliedWithoutAnAnswerLeavesNoGhost() throws Exception {
+    node.local().silent = SessionCommand.Connect.class;
+    var will = new Will(node.message(QoS.AT_LEAST_ONCE, "will"), 0);
+    assertThatThrownBy(() -> node.connect("c", will)).hasCauseInstanceOf(StoreException.class);
+    node.local().silent = null;
+
+    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.online")).isZero());
+    await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
+    assertThat(node.gauge("dunlin.inbox.sessions")).isEqualTo(1);
+    assertThat(node.gauge("dunlin.inbox.ghosts")).isZero();
+  }
+
+  @Test
   void theInboxOfAGroupIsHandedOnAlsoWhenTheRangeHasRefusedToOnce() throws Exception {
     var filter = TopicFilter.parse("$share/g/a").orElseThrow();
     var session = node.connect("c").session();

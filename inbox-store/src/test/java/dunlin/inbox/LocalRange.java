@@ -2,6 +2,7 @@ package dunlin.inbox;
 
 import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
+import dunlin.store.OutcomeUnknownException;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
@@ -27,6 +28,9 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
 
   /** Commands of this class fail; null when none do. */
   volatile @Nullable Class<?> refusing;
+
+  /** Commands of this class are applied, and nobody is told so; null when none are. */
+  volatile @Nullable Class<?> silent;
 
   /** How many have failed. */
   final AtomicInteger refused = new AtomicInteger();
@@ -63,8 +67,14 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
     if (broken || (refuses != null && refuses.isInstance(command))) {
       refused.incrementAndGet();
       completion.failed(new StoreException("refused"));
+      return;
+    }
+    R result = logic.apply(List.of(command), rows).getFirst();
+    var unheard = silent;
+    if (unheard != null && unheard.isInstance(command)) {
+      completion.failed(new OutcomeUnknownException("applied, for all that is known", new IllegalStateException()));
     } else {
-      completion.done(logic.apply(List.of(command), rows).getFirst());
+      completion.done(result);
     }
   }
 
