@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How much stands in one inbox, a session's or a group's, and how far a session's is sent; the messages themselves are rows. All of it but
- * {@code handed} can be built again from these.
+ * {@code handed} and {@code overtaken} can be built again from these.
  */
 final class Backlog {
   /*
@@ -14,6 +14,8 @@ final class Backlog {
    * Bounds: messages and bytes by InboxLimits; Inboxes keeps to them.
    */
   private static final AtomicLongFieldUpdater<Backlog> HANDED = AtomicLongFieldUpdater.newUpdater(Backlog.class, "handed");
+  private static final AtomicLongFieldUpdater<Backlog> EXPIRES_NEXT =
+      AtomicLongFieldUpdater.newUpdater(Backlog.class, "expiresNext");
 
   final String tenant;
 
@@ -32,12 +34,19 @@ final class Backlog {
   int count;
   long bytes;
 
+  /** What may still be delivered although it has left; null while there is nothing. */
+  @Nullable Overtaken overtaken;
+
   /** Messages with a lower sequence may have been sent by an earlier connection of the session. Written by the applying thread alone. */
   volatile long sentBelow;
 
   /** The highest sequence that the session's present connection was handed, by whichever thread; see {@link #handed(long)}. */
   @SuppressWarnings("unused") // through HANDED
   private volatile long handed;
+
+  /** No message here expires before this; see {@link #expires(long)}. */
+  @SuppressWarnings("unused") // through EXPIRES_NEXT
+  private volatile long expiresNext = Long.MAX_VALUE;
 
   Backlog(String tenant, byte[] prefix, long origin) {
     this.tenant = tenant;
@@ -68,6 +77,21 @@ final class Backlog {
 
   void resetHanded(long sequence) {
     HANDED.set(this, sequence);
+  }
+
+  /** Notes that a message expires at a time, milliseconds since 1970, or {@link StoredMessage#NEVER}. Any thread. */
+  void expires(long at) {
+    if (at != StoredMessage.NEVER) EXPIRES_NEXT.accumulateAndGet(this, at, Math::min);
+  }
+
+  /** When the next message may expire; that one may be gone. Any thread. */
+  long expiresNext() {
+    return EXPIRES_NEXT.get(this);
+  }
+
+  /** All that was noted is about to be looked at: who calls this sees all sequences that were given out before. */
+  void expiresNoLonger() {
+    EXPIRES_NEXT.getAndSet(this, Long.MAX_VALUE);
   }
 
   byte[] key(long sequence) {

@@ -1,16 +1,18 @@
 package dunlin.inbox;
 
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.IntSupplier;
 
 /**
- * The meters of the session tier. At rest, {@code appended = acknowledged + queued} + all of {@code dropped} but {@code
- * offline}, counted from an empty store.
+ * The meters of the session tier. At rest, {@code appended = acknowledged + queued + overtaken} + all of {@code dropped} but {@code
+ * offline}, counted from an empty store. Drops are counted once more in the family of all hops, {@code dunlin.messages.dropped}.
  */
 final class InboxMeters {
   private final MeterRegistry registry;
@@ -54,6 +56,10 @@ final class InboxMeters {
         .description("Bytes of these messages, once for each inbox that they wait in")
         .strongReference(true)
         .register(registry);
+    Gauge.builder("dunlin.inbox.overtaken", state.overtaken::get)
+        .description("Messages that have left full inboxes while their connections may be sending them")
+        .strongReference(true)
+        .register(registry);
     Gauge.builder("dunlin.inbox.subscriptions", state.subscriptions::get)
         .description("Subscriptions of durable sessions")
         .strongReference(true)
@@ -81,6 +87,14 @@ final class InboxMeters {
               .description("Messages that were not delivered")
               .tag("reason", reason.label())
               .register(registry));
+    }
+    for (var common : dunlin.runtime.DropReason.values()) {
+      if (Arrays.stream(DropReason.values()).noneMatch(reason -> reason.common() == common)) continue;
+      FunctionCounter.builder("dunlin.messages.dropped", this, meters -> meters.dropped(common))
+          .description("Messages that a hop gave up, by reason.")
+          .tag("hop", "inbox")
+          .tag("reason", common.tag())
+          .register(registry);
     }
     for (Refusal refusal : Refusal.values()) {
       refused.put(
@@ -114,6 +128,13 @@ final class InboxMeters {
 
   void offline() {
     dropped(DropReason.OFFLINE).increment();
+  }
+
+  /** The same drops by the reasons that all hops have in common. */
+  private double dropped(dunlin.runtime.DropReason common) {
+    double sum = 0;
+    for (DropReason reason : DropReason.values()) if (reason.common() == common) sum += dropped(reason).count();
+    return sum;
   }
 
   private Counter dropped(DropReason reason) {

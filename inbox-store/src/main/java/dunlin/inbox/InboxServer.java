@@ -47,6 +47,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private static final long TICK_MILLIS = 200;
   private static final long ACK_LINGER_MILLIS = 5;
   private static final long FETCH_AGAIN_MILLIS = 5;
+  private static final int EXPIRED_WAITING_MAX = 4 * ExpirySweep.HEADERS_MAX;
   private static final int STEPS_MAX = 1_000;
   private static final int APPEND_BYTES_MAX = 128 * 1024;
   private static final int APPEND_MESSAGES_MAX = 256;
@@ -61,6 +62,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final DirectDelivery direct;
   private final InboxReader reader;
   private final FetchLine fetches;
+  private final ExpirySweep expirySweep;
   private final AckCollector acks;
   private final RouteAnnouncer announcer;
   private final WillRunner willRunner;
@@ -69,6 +71,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final List<ShardId> shards;
   private final AtomicBoolean flushing = new AtomicBoolean();
   private final AtomicBoolean ticking = new AtomicBoolean();
+  private final AtomicBoolean sweeping = new AtomicBoolean();
 
   /** Where the range comes from. */
   @FunctionalInterface
@@ -112,6 +115,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     direct = new DirectDelivery(logic.state(), connections, meters);
     acks = new AckCollector(this::proposeAcknowledged, this::isCurrent);
     reader = new InboxReader(this::expired);
+    expirySweep = new ExpirySweep(logic.state(), this::expired);
     fetches = new FetchLine(range::readers, task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
     announcer = new RouteAnnouncer(routes, timer);
     willRunner = new WillRunner(wills, timer, meters, this::logPublished);
@@ -578,10 +582,32 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       drains.again();
       ghosts.again();
       long now = clock.millis();
+      sweepExpired(now);
       if (logic.nextWork() > now || !ticking.compareAndSet(false, true)) return;
       proposeTick(now);
     } catch (RuntimeException e) {
       LOG.error("The session tier's timer failed and goes on", e);
+    }
+  }
+
+  /** Looks for expired messages of absent sessions, a step at a time, while the range keeps up with what was found. */
+  private void sweepExpired(long now) {
+    if (acks.waiting() > EXPIRED_WAITING_MAX || !sweeping.compareAndSet(false, true)) return;
+    try {
+      range
+          .readers()
+          .execute(
+              () -> {
+                try {
+                  expirySweep.step(range.reader(), now);
+                } catch (RuntimeException e) {
+                  LOG.warn("Expired messages could not be looked for: {}", e.getMessage());
+                } finally {
+                  sweeping.set(false);
+                }
+              });
+    } catch (RejectedExecutionException busy) {
+      sweeping.set(false); // there is time
     }
   }
 

@@ -57,12 +57,34 @@ final class Inboxes {
       boolean expired = stored.expired(change.now());
       if (!stored.released()) {
         if (!dropsOldest && !expired) break;
-        change.effects().drop(expired ? DropReason.EXPIRED : DropReason.OLDEST);
+        if (expired) change.effects().drop(DropReason.EXPIRED);
+        else countOldest(change, inbox, row.sequence());
         remove(change, inbox, row.sequence(), stored);
       }
       row = headers.ceiling(change, inbox, row.sequence() + 1);
     }
     return fits(inbox, size);
+  }
+
+  /** The oldest message makes room: it is lost, unless the connection was handed it and its client acknowledges it yet. */
+  private void countOldest(Change change, Backlog inbox, long sequence) {
+    var session = inbox.session;
+    if (session == null || session.owner == null || sequence > inbox.handed()) {
+      change.effects().drop(DropReason.OLDEST);
+      return;
+    }
+    var overtaken = inbox.overtaken;
+    if (overtaken == null) inbox.overtaken = overtaken = new Overtaken();
+    if (overtaken.add(sequence)) change.effects().drop(DropReason.OLDEST);
+    else state.overtaken.incrementAndGet();
+  }
+
+  private boolean wasOvertaken(Backlog inbox, long sequence) {
+    var overtaken = inbox.overtaken;
+    if (overtaken == null || !overtaken.remove(sequence)) return false;
+    if (overtaken.size() == 0) inbox.overtaken = null;
+    state.overtaken.decrementAndGet();
+    return true;
   }
 
   void reserve(Backlog inbox, int size) {
@@ -79,6 +101,8 @@ final class Inboxes {
     byte[] key = inbox.key(sequence);
     change.out().put(key, header);
     if (content != null) change.out().put(SessionKeys.content(key), content);
+    // After the row: who is told of it here finds it at the next look at the latest.
+    inbox.expires(stored.expiresAt());
     if (inbox.session != null && inbox.session.owner != null) headers.appended(inbox, sequence, stored);
     return sequence;
   }
@@ -121,9 +145,16 @@ final class Inboxes {
     return headers.get(change, inbox, sequence);
   }
 
-  /** Nobody will acknowledge messages of this inbox for a while. */
-  void rests(Backlog inbox) {
+  /** The connection has ended: nobody acknowledges what it was handed any more. */
+  void connectionEnded(Change change, SessionState session) {
+    var inbox = session.backlogIfAny();
+    if (inbox == null) return;
     headers.forget(inbox);
+    var overtaken = inbox.overtaken;
+    if (overtaken == null) return;
+    inbox.overtaken = null;
+    state.overtaken.addAndGet(-overtaken.size());
+    for (int i = overtaken.size(); i > 0; i--) change.effects().drop(DropReason.OLDEST);
   }
 
   /** The range is opened again. */
@@ -213,8 +244,8 @@ final class Inboxes {
   /** The client has a message, or it has expired while it waited. One that is not there was done with before. */
   void acknowledge(Change change, SessionState session, long sequence, boolean expired) {
     var stored = header(change, session.backlog(), sequence);
-    if (stored == null) return;
-    remove(change, session.backlog(), sequence, stored);
+    if (stored != null) remove(change, session.backlog(), sequence, stored);
+    else if (!wasOvertaken(session.backlog(), sequence)) return;
     if (expired) change.effects().drop(DropReason.EXPIRED);
     else change.effects().acknowledge();
   }

@@ -33,6 +33,9 @@ final class RangeState {
   /** Bytes of these messages. */
   final AtomicLong queuedBytes = new AtomicLong();
 
+  /** Messages that have left full inboxes and may be delivered yet. */
+  final AtomicLong overtaken = new AtomicLong();
+
   final AtomicLong subscriptions = new AtomicLong();
   final AtomicLong sharedSubscriptions = new AtomicLong();
 
@@ -81,6 +84,7 @@ final class RangeState {
     groups.clear();
     queued.set(0);
     queuedBytes.set(0);
+    overtaken.set(0);
     subscriptions.set(0);
     sharedSubscriptions.set(0);
     onlineCount.set(0);

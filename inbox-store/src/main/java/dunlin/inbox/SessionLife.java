@@ -41,6 +41,7 @@ final class SessionLife {
         change.effects().displace(before.owner);
         // It has not said what it was sent: everything may have been.
         before.sentBelow(before.nextSequence());
+        inboxes.connectionEnded(change, before);
       }
       settleOldWill(change, before, resumes);
       if (!resumes) end(change, before);
@@ -125,8 +126,7 @@ final class SessionLife {
     state.expireAt(session, never ? SessionState.NEVER : change.now() + expirySeconds * 1000);
     writeRecord(change, session);
     subscriptions.offline(change, session);
-    var inbox = session.backlogIfAny();
-    if (inbox != null) inboxes.rests(inbox);
+    inboxes.connectionEnded(change, session);
     return new Outcome.Done();
   }
 
@@ -143,8 +143,7 @@ final class SessionLife {
       received.stream().forEach(id -> change.out().delete(SessionKeys.exchange(session.key, id)));
     }
     state.sessions.remove(session.key);
-    var inbox = session.backlogIfAny();
-    if (inbox != null) inboxes.rests(inbox);
+    inboxes.connectionEnded(change, session);
     if (session.waiting() > 0) {
       state.leftovers.put(session.birth, new Leftover(session.backlog(), DropReason.SESSION_ENDED));
     }
@@ -242,6 +241,7 @@ final class SessionLife {
     inbox.next = Math.max(inbox.next, sequence + 1);
     inbox.count++;
     inbox.bytes += stored.size();
+    inbox.expires(stored.expiresAt());
     var filter = stored.group();
     var group = filter == null ? null : state.groups.get(new GroupKey(session.key.tenant(), filter));
     var member = group == null ? null : group.member(session);

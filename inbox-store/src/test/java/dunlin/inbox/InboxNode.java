@@ -19,6 +19,7 @@ import dunlin.store.RangeStore;
 import dunlin.store.StoreSettings;
 import dunlin.transport.Acknowledgement;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -205,6 +206,17 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     return get(answer.reason);
   }
 
+  /** Publishes a message to topic "a" that expires after some seconds. */
+  void publishExpiring(String payload, int seconds) throws Exception {
+    byte[] text = payload.getBytes(StandardCharsets.UTF_8);
+    var body = ByteBuffer.allocate(6 + text.length).put((byte) 'a').put((byte) 2).putInt(seconds).put(text);
+    var publisher = new Publisher(TENANT, "p");
+    var answer = new Answer();
+    var message = new Publication(publisher, QoS.AT_LEAST_ONCE, false, now.get(), seconds, 2, 1, 5, body.array(), null);
+    server.deliver(message, List.of(), answer);
+    assertThat(get(answer.reason)).isEqualTo(ReasonCode.SUCCESS);
+  }
+
   double count(String meter, String... tags) {
     return meters.get(meter).tags(tags).counter().count();
   }
@@ -219,6 +231,6 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
       if (!"offline".equals(counter.getId().getTag("reason"))) dropped += counter.count();
     }
     double gone = count("dunlin.inbox.acknowledged") + dropped;
-    assertThat(count("dunlin.inbox.appended")).isEqualTo(gone + gauge("dunlin.inbox.queued"));
+    assertThat(count("dunlin.inbox.appended")).isEqualTo(gone + gauge("dunlin.inbox.queued") + gauge("dunlin.inbox.overtaken"));
   }
 }

@@ -179,7 +179,24 @@ final class InboxServerTest {
 
     assertThat(node.pushed).containsExactly("q0");
     assertThat(node.count("dunlin.inbox.dropped", "reason", "offline")).isEqualTo(1);
+    var common = node.meters.get("dunlin.messages.dropped").tags("hop", "inbox", "reason", "offline").functionCounter();
+    assertThat(common.count()).isEqualTo(1);
     assertThat(node.gauge("dunlin.inbox.queued")).isZero();
+  }
+
+  @Test
+  void expiredMessagesOfAnAbsentSessionAreRemovedByTheTimer() throws Exception {
+    var session = node.connect("c").session();
+    node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    InboxNode.get(node.server.disconnect(session, false, 100_000));
+    node.publishExpiring("late", 10);
+    node.publish("lasting");
+
+    node.now.addAndGet(10_000);
+
+    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isEqualTo(1));
+    assertThat(node.count("dunlin.inbox.dropped", "reason", "expired")).isEqualTo(1);
+    node.assertBalance();
   }
 
   @Test

@@ -8,6 +8,7 @@ import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -241,6 +242,46 @@ final class InboxTest {
 
     assertThat(full.inbox(session)).containsExactly("m1", "m4", "m5");
     assertThat(full.dropped).containsEntry(DropReason.OLDEST, 2);
+    full.assertBalance();
+  }
+
+  @Test
+  void whatTheClientHasIsNoDropWhenItMakesRoom() {
+    var full = new RangeHarness(RangeHarness.limits(3, OverflowPolicy.DROP_OLDEST));
+    var session = full.connect("c").session();
+    full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    for (int i = 1; i <= 3; i++) full.publish("a", "m" + i);
+    full.state(session).backlog().handed(2);
+
+    for (int i = 4; i <= 6; i++) full.publish("a", "m" + i);
+    assertThat(full.dropped).as("the third was handed to nobody").containsExactly(Map.entry(DropReason.OLDEST, 1));
+    assertThat(full.range.state().overtaken).hasValue(2);
+    full.assertBalance();
+    full.acknowledge(session, 1, 1, 3);
+
+    assertThat(full.acknowledged).isEqualTo(1);
+    full.disconnect(session, false, 3600);
+    assertThat(full.dropped).as("the second was never acknowledged").containsExactly(Map.entry(DropReason.OLDEST, 2));
+    assertThat(full.range.state().overtaken).hasValue(0);
+    full.assertBalance();
+  }
+
+  @Test
+  void aClientThatAcknowledgesNothingHasItsDropsCountedBeforeItsConnectionEnds() {
+    var full = new RangeHarness(RangeHarness.limits(3, OverflowPolicy.DROP_OLDEST));
+    var session = full.connect("c").session();
+    full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    full.publish("a", "m");
+    full.state(session).backlog().handed(Long.MAX_VALUE - 1);
+
+    for (int i = 0; i < 3_000; i++) full.publish("a", "m" + i);
+    assertThat(full.range.state().overtaken).hasValue(1_024);
+    assertThat(full.dropped).containsEntry(DropReason.OLDEST, 3_001 - 3 - 1_024);
+    full.assertBalance();
+    full.connect("c");
+
+    assertThat(full.dropped).containsEntry(DropReason.OLDEST, 3_001 - 3);
+    assertThat(full.range.state().overtaken).hasValue(0);
     full.assertBalance();
   }
 
