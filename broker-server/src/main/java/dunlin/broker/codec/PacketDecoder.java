@@ -113,8 +113,7 @@ public final class PacketDecoder {
     int flags = first & 0x0F;
     if (version == null) {
       if (type != CONNECT) throw protocolError("the first packet is of type " + type + ", not CONNECT"); // [MQTT-3.1.0-1]
-      if (flags != 0) throw wrongFlags(first);
-      return;
+      return; // whether its flags are right depends on the version
     }
     if (onlyAuthentication && type != AUTH && type != DISCONNECT) {
       throw protocolError("packet of type " + type + " before the end of the authentication");
@@ -196,6 +195,8 @@ public final class PacketDecoder {
     ProtocolVersion known = version;
     if (known == null) {
       Packet.Connect packet = ConnectReader.read(reader(in, from, to));
+      // Section 3.1 of MQTT 3.1 says of DUP, QoS and RETAIN that CONNECT does not use them; later versions reserve them.
+      if ((first & 0x0F) != 0 && packet.version() != ProtocolVersion.MQTT_3_1) throw wrongFlags(first);
       version = packet.version();
       in.readerIndex(to);
       handler.onConnect(packet);

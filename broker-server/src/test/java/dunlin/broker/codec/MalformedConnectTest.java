@@ -54,6 +54,16 @@ class MalformedConnectTest {
     assertThat(refusal.version()).contains(ProtocolVersion.MQTT_3_1_1);
   }
 
+  /** DUP, QoS and RETAIN are not used in a CONNECT of MQTT 3.1, and reserved later. */
+  @ParameterizedTest
+  @Tag("MQTT-2.1.3-1")
+  @ValueSource(ints = {1, 2, 4, 8, 15})
+  void onlyTheOldVersionIgnoresTheFlagsOfTheFixedHeader(int flags) {
+    accepted(packet(0x10 | flags, text("MQIsdp"), 3, 2, u16(60), text("c")));
+    refused(MALFORMED_PACKET, packet(0x10 | flags, text("MQTT"), 4, 2, u16(60), text("c")));
+    refused(MALFORMED_PACKET, packet(0x10 | flags, text("MQTT"), 5, 2, u16(60), 0, text("c")));
+  }
+
   @Test
   @Tag("MQTT-3.1.2-2")
   @Tag("MQTT3-3.1.2-2")
@@ -279,7 +289,6 @@ class MalformedConnectTest {
     for (int first = 0; first < 256; first++) {
       byte[] packet = {(byte) first};
       if (first >> 4 != 1) assertThat(refused(PROTOCOL_ERROR, packet).version()).isEmpty();
-      else if (first != 0x10) refused(MALFORMED_PACKET, packet);
     }
   }
 
