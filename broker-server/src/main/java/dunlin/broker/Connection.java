@@ -44,11 +44,15 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
    *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: what is written goes out, nothing is read
    *   any              -> CLOSED    the channel is gone
    *
-   * Bounds: held has at most one packet that is not complete, plus one read.
+   * Bounds: held has at most one packet that is not complete, plus one read; while it is held back, HEARD_MAX and one read more.
+   * Keep alive: who is held back is heard of all the same. When its time is over, one read more is taken from the socket and kept; when
+   *   nothing has come until the time is over once more, the client is gone. Nothing more is taken beyond HEARD_MAX; from then on, and
+   *   for who reads again, the time counts from when reading resumes.
    * Failure: whatever happens to one connection, others do not notice.
    */
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
   private static final int REST_MIN = 256;
+  private static final int HEARD_MAX = 64 * 1_024;
   private static final int CLOSE_WAIT_MILLIS = 5_000;
 
   /** Why a connection is not read from. */
@@ -66,7 +70,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     /** A shared subscription that it publishes to with QoS 0 takes nothing now. */
     GROUP(32),
     /** It has taken its session over from a connection whose publishes are still under way. */
-    TAKEOVER(64);
+    TAKEOVER(64),
+    /** Its next packet may only take effect after a SUBSCRIBE or UNSUBSCRIBE that is under way. */
+    ORDER(128);
 
     private final int bit;
 
@@ -105,6 +111,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private int holds;
   private boolean decoding;
   private boolean inputEnded;
+
+  /** One read was asked for while it is held back, to hear whether the client is there. */
+  private boolean listening;
 
   Connection(Loop loop, Listener listener) {
     this.loop = loop;
@@ -179,6 +188,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     }
     // Before, time runs for the CONNECT as a whole: one that comes byte by byte does not get more of it.
     if (state == State.LIVE) loop.keepAlive().heard(this);
+    listening = false;
     if (held == null) {
       held = in;
     } else {
@@ -210,6 +220,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     loop.readClock();
     try {
       while (held != null && holds == 0 && state != State.CLOSING && state != State.CLOSED) {
+        if (session != null && held.isReadable() && session.mustWait(held.getUnsignedByte(held.readerIndex()) >> 4)) {
+          hold(Hold.ORDER);
+          break;
+        }
         if (!decoder.decode(held, this)) break;
         // Deliveries stop at the watermark, so only answers to what the client sends can have brought it twice as far.
         if (!channel().isWritable() && waitingBytes() > 2L * loop.frontend().settings().outboundMax()) hold(Hold.SOCKET);
@@ -280,6 +294,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     if ((holds & reason.bit) == 0) return;
     holds &= ~reason.bit;
     if (holds != 0 || state == State.CLOSED) return;
+    listening = false;
+    if (state == State.LIVE) loop.keepAlive().heard(this);
     if (held == null || decoding) {
       channel().config().setAutoRead(true);
     } else {
@@ -546,8 +562,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     switch (state) {
       case AWAITING_CONNECT -> close();
       case LIVE -> {
-        // What is not read from cannot be heard.
-        if (holds != 0) loop.keepAlive().watchAgain(this);
+        if (holds != 0 && !listening) listen();
         else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
       }
       case AUTHENTICATING -> {
@@ -559,6 +574,14 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       case CLOSING -> channel().close();
       case CLOSED -> {}
     }
+  }
+
+  /** What is not read from cannot be heard: a living client's PINGREQ lies in the socket at least. */
+  private void listen() {
+    loop.keepAlive().watchAgain(this);
+    if (held != null && held.readableBytes() >= HEARD_MAX) return;
+    listening = true;
+    context().read();
   }
 
   /** Lets what is written go out, then closes; a peer that does not read is given up after a while. */

@@ -177,6 +177,11 @@ final class LiveSession {
     return subscriptions != null && subscriptions.uses(packetId);
   }
 
+  /** Whether a packet of this type may take effect only after a SUBSCRIBE or UNSUBSCRIBE that is not answered yet. */
+  boolean mustWait(int packetType) {
+    return subscriptions != null && subscriptions.mustWait(packetType);
+  }
+
   /** Whether nothing waits for the client and one more message could be sent at once. */
   boolean idle() {
     return !ended && connection.writable() && (outbound == null || outbound.queued() == 0);

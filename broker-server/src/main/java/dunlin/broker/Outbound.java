@@ -188,7 +188,8 @@ final class Outbound {
   void pubrec(int packetId, ReasonCode reason) {
     Outgoing message = window.find(packetId);
     if (message == null || message.qos != QoS.EXACTLY_ONCE) {
-      connection.writer().writePubrel(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
+      // An error code ends the exchange, known or not: only a PUBREC below 0x80 is answered [MQTT-4.3.3-4].
+      if (!reason.isError()) connection.writer().writePubrel(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
     } else if (reason.isError()) {
       finish(message); // the client wants no more of it [MQTT-4.3.3-4]
     } else if (message.released || !session.durable()) {

@@ -26,6 +26,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Those of a session without expiry live here and in the filters' lists; those of a durable one live in the session tier,
  * and only their options are kept here. SUBACK leaves when every publish accepted from then on sees the subscription.
+ *
+ * <p>Packets of one connection take effect in their order. Several SUBSCRIBEs may be under way at a time, or several UNSUBSCRIBEs; an
+ * UNSUBSCRIBE behind a SUBSCRIBE, a SUBSCRIBE behind an UNSUBSCRIBE, and a PUBLISH behind either wait until it is answered, and the client is
+ * not read from meanwhile.
  */
 final class Subscriptions {
   /*
@@ -35,6 +39,9 @@ final class Subscriptions {
    *   packet is one violation, the first, however many are refused.
    */
   private static final int FILTER_BYTES = 128;
+  private static final int PUBLISH = 3;
+  private static final int SUBSCRIBE = 8;
+  private static final int UNSUBSCRIBE = 10;
 
   private final LiveSession session;
   private final Loop loop;
@@ -46,6 +53,9 @@ final class Subscriptions {
   /** Packet identifiers of SUBSCRIBE and UNSUBSCRIBE packets that are not answered yet. */
   private @Nullable Set<Integer> underWay;
 
+  private int subscribesUnderWay;
+  private int unsubscribesUnderWay;
+
   /** One subscription. The subscriber comes with the handle; until then, and for a durable session always, it is null. */
   private static final class Entry {
     /** Completes on the session's loop when publishes are sure to find the subscription; then, and for a durable session always, it is null. */
@@ -54,6 +64,12 @@ final class Subscriptions {
     SubscriptionOptions options;
     @Nullable Subscriber subscriber;
     boolean removed;
+
+    /** Whether the session tier has it for certain; of a durable session. */
+    boolean stored;
+
+    /** SUBSCRIBE packets under way that store it; of a durable session. */
+    int stores;
 
     Entry(SubscriptionOptions options, @Nullable CompletableFuture<Void> routed) {
       this.options = options;
@@ -82,7 +98,9 @@ final class Subscriptions {
     this.loop = session.loop();
     this.rules = session.frontend().subscribeRules();
     for (InboxClient.Subscription subscription : stored) {
-      put(subscription.filter(), new Entry(subscription.options(), null));
+      Entry entry = new Entry(subscription.options(), null);
+      entry.stored = true;
+      put(subscription.filter(), entry);
     }
   }
 
@@ -112,6 +130,16 @@ final class Subscriptions {
     return underWay != null && underWay.contains(packetId);
   }
 
+  /** Whether a packet of this type may take effect only after one that is not answered yet. */
+  boolean mustWait(int packetType) {
+    return switch (packetType) {
+      case PUBLISH -> subscribesUnderWay > 0 || unsubscribesUnderWay > 0;
+      case SUBSCRIBE -> unsubscribesUnderWay > 0;
+      case UNSUBSCRIBE -> subscribesUnderWay > 0;
+      default -> false;
+    };
+  }
+
   private void begins(int packetId, int bytes) {
     session.operationBegins(bytes);
     if (underWay == null) underWay = new HashSet<>(4);
@@ -120,9 +148,9 @@ final class Subscriptions {
 
   private void ends(int packetId, int bytes) {
     session.operationEnds(bytes);
-    if (underWay == null) return;
-    underWay.remove(packetId);
-    if (underWay.isEmpty()) underWay = null;
+    if (underWay != null && underWay.remove(packetId) && underWay.isEmpty()) underWay = null; // MQTT 3 may use one twice
+    // Whoever waits waits for all of one kind.
+    if (subscribesUnderWay == 0 && unsubscribesUnderWay == 0) session.connection().resume(Connection.Hold.ORDER);
   }
 
   /** About how much is kept of one topic filter of a packet that is not answered yet. */
@@ -153,6 +181,7 @@ final class Subscriptions {
     }
     Subscribing subscribing = new Subscribing(packet.packetId(), asked);
     begins(packet.packetId(), subscribing.bytes);
+    subscribesUnderWay++;
     List<InboxClient.Subscription> toStore = new ArrayList<>();
     List<Integer> storedAt = new ArrayList<>();
     for (int i = 0; i < asked.size(); i++) {
@@ -177,8 +206,13 @@ final class Subscriptions {
       if (session.durable()) {
         toStore.add(new InboxClient.Subscription(filter, options));
         storedAt.add(i);
-        if (entry == null) put(filter, new Entry(options, null));
-        else entry.options = options;
+        if (entry == null) {
+          entry = new Entry(options, null);
+          put(filter, entry);
+        } else {
+          entry.options = options;
+        }
+        entry.stores++;
       } else {
         if (entry == null) {
           entry = new Entry(options, new CompletableFuture<>());
@@ -222,17 +256,26 @@ final class Subscriptions {
         (_, failure) ->
             loop.post(
                 () -> {
+                  for (InboxClient.Subscription one : toStore) stored(one.filter(), failure == null);
                   if (failure != null) {
                     SubscribeRules.Refusal refusal = refusal(failure);
                     if (refusal.reason() == ReasonCode.QUOTA_EXCEEDED) refused(subscribing, at.getFirst(), refusal);
                     else subscribing.explanation = refusal.explanation();
                     for (int i : at) subscribing.reasons[i] = refusal.reason();
-                    for (InboxClient.Subscription one : toStore) remove(one.filter());
                     subscribing.retainedDue.removeAll(toStore);
                     session.frontend().storeFailures().increment();
                   }
                   oneDone(subscribing);
                 }));
+  }
+
+  /** A SUBSCRIBE that fails leaves what another one has stored, and what one behind it may still store. */
+  private void stored(TopicFilter filter, boolean success) {
+    Entry entry = entries.get(filter);
+    if (entry == null) return; // the session has ended
+    entry.stores--;
+    entry.stored |= success;
+    if (!entry.stored && entry.stores == 0) remove(filter);
   }
 
   private SubscribeRules.Refusal refusal(Throwable failure) {
@@ -297,6 +340,7 @@ final class Subscriptions {
 
   private void oneDone(Subscribing subscribing) {
     if (--subscribing.left > 0) return;
+    subscribesUnderWay--;
     ends(subscribing.packetId, subscribing.bytes);
     if (session.ended()) return;
     session.connection().writer().writePacket(
@@ -316,12 +360,14 @@ final class Subscriptions {
     }
     String explanation = null;
     List<TopicFilter> stored = new ArrayList<>();
+    List<Entry> groups = new ArrayList<>();
     for (int i = 0; i < reasons.length; i++) {
       Optional<TopicFilter> parsed = TopicFilter.parse(packet.filters().get(i));
       if (parsed.isEmpty()) {
         if (!session.version().hasProperties()) {
           // UNSUBACK of MQTT 3 has no codes, so nothing else can say it.
           session.connection().violated(ReasonCode.TOPIC_FILTER_INVALID, null, "invalid topic filter in UNSUBSCRIBE");
+          leaveGroups(groups, () -> {});
           return;
         }
         if (explanation == null) {
@@ -336,24 +382,49 @@ final class Subscriptions {
       reasons[i] = entry == null ? ReasonCode.NO_SUBSCRIPTION_EXISTED : ReasonCode.SUCCESS;
       if (entry == null) continue;
       if (session.durable()) stored.add(parsed.get());
+      else if (parsed.get().shared()) groups.add(entry);
       else detach(entry);
     }
     Packet.Unsuback answer = new Packet.Unsuback(packetId, Arrays.asList(reasons), explanation, List.of());
-    if (stored.isEmpty()) {
+    if (stored.isEmpty() && groups.isEmpty()) {
       session.connection().writer().writePacket(answer);
       return;
     }
     int bytes = packet.filters().stream().mapToInt(Subscriptions::bytesOf).sum();
     begins(packetId, bytes);
-    session.frontend().inbox().unsubscribe(session.ref(), stored).whenComplete(
-        (_, failure) ->
-            loop.post(
+    unsubscribesUnderWay++;
+    if (stored.isEmpty()) {
+      leaveGroups(groups, () -> unsubscribed(answer, bytes, null));
+    } else {
+      session.frontend().inbox().unsubscribe(session.ref(), stored).whenComplete(
+          (_, failure) -> loop.post(() -> unsubscribed(answer, bytes, failure)));
+    }
+  }
+
+  private void unsubscribed(Packet.Unsuback answer, int bytes, @Nullable Throwable failure) {
+    unsubscribesUnderWay--;
+    ends(answer.packetId(), bytes);
+    if (session.ended()) return;
+    if (failure != null) session.connection().storeFailed("unsubscribing", failure);
+    else session.connection().writer().writePacket(answer);
+  }
+
+  /** A group's members are kept by the loop of its filter, so that only that one can say that the client is none any more. */
+  private void leaveGroups(List<Entry> groups, Runnable then) {
+    int[] left = {groups.size()};
+    for (Entry entry : groups) {
+      Subscriber subscriber = Objects.requireNonNull(entry.subscriber, "an UNSUBSCRIBE does not overtake its SUBSCRIBE");
+      entry.removed = true;
+      Loop owner = session.frontend().ownerOf(subscriber.filter.tenant(), subscriber.filter.filter());
+      owner.run(
+          () -> {
+            releaseAtOwner(subscriber);
+            loop.run(
                 () -> {
-                  ends(packetId, bytes);
-                  if (session.ended()) return;
-                  if (failure != null) session.connection().storeFailed("unsubscribing", failure);
-                  else session.connection().writer().writePacket(answer);
-                }));
+                  if (--left[0] == 0) then.run();
+                });
+          });
+    }
   }
 
   private void detach(Entry entry) {

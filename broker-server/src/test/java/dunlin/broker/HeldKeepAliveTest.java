@@ -1,0 +1,94 @@
+package dunlin.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.HexFormat;
+import java.util.Objects;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** Whether a client is there is known also while its connection is not read from. */
+@Tag("MQTT-3.1.2-22")
+class HeldKeepAliveTest {
+  /** A keep alive of 1 s: 1.5 s in ticks, and one of tolerance. */
+  private static final int SILENCE_TICKS = 16;
+
+  private final OpenFrontend open = new OpenFrontend(1);
+  private final EmbeddedChannel channel =
+      open.client(HexFormat.of().parseHex("100e" + "00044d515454" + "05" + "00" + "0001" + "00" + "000163"));
+  private final Connection connection = Objects.requireNonNull(channel.pipeline().get(Connection.class));
+
+  @AfterEach
+  void close() {
+    open.close();
+  }
+
+  @Test
+  void aSilentClientThatIsHeldBackIsClosed() {
+    open.on(
+        0,
+        () -> {
+          connection.hold(Connection.Hold.CREDIT);
+          ticks(SILENCE_TICKS);
+          assertThat(channel.isOpen()).isTrue();
+          ticks(SILENCE_TICKS);
+          channel.runPendingTasks();
+          assertThat(channel.isOpen()).isFalse();
+          return true;
+        });
+  }
+
+  @Test
+  void oneThatStillSendsIsKeptAndServedLater() {
+    open.on(
+        0,
+        () -> {
+          connection.hold(Connection.Hold.CREDIT);
+          for (int i = 0; i < 5; i++) {
+            ticks(SILENCE_TICKS);
+            channel.writeInbound(Unpooled.copiedBuffer(new byte[] {(byte) 0xC0, 0}));
+          }
+          assertThat(channel.isOpen()).isTrue();
+          channel.releaseOutbound();
+
+          connection.resume(Connection.Hold.CREDIT);
+          return true;
+        });
+    open.on(
+        0,
+        () -> {
+          channel.runPendingTasks();
+          int bytes = 0;
+          for (ByteBuf out = channel.readOutbound(); out != null; out = channel.readOutbound()) {
+            bytes += out.readableBytes();
+            out.release();
+          }
+          assertThat(bytes).as("five PINGRESP").isEqualTo(10);
+          return true;
+        });
+  }
+
+  @Test
+  void timeCountsFromWhenReadingResumes() {
+    open.on(
+        0,
+        () -> {
+          connection.hold(Connection.Hold.CREDIT);
+          ticks(2 * SILENCE_TICKS - 2);
+          connection.resume(Connection.Hold.CREDIT);
+          ticks(SILENCE_TICKS - 2);
+          assertThat(channel.isOpen()).isTrue();
+          ticks(2);
+          assertThat(channel.isOpen()).isFalse();
+          return true;
+        });
+  }
+
+  private void ticks(int count) {
+    for (int i = 0; i < count; i++) open.loop(0).keepAlive().tick();
+  }
+}
