@@ -67,7 +67,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     OPERATIONS(8),
     /** It does not read what it is sent: answers to its packets pile up. */
     SOCKET(16),
-    /** A shared subscription that it publishes to with QoS 0 takes nothing now. */
+    /** A shared subscription that it publishes to takes nothing now. */
     GROUP(32),
     /** It has taken its session over from a connection whose publishes are still under way. */
     TAKEOVER(64),

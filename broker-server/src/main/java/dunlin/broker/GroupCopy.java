@@ -21,7 +21,7 @@ final class GroupCopy {
   /** The loop that it came in on, whose lane's credit it holds. */
   final Loop lane;
 
-  /** Who is not read from while this waits on the loop that it came in on; only of QoS 0. */
+  /** Whose message it is, to be held up while this waits on the loop that it came in on; null when nobody can be, or elsewhere. */
   @Nullable InboundPublishes publisher;
 
   /** Whom the loop that it is passed to asks first. */

@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
  * <p>A member is picked on the loop that the message comes from and asked on its own loop. When it refuses, for it has left,
  * cannot be written to or has no room for a message of this size, the next one is asked there. When none takes it, a message of
  * QoS 1 or 2 goes to the durable members, and if there are none it waits, and with it the publisher's acknowledgement, until a member
- * takes it or its time is up. A message of QoS 0 waits for a short time, in which its publisher is not read from: a group that is fed
- * faster than it takes slows down those who feed it, and nobody else.
+ * takes it or its time is up. A message of QoS 0 waits for a short time, in which its publisher is not read from, and so is one of whom
+ * too much of QoS 1 and 2 waits: a group that is fed faster than it takes slows down those who feed it, and nobody else.
  *
  * <p>In an ordered group a publisher's messages stay with one member. They wait in a line of their own, so that a member that takes
  * nothing holds up its own publishers only, and what comes later does not overtake what waits.
@@ -110,8 +110,7 @@ final class GroupDelivery {
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
       return;
     }
-    InboundPublishes from = message.qos() == QoS.AT_MOST_ONCE ? publisher : null;
-    GroupCopy copy = new GroupCopy(message, filter, acknowledgement, loop, from);
+    GroupCopy copy = new GroupCopy(message, filter, acknowledgement, loop, publisherOf(message, acknowledgement));
     unsettled++;
     loop.window().take(copy.size());
     if (ahead != null) {
@@ -121,6 +120,11 @@ final class GroupDelivery {
     } else {
       refused(copy);
     }
+  }
+
+  private @Nullable InboundPublishes publisherOf(Publication message, @Nullable Acknowledgement acknowledgement) {
+    if (message.qos() == QoS.AT_MOST_ONCE) return publisher;
+    return acknowledgement instanceof PendingPublish publish ? publish.inbound() : null;
   }
 
   private @Nullable Subscriber pick(Publication message, FilterHandle filter) {
@@ -281,14 +285,14 @@ final class GroupDelivery {
   private void enters(GroupCopy copy) {
     copy.waits = true;
     if (!copy.acknowledged() && copy.lane == loop) bytesUnacknowledged += copy.size();
-    if (copy.publisher != null) copy.publisher.groupIsFull();
+    if (copy.publisher != null) copy.publisher.groupIsFull(copy.message.qos(), copy.size());
   }
 
   private void leaves(GroupCopy copy) {
     if (!copy.waits) return;
     copy.waits = false;
     if (!copy.acknowledged() && copy.lane == loop) bytesUnacknowledged -= copy.size();
-    if (copy.publisher != null) copy.publisher.groupHasRoom();
+    if (copy.publisher != null) copy.publisher.groupHasRoom(copy.message.qos(), copy.size());
   }
 
   private void retrySoon() {

@@ -25,6 +25,9 @@ final class InboundPublishes {
    * Failure: an error code for MQTT 5. MQTT 3 has none, so the connection is closed without an acknowledgement and the client
    *   sends the message again.
    */
+  /** What one publisher's messages may hold of its lane's credit while they wait for groups, before it is not read from: one part of so many. */
+  private static final int LANE_SHARE = 16;
+
   private final LiveSession session;
   private final int receiveMaximum;
   private final boolean checkPayloadFormat;
@@ -39,7 +42,12 @@ final class InboundPublishes {
 
   private int receivedCount;
   private int pendingQos1;
+
+  /** Copies for groups that wait: of QoS 0; of QoS 1 and 2; and the bytes of the latter. */
   private int waitingForGroups;
+
+  private int acknowledgedForGroups;
+  private long bytesForGroups;
 
   InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
     this.session = session;
@@ -163,14 +171,37 @@ final class InboundPublishes {
                 }));
   }
 
-  /** A message of QoS 0 waits for a group in which nobody has room. */
-  void groupIsFull() {
-    if (waitingForGroups++ == 0) session.connection().hold(Connection.Hold.GROUP);
+  /** A message waits for a group in which nobody has room. */
+  void groupIsFull(QoS qos, int size) {
+    if (qos == QoS.AT_MOST_ONCE) {
+      waitingForGroups++;
+    } else {
+      acknowledgedForGroups++;
+      bytesForGroups += size;
+    }
+    if (groupsHoldIt()) session.connection().hold(Connection.Hold.GROUP);
   }
 
   /** Such a message waits no longer. */
-  void groupHasRoom() {
-    if (--waitingForGroups == 0) session.connection().resume(Connection.Hold.GROUP);
+  void groupHasRoom(QoS qos, int size) {
+    if (qos == QoS.AT_MOST_ONCE) {
+      waitingForGroups--;
+    } else {
+      acknowledgedForGroups--;
+      bytesForGroups -= size;
+    }
+    if (!groupsHoldIt()) session.connection().resume(Connection.Hold.GROUP);
+  }
+
+  /**
+   * Of QoS 0 no message may wait. Of QoS 1 and 2 so many may that hold a small part of the lane's credit: a group's member that publishes
+   * to it is read from, or its acknowledgements would not come, and the publishers of a lane do not wait for a group that only one feeds.
+   */
+  private boolean groupsHoldIt() {
+    FrontendSettings settings = session.frontend().settings();
+    return waitingForGroups > 0
+        || acknowledgedForGroups >= settings.laneMessagesMax() / LANE_SHARE
+        || bytesForGroups >= settings.laneBytesMax() / LANE_SHARE;
   }
 
   /** All answers for a publish are in. */

@@ -30,6 +30,11 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     this.hasReasons = session.version().hasProperties();
   }
 
+  /** Where it came in. */
+  InboundPublishes inbound() {
+    return session.inbound();
+  }
+
   int packetId() {
     return packetId;
   }

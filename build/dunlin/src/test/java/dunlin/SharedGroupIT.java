@@ -326,6 +326,29 @@ class SharedGroupIT {
     }
   }
 
+  /** It waits itself, as soon as a part of its lane's credit is in messages that wait for the group. */
+  @Test
+  void aPublisherThatFeedsAStuckGroupHoldsUpNoOther(@TempDir Path data) {
+    Map<String, String> settings =
+        Map.of(
+            "dunlin.lanes", "1", "dunlin.lane.messages-max", "64", "dunlin.session.queue-messages-max", "10",
+            "dunlin.shared.wait", "20s");
+    try (TestBroker small = TestBroker.on(data, settings);
+        RawClient full = RawClient.connected(small, "full", RawClient.receiveMaximum(1));
+        Hive feeding = Hive.connected(small, false);
+        Hive other = Hive.connected(small, false)) {
+      full.subscribe("$share/g/t", 1);
+      List<CompletableFuture<Integer>> fed = new ArrayList<>();
+      for (int i = 0; i < 200; i++) fed.add(feeding.reason("t", 1, Integer.toString(i)));
+      fed.subList(0, 11).forEach(CompletableFuture::join);
+
+      for (int i = 0; i < 100; i++) assertThat(other.reason("other", 1, "x").join()).isEqualTo(0x10);
+      assertThat(fed.subList(11, 200)).noneMatch(CompletableFuture::isDone);
+      full.close();
+      fed.forEach(CompletableFuture::join);
+    }
+  }
+
   /** MQTT 3 has no error codes: were its connection closed, it would send the message again, to everybody. */
   @Test
   void aStuckGroupDoesNotCloseAPublisherOfMqtt3AndOthersGetItsMessagesOnce(@TempDir Path data) {
