@@ -8,22 +8,22 @@ import java.nio.file.StandardCopyOption;
 import java.util.Map;
 
 /** Makes every fsync of one process's Raft log wait or fail; src/main/c/fsync.c does it, and reads this file before each. */
-record FsyncFault(Path library, Path control) {
+public record FsyncFault(Path library, Path control) {
   private static final String LOG = "/raft/";
 
-  void slow(int millis) {
+  public void slow(int millis) {
     say("slow " + millis + " " + LOG);
   }
 
-  void fail() {
+  public void fail() {
     say("fail 0 " + LOG);
   }
 
-  void none() {
+  public void none() {
     say("");
   }
 
-  Map<String, String> environment() {
+  public Map<String, String> environment() {
     return Map.of("LD_PRELOAD", library.toString(), "DLCHAOS_FSYNC", control.toString());
   }
 

@@ -9,7 +9,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** An ext4 file system of its own for one node, in a file: it can be full, and lose power. */
-final class LoopDisk implements AutoCloseable {
+public final class LoopDisk implements AutoCloseable {
   /*
    * Owner: the thread of the trial.
    * Failure: mounted in a mount namespace that ends with the harness, so that a harness that is killed leaves no mount.
@@ -23,7 +23,7 @@ final class LoopDisk implements AutoCloseable {
   private boolean mounted;
 
   /** @param powercut the program of src/main/c/powercut.c */
-  LoopDisk(Path image, Path directory, Path powercut) {
+  public LoopDisk(Path image, Path directory, Path powercut) {
     this.image = image;
     this.directory = directory;
     this.powercut = powercut;
@@ -38,7 +38,7 @@ final class LoopDisk implements AutoCloseable {
   }
 
   /** Where a node may have its data directory; not the root of the file system, for lost+found is there. */
-  Path data() {
+  public Path data() {
     return directory.resolve("data");
   }
 
@@ -48,12 +48,12 @@ final class LoopDisk implements AutoCloseable {
   }
 
   /** What was not yet written to the disk never will be, and every access fails from now on. */
-  void cutPower() {
+  public void cutPower() {
     Programs.run(powercut.toString(), directory.toString());
   }
 
   /** What is on the disk when the power has come back; nothing may have files open there. */
-  void restorePower() {
+  public void restorePower() {
     unmount();
     mount();
   }
@@ -76,7 +76,7 @@ final class LoopDisk implements AutoCloseable {
   }
 
   /** Fills the disk until so many bytes are left. */
-  void fill(long left) {
+  public void fill(long left) {
     long more = directory.toFile().getUsableSpace() - left;
     if (more <= 0) return;
     Path filler = directory.resolve(FILLER);
@@ -88,7 +88,7 @@ final class LoopDisk implements AutoCloseable {
     }
   }
 
-  void empty() {
+  public void empty() {
     try {
       Files.deleteIfExists(directory.resolve(FILLER));
     } catch (IOException e) {

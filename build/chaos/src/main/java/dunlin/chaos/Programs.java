@@ -6,13 +6,13 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** Runs the system's own programs, such as mount and kill. */
-final class Programs {
+public final class Programs {
   private static final int DEADLINE_SECONDS = 60;
 
   private Programs() {}
 
   /** What a program has printed; it must end well. */
-  static String run(String... command) {
+  public static String run(String... command) {
     try {
       var process = new ProcessBuilder(command).redirectErrorStream(true).start();
       process.getOutputStream().close();

@@ -1,0 +1,166 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.mqtt.Event.Received;
+import dunlin.chaos.mqtt.Facts.Sent;
+import dunlin.chaos.mqtt.Session.Subscription;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** D1 to D5, D10 and D12, for subscriptions that are not shared: what arrives, how often, in which order, and until when. */
+final class DeliveryRules {
+  /*
+   * What counts as a delivery: a PUBLISH without DUP that is not part of an exchange under way. A message of QoS 1 may come so as often as
+   * its publisher has sent it, one of QoS 2 and of QoS 0 once.
+   *
+   * What must arrive: a message that was sent for the first time after SUBACK had come and before UNSUBSCRIBE was sent, was acknowledged with
+   * success and cannot have expired, in each session that lived until all was drained. Sessions that ended before are not looked at.
+   * So many may be missing as the broker has counted drops.
+   */
+  private static final long SECOND = 1_000_000_000L;
+  /** Between the broker's word and the client's clock; what a busy machine may take. */
+  private static final long EXPIRY_SLACK = 2 * SECOND;
+
+  private record Stream(String publisher, String topic, int qos) {}
+
+  private record Repetition(int connection, Stream stream) {}
+
+  private final Facts facts;
+  private final Drops drops;
+  private final List<Violation> violations = new ArrayList<>();
+
+  DeliveryRules(Facts facts, Drops drops) {
+    this.facts = facts;
+    this.drops = drops;
+  }
+
+  List<Violation> check() {
+    var lost = new ArrayList<Violation>();
+    for (var session : facts.sessions) {
+      for (var each : session.received) known(each);
+      if (session.group().isPresent()) continue;
+      order(session);
+      counts(session);
+      unsubscribed(session);
+      if (session.aliveAt(facts.drainedNanos)) lost.addAll(lost(session));
+    }
+    var stored = lost.stream().filter(each -> each.promise().equals("D3")).toList();
+    var online = lost.stream().filter(each -> each.promise().equals("D2")).toList();
+    if (stored.size() > drops.inboxes()) violations.addAll(stored);
+    if (online.size() > drops.connected()) violations.addAll(online);
+    return violations;
+  }
+
+  /** Those that must be there and are not, drops not considered. */
+  static List<Violation> missing(Facts facts) {
+    var rules = new DeliveryRules(facts, Drops.NONE);
+    var lost = new ArrayList<Violation>();
+    for (var session : facts.sessions) if (session.group().isEmpty() && session.aliveAt(facts.drainedNanos)) lost.addAll(rules.lost(session));
+    return lost;
+  }
+
+  private List<Violation> lost(Session session) {
+    Set<MessageId> there = new HashSet<>();
+    for (var each : session.received) there.add(each.id());
+    var lost = new ArrayList<Violation>();
+    String promise = session.durable() ? "D3" : "D2";
+    String kind = session.durable() ? "lost" : "lost while connected";
+    for (var subscription : session.subscriptions)
+      for (var message : facts.matching(subscription.filter()))
+        if (message.safe() && message.first.expirySeconds() < 0 && owed(subscription, message) && there.add(message.first.id()))
+          lost.add(new Violation(promise, kind, "%s to %s on %s".formatted(message.first.id(), session.client(), message.first.topic())));
+    return lost;
+  }
+
+  static boolean owed(Session session, Sent message) {
+    return message.safe() && message.first.expirySeconds() < 0 && session.subscriptions.stream().anyMatch(each -> owed(each, message));
+  }
+
+  private static boolean owed(Subscription subscription, Sent message) {
+    return subscription.qos() > 0
+        && message.first.nanos() > subscription.fromNanos()
+        && message.acknowledgedNanos() < subscription.untilNanos()
+        && Filters.matches(subscription.filter(), message.first.topic());
+  }
+
+  private void known(Received received) {
+    var message = facts.sent.get(received.id());
+    var will = facts.wills.get(received.id());
+    boolean right = (message != null && message.first.topic().equals(received.topic())) || (will != null && will.topic().equals(received.topic()));
+    if (!right) violations.add(new Violation("D3", "invented", received.toString()));
+    if (message != null) expired(received, message);
+  }
+
+  private void expired(Received received, Sent message) {
+    long seconds = message.first.expirySeconds();
+    if (seconds < 0 || message.acknowledged == null) return;
+    long deadline = message.acknowledged.nanos() + seconds * SECOND + EXPIRY_SLACK;
+    if (received.nanos() > deadline && !facts.disturbedBetween(deadline - EXPIRY_SLACK, received.nanos()))
+      violations.add(new Violation("D12", "expired", received.toString()));
+    if (received.expirySeconds() > seconds) violations.add(new Violation("D12", "lives longer", received.toString()));
+  }
+
+  private void order(Session session) {
+    Map<Stream, Long> last = new HashMap<>();
+    Map<Repetition, Long> again = new HashMap<>();
+    Set<MessageId> seen = new HashSet<>();
+    for (var each : session.received) {
+      var message = facts.sent.get(each.id());
+      if (message == null || each.retain()) continue;
+      var stream = new Stream(each.id().publisher(), each.topic(), message.first.qos());
+      if (seen.add(each.id())) {
+        if (grows(last, stream, each.id().number()) || (message.sends > 1 && !coveredSince(session, message))) continue;
+        violations.add(new Violation("D4", "out of order", "%s after %d to %s".formatted(each, last.get(stream), session.client())));
+      } else if (each.dup() && message.sends == 1 && !grows(again, new Repetition(each.connection(), stream), each.id().number())) {
+        violations.add(new Violation("D4", "sent again out of order", "%s to %s".formatted(each, session.client())));
+      }
+    }
+  }
+
+  /** Whether it was subscribed when the message was sent for the first time; else it may see the second one behind later messages. */
+  private static boolean coveredSince(Session session, Sent message) {
+    return session.subscriptions.stream()
+        .anyMatch(each -> each.fromNanos() < message.first.nanos() && each.untilNanos() == Session.OPEN && Filters.matches(each.filter(), message.first.topic()));
+  }
+
+  private static <K> boolean grows(Map<K, Long> last, K stream, long number) {
+    long before = last.getOrDefault(stream, 0L);
+    if (number < before) return false;
+    last.put(stream, number);
+    return true;
+  }
+
+  private void counts(Session session) {
+    Map<MessageId, Integer> deliveries = new HashMap<>();
+    for (var each : session.received) {
+      if (each.repeated() || each.retain() || (each.dup() && each.qos() == 1 && deliveries.containsKey(each.id()))) continue;
+      int count = deliveries.merge(each.id(), 1, Integer::sum);
+      var message = facts.sent.get(each.id());
+      if (message == null) continue;
+      int most = message.first.qos() == 1 ? message.sends : 1;
+      if (count > most) {
+        violations.add(
+            new Violation(message.first.qos() == 2 ? "D5" : "D4", "doubled", "%s, sent %d times".formatted(each, message.sends)));
+      }
+    }
+  }
+
+  private void unsubscribed(Session session) {
+    if (session.subscriptions.stream().noneMatch(each -> each.goneNanos() != Session.OPEN)) return;
+    for (var each : session.received) {
+      var message = facts.sent.get(each.id());
+      if (message == null || each.retain()) continue;
+      boolean covered =
+          session.subscriptions.stream()
+              .anyMatch(
+                  subscription ->
+                      subscription.askedNanos() <= each.nanos()
+                          && message.first.nanos() <= subscription.goneNanos()
+                          && Filters.matches(subscription.filter(), each.topic()));
+      if (!covered) violations.add(new Violation("D2", "after UNSUBACK", each.toString()));
+    }
+  }
+}

@@ -1,0 +1,152 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.mqtt.Event.Acknowledged;
+import dunlin.chaos.mqtt.Event.Deed;
+import dunlin.chaos.mqtt.Event.Published;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** A history put in order for the rules: what became of each message, and the sessions of each client. */
+final class Facts {
+  /*
+   * Owner: the thread of the check.
+   */
+
+  /** All that its publisher knows of a message. */
+  static final class Sent {
+    final Published first;
+    int sends = 1;
+    @Nullable Acknowledged acknowledged;
+
+    Sent(Published first) {
+      this.first = first;
+    }
+
+    /** Whether its publisher was told that it is safe. */
+    boolean safe() {
+      return first.qos() > 0 && acknowledged != null && acknowledged.success();
+    }
+
+    long acknowledgedNanos() {
+      return acknowledged == null ? Long.MAX_VALUE : acknowledged.nanos();
+    }
+  }
+
+  final List<Event> events;
+  final Map<MessageId, Sent> sent = new LinkedHashMap<>();
+  final Map<String, List<Sent>> topics = new LinkedHashMap<>();
+  final Map<MessageId, Event.WillSet> wills = new LinkedHashMap<>();
+  final List<Session> sessions = new ArrayList<>();
+  final Map<String, List<Event>> lives = new LinkedHashMap<>();
+  final long drainedNanos;
+  private final List<Event.Broker> deeds = new ArrayList<>();
+  private final Map<String, Session> open = new HashMap<>();
+
+  Facts(List<Event> events) {
+    this.events = events;
+    events.forEach(this::take);
+    drainedNanos =
+        deeds.stream().filter(deed -> deed.deed() == Deed.DRAINED).mapToLong(Event.Broker::nanos).findFirst().orElse(Long.MAX_VALUE - 1);
+  }
+
+  private void take(Event event) {
+    switch (event) {
+      case Event.Broker deed -> deeds.add(deed);
+      case Published it -> {
+        var now = new Sent(it);
+        var before = sent.putIfAbsent(it.id(), now);
+        if (before != null) before.sends++;
+        else topics.computeIfAbsent(it.topic(), _ -> new ArrayList<>()).add(now);
+      }
+      case Acknowledged it -> {
+        var of = sent.get(it.id());
+        if (of != null) of.acknowledged = it;
+      }
+      case Event.WillSet it -> {
+        wills.put(new MessageId(it.client(), it.connection()), it);
+        life(it.client()).add(it);
+      }
+      case Event.Connected it -> connected(it);
+      case Event.ConnectFailed it -> {
+        life(it.client()).add(it);
+        if (it.cleanStart()) finish(it.client(), it.askedNanos());
+      }
+      case Event.Ended it -> {
+        life(it.client()).add(it);
+        var session = open.get(it.client());
+        if (session == null) return;
+        session.ends.put(it.connection(), it);
+        if (!session.durable() && session.connections.getLast().connection() == it.connection()) finish(it.client(), it.nanos());
+      }
+      case Event.Subscribed it -> session(it.client()).ifPresent(session -> session.subscribed(it));
+      case Event.UnsubscribeAsked it -> session(it.client()).ifPresent(session -> session.unsubscribing(it.filter(), it.nanos()));
+      case Event.Unsubscribed it -> session(it.client()).ifPresent(session -> session.unsubscribed(it.filter(), it.nanos()));
+      case Event.Received it -> session(it.client()).ifPresent(session -> session.received.add(it));
+      case Event.Answered it -> session(it.client()).ifPresent(session -> session.answered.add(it));
+    }
+  }
+
+  /** All messages on topics that a filter matches. */
+  List<Sent> matching(String filter) {
+    if (!filter.contains("#") && !filter.contains("+")) return topics.getOrDefault(filter, List.of());
+    var all = new ArrayList<Sent>();
+    topics.forEach((topic, messages) -> all.addAll(Filters.matches(filter, topic) ? messages : List.of()));
+    return all;
+  }
+
+  private void connected(Event.Connected it) {
+    life(it.client()).add(it);
+    if (!it.sessionPresent()) finish(it.client(), it.askedNanos());
+    var session =
+        open.computeIfAbsent(
+            it.client(),
+            _ -> {
+              var begun = new Session(it);
+              sessions.add(begun);
+              return begun;
+            });
+    session.connections.add(it);
+  }
+
+  private void finish(String client, long nanos) {
+    var session = open.remove(client);
+    if (session != null) session.endNanos = nanos;
+  }
+
+  private Optional<Session> session(String client) {
+    return Optional.ofNullable(open.get(client));
+  }
+
+  private List<Event> life(String client) {
+    return lives.computeIfAbsent(client, _ -> new ArrayList<>());
+  }
+
+  boolean killedBetween(long fromNanos, long untilNanos) {
+    return deeds.stream().anyMatch(deed -> deed.deed() == Deed.KILLED && deed.nanos() >= fromNanos && deed.nanos() <= untilNanos);
+  }
+
+  /** Whether some fault was at work at any time in between, when nothing can be said about how long anything takes. */
+  boolean disturbedBetween(long fromNanos, long untilNanos) {
+    boolean struck = false;
+    long since = 0;
+    for (var deed : deeds) {
+      switch (deed.deed()) {
+        case KILLED, STRUCK -> {
+          if (!struck) since = deed.nanos();
+          struck = true;
+        }
+        case HEALED -> {
+          if (struck && since <= untilNanos && deed.nanos() >= fromNanos) return true;
+          struck = false;
+        }
+        case STARTED, DRAINED -> {}
+      }
+    }
+    return struck && since <= untilNanos;
+  }
+}

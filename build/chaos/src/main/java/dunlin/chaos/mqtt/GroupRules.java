@@ -1,0 +1,116 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.mqtt.Event.Answered;
+import dunlin.chaos.mqtt.Event.Received;
+import dunlin.chaos.mqtt.Facts.Sent;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/** D9: each message for a group is with one member at a time, and one of them acknowledges it. */
+final class GroupRules {
+  /*
+   * A second delivery is allowed when the connection of who had it first has ended in between, when the broker was killed in between, or when
+   * the publisher has sent a message of QoS 1 again. What is given to members that are not durable may end with the broker.
+   */
+  private record Delivery(Session session, Received received) {}
+
+  private final Facts facts;
+  private final List<Violation> violations = new ArrayList<>();
+
+  GroupRules(Facts facts) {
+    this.facts = facts;
+  }
+
+  List<Violation> check() {
+    check(true);
+    return violations;
+  }
+
+  /** Those that must have been taken and were not. */
+  static List<Violation> missing(Facts facts) {
+    var rules = new GroupRules(facts);
+    rules.check(false);
+    return rules.violations;
+  }
+
+  private void check(boolean all) {
+    Map<String, List<Session>> groups = new LinkedHashMap<>();
+    for (var session : facts.sessions) session.group().ifPresent(name -> groups.computeIfAbsent(name, _ -> new ArrayList<>()).add(session));
+    groups.forEach(
+        (filter, members) -> {
+          missing(filter, members);
+          if (!all) return;
+          doubles(members);
+          if (Filters.ordered(filter)) members.forEach(this::order);
+        });
+  }
+
+  private void missing(String filter, List<Session> members) {
+    Set<MessageId> answered = new HashSet<>();
+    for (var member : members) for (Answered each : member.answered) answered.add(each.id());
+    var staying = members.stream().filter(each -> each.aliveAt(facts.drainedNanos)).toList();
+    long fromNanos = staying.stream().mapToLong(each -> each.subscriptions.getFirst().fromNanos()).min().orElse(Long.MAX_VALUE);
+    boolean allDurable = members.stream().allMatch(Session::durable);
+    for (var entry : facts.sent.entrySet()) {
+      var message = entry.getValue();
+      boolean owed =
+          message.safe() && message.first.expirySeconds() < 0 && message.first.nanos() > fromNanos && Filters.matches(filter, message.first.topic());
+      if (!owed || answered.contains(entry.getKey())) continue;
+      if (!allDurable && facts.killedBetween(message.first.nanos(), facts.drainedNanos)) continue;
+      violations.add(new Violation("D9", "taken by no member", entry.getKey() + " of " + filter));
+    }
+  }
+
+  private void doubles(List<Session> members) {
+    Map<MessageId, List<Delivery>> deliveries = new HashMap<>();
+    for (var member : members) {
+      for (var each : member.received)
+        if (!each.repeated() && !each.retain()) deliveries.computeIfAbsent(each.id(), _ -> new ArrayList<>()).add(new Delivery(member, each));
+    }
+    deliveries.forEach(
+        (id, all) -> {
+          var message = facts.sent.get(id);
+          if (message == null || all.size() == 1 || (message.first.qos() == 1 && message.sends > 1)) return;
+          all.sort(Comparator.comparingLong(each -> each.received.nanos()));
+          for (int i = 1; i < all.size(); i++) pair(message, all.get(i - 1), all.get(i));
+        });
+  }
+
+  private void pair(Sent message, Delivery first, Delivery second) {
+    boolean sameSession = first.session == second.session;
+    var connection = first.received.connection();
+    var end = first.session.ends.get(connection);
+    boolean ended = end != null && end.nanos() < second.received.nanos();
+    boolean superseded =
+        first.session.connections.stream().anyMatch(each -> each.connection() > connection && each.askedNanos() < second.received.nanos());
+    if (sameSession && second.received.dup() && (ended || superseded)) return;
+    if (ended || superseded || facts.killedBetween(first.received.nanos(), second.received.nanos())) return;
+    violations.add(new Violation("D9", "with two members at a time", "%s, then %s to %s".formatted(message.first.id(), second.received, second.session.client())));
+  }
+
+  /** An ordered group keeps a publisher with one member, and that in order, as long as nobody comes or goes. */
+  private void order(Session member) {
+    Map<String, Received> last = new HashMap<>();
+    Set<MessageId> seen = new HashSet<>();
+    for (var each : member.received) {
+      var message = facts.sent.get(each.id());
+      if (message == null || each.retain() || !seen.add(each.id())) continue;
+      var before = last.put(each.id().publisher() + " " + each.topic() + " " + message.first.qos(), each);
+      if (before == null || before.id().number() < each.id().number()) continue;
+      boolean stable = facts.sessions.stream().allMatch(session -> unmoved(session, before.nanos(), each.nanos()));
+      if (stable) violations.add(new Violation("D9", "out of order in an ordered group", before + " then " + each));
+    }
+  }
+
+  private static boolean unmoved(Session session, long fromNanos, long untilNanos) {
+    if (session.group().isEmpty()) return true;
+    return session.ends.values().stream().noneMatch(end -> end.nanos() >= fromNanos - 1_000_000_000L && end.nanos() <= untilNanos)
+        && session.connections.stream().noneMatch(each -> each.nanos() >= fromNanos - 1_000_000_000L && each.nanos() <= untilNanos);
+  }
+}

@@ -1,0 +1,45 @@
+package dunlin.chaos.mqtt;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Predicate;
+
+/** Where all clients write what they did and saw. */
+final class Journal {
+  /*
+   * Owner: any thread; the lock is its own.
+   * Bounds: EVENTS_MAX. Full: the row is broken, since a history with holes proves nothing.
+   */
+  private static final int EVENTS_MAX = 4_000_000;
+
+  private final List<Event> events = new ArrayList<>();
+  private long received;
+
+  synchronized void add(Event event) {
+    if (events.size() == EVENTS_MAX) throw new IllegalStateException("more than " + EVENTS_MAX + " events");
+    events.add(event);
+    if (event instanceof Event.Received it && !it.dup()) received++;
+  }
+
+  void broker(Event.Deed deed) {
+    add(new Event.Broker(System.nanoTime(), deed));
+  }
+
+  synchronized int size() {
+    return events.size();
+  }
+
+  /** Messages that came without DUP. */
+  synchronized long received() {
+    return received;
+  }
+
+  /** Events of a kind, from a place on. */
+  synchronized long count(int from, Predicate<Event> which) {
+    return events.subList(from, events.size()).stream().filter(which).count();
+  }
+
+  synchronized List<Event> events() {
+    return List.copyOf(events);
+  }
+}

@@ -1,0 +1,134 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.mqtt.Row.Need;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Proves D1 to D12 of docs/DELIVERY.md on one broker: real clients, faults, and a check of all that the clients did and saw.
+ * build/chaos/README.md says how it is used and what it can see.
+ */
+public final class MqttChaos {
+  /*
+   * How a row comes about. An MqttTrial starts the shipped broker with an empty directory and puts the Load on it: some thirty MqttClients,
+   * plain sockets that follow the specification to the letter, each with habits of its own. They write all that they do and see into
+   * one Journal, with one clock. The row's Script strikes and heals; then publishers end, all that stay come back and take what waits for
+   * them, and the MqttChecker holds the history against the promises. Last, the Mutants: the same history with one promise broken once,
+   * which the checker must say of each.
+   *
+   * Why a history and not a model that runs along: what is allowed depends on what comes later (an acknowledgement, a second try, the end
+   * of a connection), so each rule is one pass over what is there, and says nothing where the client cannot know.
+   *
+   * Owner: main runs one row after the other.
+   * Failure: the broker ends with the harness's namespace, or when the row is closed.
+   */
+  private static final Logger log = LoggerFactory.getLogger(MqttChaos.class);
+  private static final List<String> SHORT = List.of("none", "kill", "overflow", "storm");
+  private static final int STORM_SESSIONS = 500;
+  private static final int PAUSE_MILLIS = 12;
+  private static final int USAGE = 2;
+
+  /**
+   * What is asked for.
+   *
+   * @param only names of rows; empty for all
+   * @param storm sessions of the row of that name
+   * @param pauseMillis of each publisher between two messages, on average
+   * @param page gets the table, between its marks
+   */
+  record Request(
+      List<String> only, long seed, int rounds, int storm, int pauseMillis, Path out, Path distribution, @Nullable Path programs, boolean isolated,
+      @Nullable Path page) {
+    Set<Need> offers() {
+      return programs == null ? Set.of() : isolated ? EnumSet.allOf(Need.class) : EnumSet.of(Need.FSYNC);
+    }
+  }
+
+  private MqttChaos() {}
+
+  public static void main(String[] args) throws IOException {
+    Request request;
+    try {
+      request = parse(Arrays.asList(args), new Random().nextLong(1_000_000));
+    } catch (IllegalArgumentException e) {
+      System.err.println(e.getMessage());
+      System.err.println("Rows: " + String.join(" ", Rows.ALL.stream().map(Row::name).toList()));
+      System.exit(USAGE);
+      return;
+    }
+    System.exit(run(request).stream().allMatch(Outcome::good) ? 0 : 1);
+  }
+
+  static Request parse(List<String> arguments, long anySeed) {
+    List<String> only = List.of();
+    long seed = anySeed;
+    int rounds = 3;
+    int storm = STORM_SESSIONS;
+    int pauseMillis = PAUSE_MILLIS;
+    var out = Path.of("build/chaos/target/mqtt");
+    @Nullable Path distribution = null;
+    @Nullable Path programs = null;
+    @Nullable Path page = null;
+    boolean isolated = false;
+    for (var rest = arguments.iterator(); rest.hasNext(); ) {
+      String option = rest.next();
+      switch (option) {
+        case "--short" -> {
+          only = SHORT;
+          rounds = 1;
+        }
+        case "--isolated" -> isolated = true;
+        case "--only", "--seed", "--rounds", "--storm", "--pause-millis", "--out", "--distribution", "--programs", "--page" -> {
+          if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
+          String value = rest.next();
+          switch (option) {
+            case "--only" -> only = List.of(value.split(",", -1));
+            case "--seed" -> seed = Long.parseLong(value);
+            case "--rounds" -> rounds = Integer.parseInt(value);
+            case "--storm" -> storm = Integer.parseInt(value);
+            case "--pause-millis" -> pauseMillis = Integer.parseInt(value);
+            case "--out" -> out = Path.of(value);
+            case "--distribution" -> distribution = Path.of(value);
+            case "--page" -> page = Path.of(value);
+            default -> programs = Path.of(value);
+          }
+        }
+        default -> throw new IllegalArgumentException("nobody knows " + option);
+      }
+    }
+    var known = Rows.ALL.stream().map(Row::name).toList();
+    for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no row " + name);
+    if (distribution == null) throw new IllegalArgumentException("--distribution is missing");
+    return new Request(only, seed, rounds, storm, pauseMillis, out.toAbsolutePath(), distribution.toAbsolutePath(), programs, isolated, page);
+  }
+
+  /** Runs what is asked for, and writes mqtt.md after each row. */
+  static List<Outcome> run(Request request) throws IOException {
+    Files.createDirectories(request.out);
+    System.out.println("Seed " + request.seed + "; logs and the table in " + request.out);
+    var outcomes = new ArrayList<Outcome>();
+    for (var row : Rows.ALL) {
+      if (!request.only.isEmpty() && !request.only.contains(row.name())) continue;
+      // A row has the same seed whichever other rows there are.
+      long seed = request.seed * 31 + row.name().hashCode();
+      var outcome = request.offers().containsAll(row.needs()) ? MqttTrial.run(row, request, seed) : Outcome.skipped(row, seed);
+      log.info("{}: {}, {} anomalies {}", row.name(), outcome.verdict(), outcome.violations().size(), outcome.problems());
+      outcomes.add(outcome);
+      Files.writeString(request.out.resolve("mqtt.md"), MqttReport.markdown(request.seed, outcomes));
+    }
+    String table = MqttReport.markdown(request.seed, outcomes);
+    System.out.println(table);
+    if (request.page != null) Files.writeString(request.page, MqttReport.inserted(Files.readString(request.page), table));
+    return outcomes;
+  }
+}

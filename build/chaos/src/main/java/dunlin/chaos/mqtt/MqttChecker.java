@@ -1,0 +1,27 @@
+package dunlin.chaos.mqtt;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** Holds the history of all clients against docs/DELIVERY.md: one class for each group of promises. */
+final class MqttChecker {
+  private MqttChecker() {}
+
+  /** @param drops what the broker says to have left out on purpose, by a rule of D10 */
+  static List<Violation> check(List<Event> history, Drops drops) {
+    var facts = new Facts(history);
+    var violations = new ArrayList<Violation>();
+    violations.addAll(new DeliveryRules(facts, drops).check());
+    violations.addAll(new SessionRules(facts).check());
+    violations.addAll(new WillRules(facts).check());
+    violations.addAll(new RetainedRules(facts).check());
+    violations.addAll(new GroupRules(facts).check());
+    return violations;
+  }
+
+  /** How many messages have not arrived where they must, by what is known now. */
+  static int outstanding(List<Event> history) {
+    var facts = new Facts(history);
+    return DeliveryRules.missing(facts).size() + GroupRules.missing(facts).size() + WillRules.missing(facts).size();
+  }
+}

@@ -1,0 +1,59 @@
+package dunlin.chaos.mqtt;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** The table of a run, in Markdown. */
+final class MqttReport {
+  private static final int EXAMPLES = 3;
+
+  private MqttReport() {}
+
+  static String markdown(long seed, List<Outcome> outcomes) {
+    var text = new StringBuilder("Seed ").append(seed).append(".\n\n| row | what happens | outcome | figures |\n|---|---|---|---|\n");
+    for (var each : outcomes) {
+      text.append("| `%s` | %s | %s | %s |\n".formatted(each.row().name(), each.row().what(), outcome(each), figures(each.figures())));
+    }
+    for (var each : outcomes) details(text, each);
+    return text.toString();
+  }
+
+  private static String outcome(Outcome outcome) {
+    if (outcome.verdict().equals(Outcome.SKIPPED)) return "skipped: " + String.join(", ", outcome.problems());
+    String mutants = outcome.mutants() == 0 ? "" : ", %d of %d mutants found".formatted(outcome.mutants() - outcome.unfound().size(), outcome.mutants());
+    return "%s, %d anomalies%s".formatted(outcome.verdict(), outcome.violations().size(), mutants);
+  }
+
+  private static String figures(Map<String, String> figures) {
+    return String.join("; ", figures.entrySet().stream().map(each -> each.getKey() + ": " + each.getValue()).toList());
+  }
+
+  private static void details(StringBuilder text, Outcome outcome) {
+    if (outcome.good()) return;
+    text.append("\n`").append(outcome.row().name()).append("`:\n\n");
+    for (var problem : outcome.problems()) text.append("- ").append(problem).append('\n');
+    for (var mutant : outcome.unfound()) text.append("- the checker has not found the mutant: ").append(mutant).append('\n');
+    Map<String, List<Violation>> kinds = new TreeMap<>();
+    for (var each : outcome.violations()) {
+      String kind = each.promise() + " " + each.kind();
+      kinds.computeIfAbsent(kind, _ -> new ArrayList<>()).add(each);
+    }
+    kinds.forEach(
+        (kind, all) -> {
+          text.append("- %s, %d times, such as\n".formatted(kind, all.size()));
+          all.stream().limit(EXAMPLES).forEach(each -> text.append("  - ").append(each.what()).append('\n'));
+        });
+  }
+
+  /** A page with the table in it, between the two marks that it must have. */
+  static String inserted(String page, String table) {
+    String begin = "<!-- rows -->\n";
+    String end = "<!-- /rows -->";
+    int from = page.indexOf(begin);
+    int until = page.indexOf(end);
+    if (from < 0 || until < from) throw new IllegalArgumentException("the page has no place for the table, between " + begin.trim() + " and " + end);
+    return page.substring(0, from) + begin + table + page.substring(until);
+  }
+}

@@ -1,0 +1,169 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.FsyncFault;
+import dunlin.chaos.LoopDisk;
+import dunlin.chaos.mqtt.Event.Deed;
+import dunlin.chaos.mqtt.MqttChaos.Request;
+import dunlin.chaos.mqtt.Row.Need;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One row: a broker with an empty directory, its clients, what happens to it, and the check. */
+final class MqttTrial {
+  /*
+   * Owner: the thread of the run.
+   * Failure: whatever goes wrong makes this row fail, and never the run; the broker and its disk are gone afterwards.
+   */
+  private static final Logger log = LoggerFactory.getLogger(MqttTrial.class);
+  private static final int HEAP_MEGABYTES = 256;
+  /** So long nothing more may come until what is missing counts as lost. */
+  private static final long PATIENCE_NANOS = 25_000_000_000L;
+
+  private final Row row;
+  private final Request request;
+  private final long seed;
+  private final Path directory;
+  private final Journal journal = new Journal();
+  private final List<String> problems = new ArrayList<>();
+  private final Map<String, String> figures = new LinkedHashMap<>();
+  private Drops drops = Drops.NONE;
+
+  private MqttTrial(Row row, Request request, long seed) {
+    this.row = row;
+    this.request = request;
+    this.seed = seed;
+    directory = request.out().resolve(row.name());
+  }
+
+  static Outcome run(Row row, Request request, long seed) {
+    return new MqttTrial(row, request, seed).run();
+  }
+
+  private Outcome run() {
+    try {
+      Files.createDirectories(directory);
+      play();
+    } catch (IOException | RuntimeException e) {
+      log.error("{} has not come to its end", row.name(), e);
+      problems.add("has not come to its end: " + e.getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      problems.add("interrupted");
+    }
+    return judge();
+  }
+
+  private void play() throws InterruptedException {
+    var fsync = row.needs().contains(Need.FSYNC) ? new FsyncFault(program("fsync.so"), directory.resolve("fsync")) : null;
+    try (var disk = row.needs().contains(Need.DISK) ? new LoopDisk(directory.resolve("image"), directory.resolve("disk"), program("powercut")) : null;
+        var broker =
+            new MqttBroker(
+                request.distribution(), disk == null ? directory.resolve("data") : disk.data(), directory.resolve("broker.log"), freePort(),
+                HEAP_MEGABYTES, row.settings(), fsync, journal)) {
+      broker.start();
+      try (var scene = new Scene(journal, broker, new Random(seed), request.rounds(), request.storm(), disk)) {
+        if (row.usual()) usual(scene);
+        else own(scene);
+        problems.addAll(scene.problems);
+        figures.putAll(scene.figures);
+      }
+    }
+  }
+
+  private void own(Scene scene) throws InterruptedException {
+    row.script().play(scene);
+    drain(scene.broker);
+  }
+
+  private void usual(Scene scene) throws InterruptedException {
+    try (var load = new Load(journal, scene.broker::port, seed, request.pauseMillis())) {
+      load.start();
+      row.script().play(scene);
+      load.stop();
+      drain(scene.broker);
+      problems.addAll(load.problems());
+    }
+  }
+
+  /** Waits until all is there, or nothing more has come for a while. */
+  private void drain(MqttBroker broker) throws InterruptedException {
+    int least = Integer.MAX_VALUE;
+    long since = System.nanoTime();
+    while (System.nanoTime() - since < PATIENCE_NANOS) {
+      int outstanding = MqttChecker.outstanding(journal.events());
+      if (outstanding == 0) break;
+      if (outstanding < least) since = System.nanoTime();
+      least = Math.min(least, outstanding);
+      Thread.sleep(500);
+    }
+    drops = broker.drops();
+    figures.put("drops counted, of inboxes and of connections", drops.inboxes() + " and " + drops.connected());
+    journal.broker(Deed.DRAINED);
+  }
+
+  private Outcome judge() {
+    var history = journal.events();
+    count(history);
+    var violations = MqttChecker.check(history, drops);
+    int mutants = 0;
+    var unfound = new ArrayList<String>();
+    if (row.usual() && violations.isEmpty() && problems.isEmpty()) {
+      var facts = new Facts(history);
+      var random = new Random(seed);
+      for (var mutant : Mutants.ALL) {
+        var changed = mutant.mutation().of(facts, random);
+        if (changed.isEmpty()) continue;
+        mutants++;
+        boolean found = MqttChecker.check(changed.get(), drops).stream().anyMatch(each -> each.promise().equals(mutant.promise()));
+        if (!found) unfound.add(mutant.name());
+      }
+    }
+    if (!violations.isEmpty()) write(history);
+    boolean good = violations.isEmpty() && problems.isEmpty() && unfound.isEmpty();
+    return new Outcome(row, seed, good ? Outcome.PASSED : Outcome.FAILED, violations, problems, figures, mutants, unfound);
+  }
+
+  /** What a failed row has to be understood by. */
+  private void write(List<Event> history) {
+    try {
+      Files.write(directory.resolve("history.txt"), history.stream().map(Event::toString).toList());
+    } catch (IOException e) {
+      problems.add("the history cannot be written: " + e);
+    }
+  }
+
+  private void count(List<Event> history) {
+    long published = history.stream().filter(each -> each instanceof Event.Published it && !it.dup()).count();
+    long acknowledged = history.stream().filter(each -> each instanceof Event.Acknowledged it && it.success()).count();
+    long received = history.stream().filter(Event.Received.class::isInstance).count();
+    long connected = history.stream().filter(Event.Connected.class::isInstance).count();
+    figures.put("published", String.valueOf(published));
+    figures.put("acknowledged", String.valueOf(acknowledged));
+    figures.put("received", String.valueOf(received));
+    figures.put("connections", String.valueOf(connected));
+  }
+
+  private Path program(String name) {
+    if (request.programs() == null) throw new IllegalStateException(name + " was not built");
+    return request.programs().resolve(name);
+  }
+
+  private static int freePort() {
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,301 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.mqtt.Event.Acknowledged;
+import dunlin.chaos.mqtt.Event.Connected;
+import dunlin.chaos.mqtt.Event.End;
+import dunlin.chaos.mqtt.Event.Ended;
+import dunlin.chaos.mqtt.Event.Published;
+import dunlin.chaos.mqtt.Event.Received;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.function.Predicate;
+
+/** Histories of a broker that breaks one promise once, made from one that keeps them all: the checker has to find each. */
+final class Mutants {
+  private static final long SECOND = 1_000_000_000L;
+
+  /** What a mutant does to a history; empty when there is nothing in it to do that to. */
+  interface Mutation {
+    Optional<List<Event>> of(Facts facts, Random random);
+  }
+
+  /** @param promise one that the checker must say is broken */
+  record Mutant(String name, String promise, Mutation mutation) {}
+
+  static final List<Mutant> ALL =
+      List.of(
+          new Mutant("drop one message", "D3", (facts, random) -> pick(facts, random, each -> owed(facts, each)).map(one -> without(facts, one))),
+          new Mutant("double one of QoS 2", "D5", (facts, random) -> pick(facts, random, each -> exact(facts, each)).map(one -> again(facts, one))),
+          new Mutant("swap two", "D4", Mutants::swap),
+          new Mutant("deliver what nobody has sent", "D3", (facts, random) -> pick(facts, random, _ -> true).map(one -> invented(facts, one))),
+          new Mutant("forge an acknowledgement", "D3", Mutants::forge),
+          new Mutant("deliver after UNSUBACK", "D2", Mutants::unsubscribed),
+          new Mutant("deliver what has expired", "D12", Mutants::expired),
+          new Mutant("forget a session", "D11", (facts, random) -> present(facts, random, true)),
+          new Mutant("find a session that never was", "D6", (facts, random) -> present(facts, random, false)),
+          new Mutant("keep two connections", "D6", Mutants::twoConnections),
+          new Mutant("lose a will", "D7", (facts, random) -> will(facts, random, false).map(one -> without(facts, one))),
+          new Mutant("send a will twice", "D7", (facts, random) -> will(facts, random, false).map(one -> again(facts, one))),
+          new Mutant("send a will early", "D7", (facts, random) -> will(facts, random, true).map(one -> early(facts, one))),
+          new Mutant("send a will after DISCONNECT", "D7", Mutants::willAfterDisconnect),
+          new Mutant("let a retained value go back", "D8", Mutants::retainedBack),
+          new Mutant("lose a retained value", "D8", Mutants::retainedLost),
+          new Mutant("give one to two members", "D9", Mutants::twoMembers),
+          new Mutant("lose one of a group", "D9", Mutants::groupLoses));
+
+  private Mutants() {}
+
+  private static <T> Optional<T> any(List<T> all, Random random) {
+    return all.isEmpty() ? Optional.empty() : Optional.of(all.get(random.nextInt(all.size())));
+  }
+
+  private static Optional<Received> pick(Facts facts, Random random, Predicate<Received> which) {
+    var all = new ArrayList<Received>();
+    for (var session : facts.sessions)
+      for (var each : session.received)
+        if (session.group().isEmpty() && facts.sent.containsKey(each.id()) && !each.retain() && !each.repeated() && which.test(each)) all.add(each);
+    return any(all, random);
+  }
+
+  private static Facts.Sent sent(Facts facts, MessageId id) {
+    var sent = facts.sent.get(id);
+    if (sent == null) throw new IllegalStateException("nobody has sent " + id);
+    return sent;
+  }
+
+  private static boolean owed(Facts facts, Received one) {
+    var message = sent(facts, one.id());
+    return one.qos() > 0 && facts.sessions.stream()
+        .anyMatch(session -> session.client().equals(one.client()) && session.durable() && session.aliveAt(facts.drainedNanos)
+            && DeliveryRules.owed(session, message));
+  }
+
+  private static boolean exact(Facts facts, Received one) {
+    return one.qos() == 2 && sent(facts, one.id()).first.qos() == 2;
+  }
+
+  private static List<Event> without(Facts facts, Received one) {
+    return facts.events.stream()
+        .filter(each -> !(each instanceof Received it && it.client().equals(one.client()) && it.id().equals(one.id())))
+        .toList();
+  }
+
+  private static List<Event> replaced(Facts facts, Event one, Event by) {
+    return facts.events.stream().map(each -> each.equals(one) ? by : each).toList();
+  }
+
+  private static List<Event> inserted(Facts facts, Event behind, Event... more) {
+    var events = new ArrayList<>(facts.events);
+    events.addAll(events.indexOf(behind) + 1, List.of(more));
+    return events;
+  }
+
+  private static Received changed(Received one, MessageId id, long nanos, int packetId) {
+    return new Received(
+        nanos, one.client(), one.connection(), id, one.topic(), one.qos(), false, one.retain(), one.delete(), packetId, false, one.expirySeconds());
+  }
+
+  private static List<Event> again(Facts facts, Received one) {
+    return inserted(facts, one, changed(one, one.id(), one.nanos() + 1, one.packetId() % 65_535 + 1));
+  }
+
+  private static List<Event> invented(Facts facts, Received one) {
+    return inserted(facts, one, changed(one, new MessageId("nobody", 1), one.nanos() + 1, 0));
+  }
+
+  private static Optional<List<Event>> swap(Facts facts, Random random) {
+    var pairs = new ArrayList<List<Received>>();
+    for (var session : facts.sessions) {
+      if (session.group().isPresent()) continue;
+      for (int i = 1; i < session.received.size(); i++) {
+        var a = session.received.get(i - 1);
+        var b = session.received.get(i);
+        boolean plain = !a.dup() && !b.dup() && !a.retain() && !b.retain() && a.topic().equals(b.topic()) && !a.id().equals(b.id());
+        if (!plain || !a.id().publisher().equals(b.id().publisher()) || !facts.sent.containsKey(a.id())) continue;
+        var first = sent(facts, a.id());
+        var second = sent(facts, b.id());
+        if (first.first.qos() == second.first.qos() && first.sends == 1 && second.sends == 1) pairs.add(List.of(a, b));
+      }
+    }
+    return any(pairs, random)
+        .map(
+            pair -> {
+              var events = new ArrayList<>(facts.events);
+              var a = pair.getFirst();
+              var b = pair.getLast();
+              events.set(events.indexOf(a), changed(a, b.id(), a.nanos(), a.packetId()));
+              events.set(events.lastIndexOf(b), changed(b, a.id(), b.nanos(), b.packetId()));
+              return events;
+            });
+  }
+
+  private static Optional<List<Event>> forge(Facts facts, Random random) {
+    return pick(facts, random, each -> owed(facts, each))
+        .map(
+            one -> {
+              var model = sent(facts, one.id()).first;
+              var id = new MessageId("forger", 1);
+              var published = published(model, id, -1);
+              return inserted(facts, model, published, new Acknowledged(model.nanos() + 2, "forger", id, 0));
+            });
+  }
+
+  private static Published published(Published model, MessageId id, long expirySeconds) {
+    return new Published(model.nanos() + 1, id.publisher(), 1, id, model.topic(), 1, false, false, expirySeconds, false);
+  }
+
+  private static Optional<List<Event>> expired(Facts facts, Random random) {
+    return pick(facts, random, each -> owed(facts, each))
+        .map(
+            one -> {
+              var model = sent(facts, one.id()).first;
+              var id = new MessageId("forger", 1);
+              long late = facts.drainedNanos + 100 * SECOND;
+              var events = new ArrayList<>(inserted(facts, model, published(model, id, 1), new Acknowledged(model.nanos() + 2, "forger", id, 0)));
+              events.add(events.indexOf(one) + 1, changed(one, id, late, 0));
+              return events;
+            });
+  }
+
+  private static Optional<List<Event>> unsubscribed(Facts facts, Random random) {
+    var all = new ArrayList<Event.Unsubscribed>();
+    for (var event : facts.events) if (event instanceof Event.Unsubscribed it) all.add(it);
+    return any(all, random)
+        .map(
+            gone -> {
+              var id = new MessageId("forger", 1);
+              long nanos = gone.nanos();
+              String topic = gone.filter().replace("#", "x");
+              var received =
+                  new Received(nanos + 3, gone.client(), gone.connection(), id, topic, 1, false, false, false, 65_000, false, -1);
+              return inserted(facts, gone, new Published(nanos + 2, "forger", 1, id, topic, 1, false, false, -1, false), received);
+            });
+  }
+
+  private static Optional<List<Event>> present(Facts facts, Random random, boolean kept) {
+    var all = new ArrayList<Connected>();
+    for (var life : facts.lives.values()) {
+      boolean first = true;
+      for (var event : life) {
+        if (!(event instanceof Connected it)) continue;
+        if (kept ? it.sessionPresent() && it.expirySeconds() >= 3600 : first && !it.sessionPresent() && it.connection() == 1) all.add(it);
+        first = false;
+      }
+    }
+    return any(all, random)
+        .map(
+            it ->
+                replaced(
+                    facts, it,
+                    new Connected(it.nanos(), it.client(), it.connection(), it.level(), it.askedNanos(), it.cleanStart(), it.expirySeconds(), !kept)));
+  }
+
+  private static Optional<List<Event>> twoConnections(Facts facts, Random random) {
+    var all = new ArrayList<Ended>();
+    for (var event : facts.events)
+      if (event instanceof Ended it && it.how() == End.TAKEN_OVER && !facts.disturbedBetween(it.nanos() - 5 * SECOND, it.nanos() + 20 * SECOND)) all.add(it);
+    return any(all, random)
+        .map(it -> replaced(facts, it, new Ended(it.nanos() + 100 * SECOND, it.client(), it.connection(), it.how(), it.reason())));
+  }
+
+  /** A will that came after its client had gone without a word. */
+  private static Optional<Received> will(Facts facts, Random random, boolean delayed) {
+    var all = new ArrayList<Received>();
+    for (var event : facts.events) {
+      if (!(event instanceof Received it) || it.repeated()) continue;
+      var will = facts.wills.get(it.id());
+      if (will == null || delayed == (will.delaySeconds() == 0) || facts.disturbedBetween(will.nanos(), it.nanos() + 2 * SECOND)) continue;
+      boolean ended = facts.lives.getOrDefault(it.id().publisher(), List.of()).stream()
+              .anyMatch(each -> each instanceof Ended end && end.connection() == it.id().number() && end.how() == End.ABANDONED);
+      if (ended && it.nanos() < facts.drainedNanos) all.add(it);
+    }
+    return any(all, random);
+  }
+
+  private static List<Event> early(Facts facts, Received one) {
+    return replaced(facts, one, changed(one, one.id(), one.nanos() - 60 * SECOND, one.packetId()));
+  }
+
+  private static Optional<List<Event>> willAfterDisconnect(Facts facts, Random random) {
+    var model = facts.events.stream().filter(each -> each instanceof Received it && facts.wills.containsKey(it.id())).map(Received.class::cast).findFirst();
+    var all = new ArrayList<Ended>();
+    for (var event : facts.events)
+      if (event instanceof Ended it && it.how() == End.DISCONNECTED && facts.wills.containsKey(new MessageId(it.client(), it.connection()))
+          && !facts.killedBetween(it.nanos() - 2 * SECOND, it.nanos() + 2 * SECOND)) all.add(it);
+    return model.flatMap(
+        one -> any(all, random).map(it -> inserted(facts, it, changed(one, new MessageId(it.client(), it.connection()), it.nanos() + 1, 60_000))));
+  }
+
+  private static Optional<List<Event>> retainedBack(Facts facts, Random random) {
+    var all = new ArrayList<Received>();
+    for (var session : facts.sessions)
+      for (var each : session.received) {
+        var earlier = facts.sent.get(new MessageId(each.id().publisher(), 1));
+        boolean later = facts.sent.values().stream().anyMatch(message -> message.first.retain() && message.safe()
+            && message.first.topic().equals(each.topic()) && message.first.id().number() > 1
+            && message.acknowledgedNanos() < session.subscriptions.getFirst().askedNanos());
+        if (each.retain() && earlier != null && each.id().number() > 1 && later) all.add(each);
+      }
+    return any(all, random).map(one -> replaced(facts, one, changed(one, new MessageId(one.id().publisher(), 1), one.nanos(), one.packetId())));
+  }
+
+  private static Optional<List<Event>> retainedLost(Facts facts, Random random) {
+    for (var session : shuffled(facts.sessions, random)) {
+      for (var topic : session.received.stream().filter(Received::retain).map(Received::topic).distinct().toList()) {
+        var events = facts.events.stream()
+                .filter(each -> !(each instanceof Received it && it.client().equals(session.client()) && it.topic().equals(topic))).toList();
+        var end = session.ends.get(session.begin.connection());
+        boolean deleted = facts.sent.values().stream().anyMatch(message -> message.first.delete() && message.first.topic().equals(topic));
+        if (end != null && end.how() == End.DISCONNECTED && !deleted) return Optional.of(events);
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static List<Session> shuffled(List<Session> sessions, Random random) {
+    var all = new ArrayList<>(sessions);
+    Collections.shuffle(all, random);
+    return all;
+  }
+
+  private static Optional<List<Event>> twoMembers(Facts facts, Random random) {
+    for (var session : shuffled(facts.sessions, random)) {
+      for (var other : facts.sessions) {
+        if (session == other || session.group().isEmpty() || !session.group().equals(other.group())) continue;
+        for (var one : session.received) {
+          var message = facts.sent.get(one.id());
+          if (message == null || message.sends > 1 || one.repeated() || one.dup()) continue;
+          if (!other.aliveAt(one.nanos()) || facts.killedBetween(one.nanos(), one.nanos() + SECOND)) continue;
+          var copy = new Received(
+                  one.nanos() + 1, other.client(), other.connections.getFirst().connection(), one.id(), one.topic(), one.qos(), false, false, false,
+                  64_000, false, -1);
+          return Optional.of(inserted(facts, one, copy));
+        }
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<List<Event>> groupLoses(Facts facts, Random random) {
+    for (var session : shuffled(facts.sessions, random)) {
+      if (session.group().isEmpty() || !session.durable() || !session.aliveAt(facts.drainedNanos)) continue;
+      var among = facts.sessions.stream().filter(each -> each.group().equals(session.group())).toList();
+      if (!among.stream().allMatch(Session::durable)) continue;
+      long from = among.stream().mapToLong(each -> each.subscriptions.getFirst().fromNanos()).max().orElseThrow();
+      var names = among.stream().map(Session::client).toList();
+      for (var one : session.answered) {
+        var message = facts.sent.get(one.id());
+        if (message == null || !message.safe() || message.first.nanos() < from) continue;
+        return Optional.of(
+            facts.events.stream()
+                .filter(each -> !(each instanceof Event.Answered it && it.id().equals(one.id()) && names.contains(it.client())))
+                .filter(each -> !(each instanceof Received it && it.id().equals(one.id()) && names.contains(it.client())))
+                .toList());
+      }
+    }
+    return Optional.empty();
+  }
+}

@@ -1,0 +1,27 @@
+package dunlin.chaos.mqtt;
+
+import java.util.List;
+import java.util.Map;
+
+/**
+ * What came of one row.
+ *
+ * @param verdict passed, FAILED or skipped
+ * @param problems what was wrong beside what the checker has found
+ * @param mutants how many of the checker's mutants there were in this row's history, and which of them it has not found
+ */
+record Outcome(
+    Row row, long seed, String verdict, List<Violation> violations, List<String> problems, Map<String, String> figures, int mutants,
+    List<String> unfound) {
+  static final String PASSED = "passed";
+  static final String FAILED = "FAILED";
+  static final String SKIPPED = "skipped";
+
+  boolean good() {
+    return !verdict.equals(FAILED);
+  }
+
+  static Outcome skipped(Row row, long seed) {
+    return new Outcome(row, seed, SKIPPED, List.of(), List.of("needs " + row.needs()), Map.of(), 0, List.of());
+  }
+}

@@ -1,0 +1,123 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.LoopDisk;
+import dunlin.chaos.mqtt.Event.Deed;
+import dunlin.chaos.mqtt.MqttClient.Profile;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+
+/** What the script of a row works with. */
+final class Scene implements AutoCloseable {
+  /*
+   * Owner: the thread of the row.
+   * Failure: what takes longer than it may is a problem, which makes the row fail; it goes on all the same.
+   */
+  private static final Duration AGAIN_MAX = Duration.ofMinutes(1);
+  private static final int AGAIN_ANSWERS = 50;
+
+  final Journal journal;
+  final MqttBroker broker;
+  final Random random;
+  final int rounds;
+  final int stormSessions;
+  final List<String> problems = new ArrayList<>();
+  final Map<String, String> figures = new LinkedHashMap<>();
+  private final @Nullable LoopDisk disk;
+  private final List<MqttClient> clients = new ArrayList<>();
+
+  Scene(Journal journal, MqttBroker broker, Random random, int rounds, int stormSessions, @Nullable LoopDisk disk) {
+    this.journal = journal;
+    this.broker = broker;
+    this.random = random;
+    this.rounds = rounds;
+    this.stormSessions = stormSessions;
+    this.disk = disk;
+  }
+
+  LoopDisk ownDisk() {
+    if (disk == null) throw new IllegalStateException("the broker has no file system of its own");
+    return disk;
+  }
+
+  /** A client beside those of the load, which is closed with the row. */
+  MqttClient client(String id, int level, int expirySeconds) {
+    var client = new MqttClient(journal, broker::port, new Profile(id, level, expirySeconds, 1000, 500));
+    clients.add(client);
+    return client;
+  }
+
+  void problem(String what) {
+    problems.add(what);
+  }
+
+  void expect(boolean good, String otherwise) {
+    if (!good) problem(otherwise);
+  }
+
+  void during(long millis) throws InterruptedException {
+    Thread.sleep(millis);
+    broker.mustRun();
+  }
+
+  void struck() {
+    journal.broker(Deed.STRUCK);
+  }
+
+  void healed() {
+    journal.broker(Deed.HEALED);
+  }
+
+  /** A life ends, the next begins, and publishers are answered again. */
+  void killAndStart() throws InterruptedException {
+    broker.kill();
+    startAgain();
+  }
+
+  void startAgain() throws InterruptedException {
+    long began = System.nanoTime();
+    broker.start();
+    answersAgain();
+    figures.merge("longest outage, ms", String.valueOf((System.nanoTime() - began) / 1_000_000), Scene::larger);
+    healed();
+  }
+
+  static String larger(String a, String b) {
+    return Long.parseLong(a) > Long.parseLong(b) ? a : b;
+  }
+
+  /** Waits until messages that are sent from now on are acknowledged. */
+  void answersAgain() throws InterruptedException {
+    long since = System.nanoTime();
+    int from = journal.size();
+    while (System.nanoTime() - since < AGAIN_MAX.toNanos()) {
+      Thread.sleep(50);
+      if (journal.count(from, Event.Acknowledged.class::isInstance) >= AGAIN_ANSWERS) return;
+    }
+    problem("fewer than %d messages were acknowledged within %s".formatted(AGAIN_ANSWERS, AGAIN_MAX));
+  }
+
+  /** Connections that the broker has ended, but for those whose session was taken over, since a place in the history. */
+  long closedSince(int from) {
+    return journal.count(from, each -> each instanceof Event.Ended it && it.how() == Event.End.BY_BROKER);
+  }
+
+  boolean await(Duration most, BooleanSupplier what) throws InterruptedException {
+    long deadline = System.nanoTime() + most.toNanos();
+    while (!what.getAsBoolean()) {
+      if (System.nanoTime() > deadline) return false;
+      Thread.sleep(20);
+    }
+    return true;
+  }
+
+  @Override
+  public void close() {
+    clients.forEach(MqttClient::close);
+  }
+}

@@ -1,0 +1,75 @@
+package dunlin.chaos.mqtt;
+
+import dunlin.chaos.mqtt.Event.Connected;
+import dunlin.chaos.mqtt.Event.Ended;
+import dunlin.chaos.mqtt.Event.Received;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** One session of one client as the client saw it: from a CONNACK without Session Present to its end. */
+final class Session {
+  /*
+   * Owner: the thread of the check; complete when Facts has been made.
+   */
+  static final long OPEN = Long.MAX_VALUE;
+
+  /**
+   * A subscription.
+   *
+   * @param untilNanos when UNSUBSCRIBE was sent
+   * @param goneNanos when UNSUBACK came
+   */
+  record Subscription(long askedNanos, long fromNanos, String filter, int qos, long untilNanos, long goneNanos) {}
+
+  final Connected begin;
+  final List<Connected> connections = new ArrayList<>();
+  final Map<Integer, Ended> ends = new HashMap<>();
+  final List<Subscription> subscriptions = new ArrayList<>();
+  final List<Received> received = new ArrayList<>();
+  final List<Event.Answered> answered = new ArrayList<>();
+  long endNanos = OPEN;
+
+  Session(Connected begin) {
+    this.begin = begin;
+  }
+
+  String client() {
+    return begin.client();
+  }
+
+  boolean durable() {
+    return begin.expirySeconds() > 0;
+  }
+
+  /** The group's filter, when this session belongs to a member of one; members have no other subscriptions. */
+  Optional<String> group() {
+    return subscriptions.stream().map(Subscription::filter).filter(Filters::shared).findFirst();
+  }
+
+  boolean aliveAt(long nanos) {
+    return begin.nanos() <= nanos && nanos < endNanos;
+  }
+
+  void subscribed(Event.Subscribed event) {
+    subscriptions.add(new Subscription(event.askedNanos(), event.nanos(), event.filter(), event.qos(), OPEN, OPEN));
+  }
+
+  void unsubscribing(String filter, long nanos) {
+    subscriptions.replaceAll(
+        each ->
+            each.filter.equals(filter) && each.untilNanos == OPEN
+                ? new Subscription(each.askedNanos, each.fromNanos, filter, each.qos, nanos, OPEN)
+                : each);
+  }
+
+  void unsubscribed(String filter, long nanos) {
+    subscriptions.replaceAll(
+        each ->
+            each.filter.equals(filter) && each.untilNanos != OPEN && each.goneNanos == OPEN
+                ? new Subscription(each.askedNanos, each.fromNanos, filter, each.qos, each.untilNanos, nanos)
+                : each);
+  }
+}

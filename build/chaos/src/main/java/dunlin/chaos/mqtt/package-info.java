@@ -1,0 +1,5 @@
+/** MQTT clients against one broker process, faults, and the check of what the clients saw against docs/DELIVERY.md. */
+@NullMarked
+package dunlin.chaos.mqtt;
+
+import org.jspecify.annotations.NullMarked;

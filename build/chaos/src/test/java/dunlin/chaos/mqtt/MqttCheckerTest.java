@@ -1,0 +1,212 @@
+package dunlin.chaos.mqtt;
+
+import static dunlin.chaos.mqtt.Told.FOREVER;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
+
+import dunlin.chaos.mqtt.Event.Deed;
+import dunlin.chaos.mqtt.Event.End;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+/** What is a violation and what MQTT or docs/DELIVERY.md allow, history by history. */
+final class MqttCheckerTest {
+  private static Told subscribed() {
+    return new Told().connect("sub", FOREVER, false).subscribe("sub", "d/#", 2).connect("pub", FOREVER, false);
+  }
+
+  private static void good(Told told) {
+    assertThat(told.drained().check()).isEmpty();
+  }
+
+  private static void bad(Told told, String promise, String kind) {
+    assertThat(told.drained().check()).extracting(Violation::promise, Violation::kind).contains(tuple(promise, kind));
+  }
+
+  @Test
+  void anAcknowledgedMessageMustArrive() {
+    bad(subscribed().safe("pub", 1, "d/1", 1), "D3", "lost");
+    good(subscribed().publish("pub", 1, "d/1", 1));
+    good(subscribed().publish("pub", 1, "d/1", 1).acknowledge("pub", 1, 0x97));
+    good(subscribed().safe("pub", 1, "e/1", 1));
+  }
+
+  @Test
+  void asManyMayBeMissingAsWereCounted() {
+    var told = subscribed().safe("pub", 1, "d/1", 1).safe("pub", 2, "d/1", 1).drained();
+    assertThat(told.check(new Drops(2, 0))).isEmpty();
+    assertThat(told.check(new Drops(1, 0))).hasSize(2);
+    assertThat(told.check(new Drops(0, 2))).as("drops of connected sessions say nothing about inboxes").hasSize(2);
+  }
+
+  @Test
+  void aMessageBeforeSubackIsNotOwed() {
+    good(new Told().connect("pub", 0, false).connect("sub", FOREVER, false).publish("pub", 1, "d/1", 1).subscribe("sub", "d/#", 1).acknowledge("pub", 1));
+  }
+
+  @Test
+  void aConnectedSessionMustGetWhatFollowsItsSuback() {
+    var told = new Told().connect("on", 0, false).subscribe("on", "d/#", 1).connect("pub", FOREVER, false).safe("pub", 1, "d/1", 1);
+    bad(told, "D2", "lost while connected");
+    good(new Told().connect("on", 0, false).subscribe("on", "d/#", 1).connect("pub", FOREVER, false).safe("pub", 1, "d/1", 1).end("on", End.BY_BROKER));
+  }
+
+  @Test
+  void aMessageOfQos1MayComeTwiceWhenItWasSentTwice() {
+    var told = subscribed().publish("pub", 1, "d/1", 1).receive("sub", "pub", 1, "d/1", 1).again("pub", 1).acknowledge("pub", 1);
+    good(told.receive("sub", "pub", 1, "d/1", 1));
+    bad(subscribed().safe("pub", 1, "d/1", 1).receive("sub", "pub", 1, "d/1", 1).receive("sub", "pub", 1, "d/1", 1), "D4", "doubled");
+    good(subscribed().safe("pub", 1, "d/1", 1).receive("sub", "pub", 1, "d/1", 1).receive("sub", "pub", 1, "d/1", 1, true, false));
+  }
+
+  @Test
+  void aMessageOfQos2ComesOnceHoweverOftenItWasSent() {
+    var told = subscribed().publish("pub", 1, "d/1", 2).receive("sub", "pub", 1, "d/1", 2).again("pub", 1).acknowledge("pub", 1);
+    bad(told.receive("sub", "pub", 1, "d/1", 2), "D5", "doubled");
+  }
+
+  @Test
+  void orderIsThatOfTheFirstDeliveries() {
+    var told = subscribed().safe("pub", 1, "d/1", 1).safe("pub", 2, "d/1", 1);
+    bad(told.receive("sub", "pub", 2, "d/1", 1).receive("sub", "pub", 1, "d/1", 1), "D4", "out of order");
+    told = subscribed().publish("pub", 1, "d/1", 1).publish("pub", 2, "d/1", 1).again("pub", 1).again("pub", 2);
+    good(told.receive("sub", "pub", 1, "d/1", 1).receive("sub", "pub", 2, "d/1", 1).receive("sub", "pub", 1, "d/1", 1).receive("sub", "pub", 2, "d/1", 1));
+    told = subscribed().safe("pub", 1, "d/1", 1).safe("pub", 2, "d/2", 1).safe("pub", 3, "d/1", 2);
+    good(told.receive("sub", "pub", 3, "d/1", 2).receive("sub", "pub", 2, "d/2", 1).receive("sub", "pub", 1, "d/1", 1));
+  }
+
+  @Test
+  void whatIsSentAgainKeepsItsOrder() {
+    var told = subscribed().safe("pub", 1, "d/1", 1).safe("pub", 2, "d/1", 1).hold("sub", "pub", 1, "d/1", 1).hold("sub", "pub", 2, "d/1", 1);
+    told.end("sub", End.ABANDONED).connect("sub", FOREVER, true);
+    bad(told.receive("sub", "pub", 2, "d/1", 1, true, false).receive("sub", "pub", 1, "d/1", 1, true, false), "D4", "sent again out of order");
+  }
+
+  @Test
+  void sessionPresentSaysTheTruth() {
+    bad(new Told().connect("c", FOREVER, false).end("c", End.ABANDONED).connect("c", FOREVER, false), "D11", "session gone early");
+    bad(new Told().connect("c", FOREVER, true), "D6", "present and never made");
+    bad(new Told().connect("c", 0, true), "D6", "present after Clean Start");
+    good(new Told().connectInVain("c").connect("c", FOREVER, false));
+  }
+
+  @Test
+  void aSessionExpiresWhenItShould() {
+    good(new Told().connect("c", 2, false).end("c", End.ABANDONED).later(3).connect("c", 2, false));
+    bad(new Told().connect("c", 2, false).end("c", End.ABANDONED).later(1).connect("c", 2, false), "D11", "session gone early");
+    bad(new Told().connect("c", 2, false).end("c", End.ABANDONED).later(60).connect("c", 2, true), "D11", "session there too long");
+  }
+
+  @Test
+  void theLoserOfATakeoverIsToldAndClosed() {
+    good(new Told().connect("c", FOREVER, false).connect("c", FOREVER, true).end("c", 1, End.TAKEN_OVER, 0x8E).later(60));
+    bad(new Told().connect("c", FOREVER, false).connect("c", FOREVER, true).later(60), "D6", "two connections");
+    bad(new Told().connect("c", FOREVER, false).connect("c", FOREVER, true).end("c", 1, End.TAKEN_OVER, -1), "D6", "taken over without saying so");
+  }
+
+  private static Told watched() {
+    return new Told().connect("watcher", FOREVER, false).subscribe("watcher", "w/#", 2);
+  }
+
+  @Test
+  void aWillComesOnceAndInTime() {
+    bad(watched().connectWithWill("c", FOREVER, false, 0).end("c", End.ABANDONED).later(10), "D7", "will lost");
+    bad(watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).receive("watcher", "c", 1, "w/c", 2).later(10), "D7", "will sent early");
+    bad(watched().connectWithWill("c", FOREVER, false, 0).receive("watcher", "c", 1, "w/c", 2).later(1), "D7", "will sent while connected");
+    var told = watched().connectWithWill("c", FOREVER, false, 0).end("c", End.ABANDONED).receive("watcher", "c", 1, "w/c", 2);
+    bad(told.later(10).receive("watcher", "c", 1, "w/c", 2), "D7", "will sent twice");
+    told = watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.KILLED).end("c", End.BY_BROKER).receive("watcher", "c", 1, "w/c", 2);
+    good(told.deed(Deed.HEALED).receive("watcher", "c", 1, "w/c", 2).later(10));
+  }
+
+  @Test
+  void aWillThatIsNotStoredMayEndWithTheBroker() {
+    good(watched().connectWithWill("c", 0, false, 0).deed(Deed.KILLED).end("c", End.BY_BROKER).deed(Deed.HEALED).later(10));
+    bad(watched().connectWithWill("c", FOREVER, false, 0).deed(Deed.KILLED).end("c", End.BY_BROKER).deed(Deed.HEALED).later(10), "D7", "will lost");
+  }
+
+  @Test
+  void aWillIsCancelledByWhoIsBackInTime() {
+    var told = watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).connect("c", FOREVER, true).later(10);
+    bad(told.receive("watcher", "c", 1, "w/c", 2), "D7", "will sent though the client was back");
+    bad(watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).later(60).connect("c", FOREVER, true), "D7", "will lost");
+    good(watched().connectWithWill("c", FOREVER, false, 5).end("c", End.ABANDONED).later(6).connect("c", FOREVER, true).later(10));
+  }
+
+  private static Told written() {
+    return new Told().connect("writer", FOREVER, false).value("writer", 1, "r/1").value("writer", 2, "r/1").connect("new", 0, false).subscribe("new", "r/#", 1);
+  }
+
+  @Test
+  void aNewSubscriberGetsTheNewestRetainedMessage() {
+    good(written().receive("new", "writer", 2, "r/1", 1, false, true).end("new", End.DISCONNECTED));
+    bad(written().receive("new", "writer", 1, "r/1", 1, false, true), "D8", "retained message older than acknowledged");
+    bad(written().end("new", End.DISCONNECTED), "D8", "retained message missing");
+    good(written().end("new", End.ABANDONED));
+  }
+
+  @Test
+  void aRetainedMessageIsNeverBehindANewerOne() {
+    var told = written().publish("writer", 3, "r/1", 1, true, false, -1).receive("new", "writer", 3, "r/1", 1);
+    bad(told.receive("new", "writer", 2, "r/1", 1, false, true).acknowledge("writer", 3), "D8", "retained message behind a newer one");
+    told = written().publish("writer", 3, "r/1", 1, true, false, -1).receive("new", "writer", 3, "r/1", 1, false, true).end("new", End.DISCONNECTED);
+    told.connect("newer", 0, false).subscribe("newer", "r/#", 1);
+    bad(told.receive("newer", "writer", 2, "r/1", 1, false, true).acknowledge("writer", 3), "D8", "retained message went back");
+  }
+
+  @Test
+  void aDeletedValueDoesNotComeAgain() {
+    var told = new Told().connect("writer", FOREVER, false).value("writer", 1, "r/1");
+    told.publish("writer", 2, "r/1", 1, true, true, -1).acknowledge("writer", 2).connect("new", 0, false).subscribe("new", "r/#", 1);
+    bad(told.receive("new", "writer", 1, "r/1", 1, false, true), "D8", "retained message older than acknowledged");
+  }
+
+  private static Told group(int expirySeconds) {
+    var told = new Told().connect("m1", expirySeconds, false).subscribe("m1", "$share/g/s/#", 1);
+    return told.connect("m2", expirySeconds, false).subscribe("m2", "$share/g/s/#", 1).connect("pub", FOREVER, false);
+  }
+
+  @Test
+  void oneMemberAtATimeHasAMessage() {
+    bad(group(0).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).receive("m2", "pub", 1, "s/1", 1), "D9", "with two members at a time");
+    good(group(0).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).end("m1", End.ABANDONED).receive("m2", "pub", 1, "s/1", 1));
+  }
+
+  @Test
+  void someMemberAcknowledges() {
+    bad(group(FOREVER).safe("pub", 1, "s/1", 1), "D9", "taken by no member");
+    bad(group(FOREVER).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1), "D9", "taken by no member");
+    good(group(0).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).deed(Deed.KILLED));
+    bad(group(FOREVER).safe("pub", 1, "s/1", 1).hold("m1", "pub", 1, "s/1", 1).deed(Deed.KILLED), "D9", "taken by no member");
+  }
+
+  @Test
+  void anOrderedGroupKeepsItsOrderWhileNobodyComesOrGoes() {
+    var told = new Told().connect("m1", FOREVER, false).subscribe("m1", "$oshare/g/s/#", 1).connect("pub", FOREVER, false).later(5);
+    told.safe("pub", 1, "s/1", 1).safe("pub", 2, "s/1", 1);
+    bad(told.receive("m1", "pub", 2, "s/1", 1).receive("m1", "pub", 1, "s/1", 1), "D9", "out of order in an ordered group");
+  }
+
+  @Test
+  void anExpiredMessageDoesNotCome() {
+    var told = subscribed().publish("pub", 1, "d/1", 1, false, false, 2).acknowledge("pub", 1);
+    bad(told.later(10).receive("sub", "pub", 1, "d/1", 1), "D12", "expired");
+    good(subscribed().publish("pub", 1, "d/1", 1, false, false, 2).acknowledge("pub", 1).later(1).receive("sub", "pub", 1, "d/1", 1));
+    good(subscribed().publish("pub", 1, "d/1", 1, false, false, 2).acknowledge("pub", 1).later(10));
+  }
+
+  @Test
+  void nothingNewComesAfterUnsuback() {
+    var told = new Told().connect("s", 0, false).subscribe("s", "d/#", 1).connect("pub", FOREVER, false);
+    bad(told.unsubscribe("s", "d/#").publish("pub", 1, "d/1", 1).receive("s", "pub", 1, "d/1", 1), "D2", "after UNSUBACK");
+    told = new Told().connect("s", 0, false).subscribe("s", "d/#", 1).connect("pub", FOREVER, false);
+    good(told.publish("pub", 1, "d/1", 1).unsubscribe("s", "d/#").receive("s", "pub", 1, "d/1", 1));
+  }
+
+  @Test
+  void filtersMatchAsTheSpecificationSays() {
+    assertThat(List.of("d/#", "d/+", "+/1", "#", "d/1", "$share/g/d/#")).allMatch(filter -> Filters.matches(filter, "d/1"));
+    assertThat(List.of("d", "d/+/x", "d/1/+", "d/2", "e/#")).noneMatch(filter -> Filters.matches(filter, "d/1"));
+    assertThat(Filters.matches("d/#", "d")).isTrue();
+  }
+}

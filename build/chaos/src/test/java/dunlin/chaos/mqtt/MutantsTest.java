@@ -1,0 +1,35 @@
+package dunlin.chaos.mqtt;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The checker finds nothing in a good history, and each promise that is broken in it once. */
+final class MutantsTest {
+  private static final int TRIES = 20;
+
+  static List<String> names() {
+    return Mutants.ALL.stream().map(Mutants.Mutant::name).toList();
+  }
+
+  @Test
+  void findsNothingWhereNothingIsWrong() {
+    assertThat(Told.good().check()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @MethodSource("names")
+  void findsEachMutant(String name) {
+    var mutant = Mutants.ALL.stream().filter(each -> each.name().equals(name)).findFirst().orElseThrow();
+    var good = Told.good().events();
+    for (int seed = 0; seed < TRIES; seed++) {
+      var changed = mutant.mutation().of(new Facts(good), new Random(seed));
+      assertThat(changed).as("%s has something to change, seed %d", name, seed).isPresent();
+      assertThat(MqttChecker.check(changed.get(), Drops.NONE)).as("seed %d", seed).extracting(Violation::promise).contains(mutant.promise());
+    }
+  }
+}
