@@ -6,6 +6,7 @@ import dunlin.inbox.InboxRoutes;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.LongAdder;
 
 /** The dist tier as the session tier announces its filters to it. An inbox shard lives as long as its data: one life only. */
 final class DistRoutes implements InboxRoutes {
@@ -13,14 +14,19 @@ final class DistRoutes implements InboxRoutes {
   private static final int NO_HANDLE = 0;
 
   private final DistClient dist;
+  private final LongAdder announced;
 
-  DistRoutes(DistClient dist) {
+  /** @param announced counts the routes that have been announced */
+  DistRoutes(DistClient dist, LongAdder announced) {
     this.dist = dist;
+    this.announced = announced;
   }
 
   @Override
   public CompletableFuture<Void> add(ShardId shard, String tenant, TopicFilter filter) {
-    return dist.addRoute(new Route(tenant, filter, shard, ONLY_LIFE, NO_HANDLE));
+    var added = dist.addRoute(new Route(tenant, filter, shard, ONLY_LIFE, NO_HANDLE));
+    var _ = added.thenRun(announced::increment);
+    return added;
   }
 
   @Override

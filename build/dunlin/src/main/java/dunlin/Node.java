@@ -18,6 +18,7 @@ import dunlin.runtime.DropEvents;
 import dunlin.runtime.Metrics;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
+import dunlin.runtime.StallWatch;
 import dunlin.store.RangeLocation;
 import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
@@ -43,7 +44,10 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,14 +59,15 @@ import org.slf4j.LoggerFactory;
 final class Node implements AutoCloseable {
   /*
    * Owner: the thread that starts it; close may be called by any, once is enough.
-   * Failure: what fails while it starts closes all that was opened, in reverse order. A store that fails fences its range, and
+   * Failure: a start goes on as long as something moves, and what it has come to is told by the log and the admin port, which
+   *   is opened before the stores are. What fails while it starts closes all that was opened, in reverse order. A store that fails fences its range, and
    *   the listener is told, who should stop the node: ready() turns false for good, and a start that is under way fails with it.
    *   A store node that nobody answers any more goes on with what it has.
    */
   private static final Logger log = LoggerFactory.getLogger(Node.class);
-  private static final Duration STORE_START_MAX = Duration.ofSeconds(60);
   private static final int NAME_LENGTH = 8;
   private static final int RELOAD_SECONDS = 3;
+  private static final int REPORT_SECONDS = 5;
 
   /** As the jar says it; there is none when the classes are run from a folder. */
   private static final String VERSION =
@@ -73,7 +78,7 @@ final class Node implements AutoCloseable {
   private final Readiness readiness = new Readiness();
   private final Settings settings;
 
-  private @Nullable Frontend frontend;
+  private volatile @Nullable Frontend frontend; // set once; the admin port asks meanwhile
   private @Nullable RangeStore store;
   private @Nullable AdminServer admin;
 
@@ -118,9 +123,14 @@ final class Node implements AutoCloseable {
     RangeStore ranges = openStore(meters, onFailure);
     String name = name(ranges.nodeId());
     Metrics metrics = openMetrics(name, meters);
+    ScheduledExecutorService housekeeping = openHousekeeping();
+    LongAdder routesAnnounced = new LongAdder();
+    StartProgress progress = new StartProgress(ranges, routesAnnounced::sum, System::nanoTime);
+    report(progress, housekeeping);
+    StallWatch watch = new StallWatch(stallMax(), progress::moved, System::nanoTime);
+    openAdmin(metrics, probes(progress::text, watch::stalled, ranges));
     Authentication authentication = opening(Authentication.open(authenticationSettings, authenticators, meters));
     DropEvents drops = opening(new DropEvents(name));
-    ScheduledExecutorService housekeeping = openHousekeeping();
     housekeeping.scheduleWithFixedDelay(drops::flush, 1, 1, TimeUnit.SECONDS);
     housekeeping.scheduleWithFixedDelay(authentication::refresh, 1, 1, TimeUnit.SECONDS);
 
@@ -135,7 +145,7 @@ final class Node implements AutoCloseable {
     DistWorker dist =
         DistWorker.create(ranges, p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
     InboxServer inbox =
-        new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist), clients, clock, meters);
+        new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
     RetainServer retain =
         RetainServer.on(ranges, NodeSettings.retain(settings), meters, clock, housekeeping);
     dist.attachFrontend(ranges.nodeId(), clients.delivery());
@@ -143,13 +153,13 @@ final class Node implements AutoCloseable {
 
     SysTopics sys = new SysTopics(clients, meters, clock, VERSION, settings.get(NodeSettings.SYS_INTERVAL));
 
-    ranges.start(STORE_START_MAX);
+    ranges.start(stallMax());
     ranges.show(metrics.beans());
     clients.open(new Frontend.Tiers(dist, sys.over(retain), inbox));
     opened.push(inbox);
     opened.push(retain);
     retain.start();
-    awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()));
+    awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()), watch, progress);
     dist.removeRoutesBefore(clients.shard(), ranges.incarnation())
         .whenComplete(
             (removed, failure) -> {
@@ -163,7 +173,6 @@ final class Node implements AutoCloseable {
     clients.showListeners(metrics.beans());
     housekeeping.scheduleWithFixedDelay(
         clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
-    openAdmin(metrics);
   }
 
   /** A node that keeps replicas for its cluster: no listener, no tier, and none of their ranges yet. */
@@ -185,7 +194,9 @@ final class Node implements AutoCloseable {
             ClusterKeys.serviceAddress(settings), cluster.self(), _ -> Optional.empty(), ranges, cluster::answer,
             ClusterKeys.service(settings), tls, meters, System::nanoTime));
     metrics.beans().register("Cluster", cluster.bean());
-    openAdmin(metrics); // now, since the others may be long in coming
+    StartProgress progress = new StartProgress(ranges, () -> 0, System::nanoTime);
+    report(progress, housekeeping);
+    openAdmin(metrics, probes(progress::text, () -> false, ranges)); // now, since the others may be long in coming
     cluster.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
     ranges.show(metrics.beans());
   }
@@ -218,11 +229,38 @@ final class Node implements AutoCloseable {
     return housekeeping;
   }
 
-  private static void awaitSessions(CompletableFuture<Void> ready) {
+  private Duration stallMax() {
+    return settings.get(NodeSettings.START_STALL_MAX);
+  }
+
+  private void report(StartProgress progress, ScheduledExecutorService housekeeping) {
+    housekeeping.scheduleWithFixedDelay(
+        () -> {
+          if (readiness.isStarting()) progress.report();
+        },
+        REPORT_SECONDS,
+        REPORT_SECONDS,
+        TimeUnit.SECONDS);
+  }
+
+  private Probes probes(Supplier<String> start, BooleanSupplier stalled, RangeStore ranges) {
+    return new Probes(
+        readiness, start, stalled, ranges, settings.get(NodeSettings.READY_COMMAND_AGE_MAX), this::isDraining);
+  }
+
+  private boolean isDraining() {
+    Frontend clients = frontend;
+    return clients != null && clients.isDraining();
+  }
+
+  private static void awaitSessions(CompletableFuture<Void> ready, StallWatch watch, StartProgress progress) {
     try {
-      ready.get(STORE_START_MAX.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (ExecutionException | TimeoutException e) {
-      throw new StoreException("the session tier did not start: " + e.getMessage(), e);
+      watch.await(ready);
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      throw new StoreException("the session tier did not start: " + cause.getMessage(), cause);
+    } catch (TimeoutException e) {
+      throw new StoreException("the session tier does not start: %s; %s".formatted(e.getMessage(), progress.text()), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new StoreException("interrupted while the session tier started", e);
@@ -247,23 +285,17 @@ final class Node implements AutoCloseable {
   }
 
   /** An admin port that nobody asked for by number must not keep a broker from starting. */
-  private void openAdmin(Metrics metrics) {
+  private void openAdmin(Metrics metrics, Probes probes) {
     int port = settings.get(NodeSettings.ADMIN_PORT);
     if (port < 0) return;
     boolean asked = settings.isSet(NodeSettings.ADMIN_PORT);
     try {
-      admin = opening(AdminServer.start(loopback(port), this::ready, metrics::scrape));
+      admin = opening(AdminServer.start(loopback(port), probes::unhealthy, probes::unready, metrics::scrape));
     } catch (IllegalStateException e) {
       if (asked) throw new SettingException("%s: %s".formatted(NodeSettings.ADMIN_PORT.key(), e.getMessage()));
-      admin = opening(AdminServer.start(loopback(0), this::ready, metrics::scrape));
+      admin = opening(AdminServer.start(loopback(0), probes::unhealthy, probes::unready, metrics::scrape));
       log.warn("port {} is taken, the admin port is {}", port, admin.port());
     }
-  }
-
-  /** Whether new clients are welcome, or a store node belongs to its cluster. */
-  private boolean ready() {
-    Frontend clients = frontend;
-    return readiness.ready() && (clients == null || !clients.isDraining());
   }
 
   private static InetSocketAddress loopback(int port) {
@@ -271,8 +303,9 @@ final class Node implements AutoCloseable {
   }
 
   Frontend frontend() {
-    if (frontend == null) throw new IllegalStateException("this node serves no clients");
-    return frontend;
+    Frontend clients = frontend;
+    if (clients == null) throw new IllegalStateException("this node serves no clients");
+    return clients;
   }
 
   int adminPort() {

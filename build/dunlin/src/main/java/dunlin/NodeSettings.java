@@ -94,6 +94,16 @@ final class NodeSettings {
                   + " -1 opens no port.")
           .defaultMeans("8080, or any free port when that is taken");
 
+  static final Setting<Duration> START_STALL_MAX =
+      Setting.duration(
+          "dunlin.start.stall-max", Duration.ofSeconds(60), Duration.ofSeconds(1), Duration.ofHours(1),
+          "How long a start may stand still before it is given up. It goes on, however long it takes, while stored rows are read, log entries"
+              + " are replayed or routes are announced.");
+  static final Setting<Duration> READY_COMMAND_AGE_MAX =
+      Setting.duration(
+          "dunlin.ready.command-age-max", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofHours(1),
+          "How long the oldest command of a range may wait to be stored and applied before /ready answers 503.");
+
   static final Setting<Duration> CONNECT_TIMEOUT =
       Setting.duration(
           "dunlin.mqtt.connect-timeout", Duration.ofSeconds(10), Duration.ofMillis(100), Duration.ofMinutes(5),
@@ -272,7 +282,7 @@ final class NodeSettings {
       withFamilies(
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS,
           PASSWORD_FILE, AUTH_PROVIDER, AUTH_PROVIDER_OPTIONS, AUTH_TIMEOUT, AUTH_THREADS, AUTH_QUEUE_MAX, AUTH_FAILURES_MAX,
-          ADMIN_PORT, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
+          ADMIN_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,

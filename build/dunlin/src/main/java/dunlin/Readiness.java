@@ -1,5 +1,6 @@
 package dunlin;
 
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Whether a node has started and nothing that this stands for has failed since its start began. */
@@ -24,6 +25,18 @@ final class Readiness {
 
   synchronized void closed() {
     closed = true;
+  }
+
+  synchronized boolean isStarting() {
+    return !started && !closed && failure == null;
+  }
+
+  synchronized boolean isClosed() {
+    return closed;
+  }
+
+  synchronized Optional<RuntimeException> failure() {
+    return Optional.ofNullable(failure);
   }
 
   synchronized boolean ready() {

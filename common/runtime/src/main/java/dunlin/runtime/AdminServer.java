@@ -5,17 +5,17 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.util.Optional;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Answers by HTTP what an orchestrator and a monitoring system ask: {@code GET /health} (the process lives), {@code
- * /ready} (it serves clients; otherwise 503) and {@code /metrics} (Prometheus text). There is no authentication; it
+ * /ready} (it serves clients) and {@code /metrics} (Prometheus text). What is not so is answered with 503 and the reason. There is no authentication; it
  * belongs on loopback or on a network of operators.
  */
 public final class AdminServer implements AutoCloseable {
@@ -33,12 +33,15 @@ public final class AdminServer implements AutoCloseable {
 
   private final HttpServer server;
   private final ThreadPoolExecutor handlers;
-  private final BooleanSupplier ready;
+  private final Supplier<Optional<String>> unhealthy;
+  private final Supplier<Optional<String>> unready;
   private final Supplier<String> metrics;
 
-  private AdminServer(HttpServer server, BooleanSupplier ready, Supplier<String> metrics) {
+  private AdminServer(
+      HttpServer server, Supplier<Optional<String>> unhealthy, Supplier<Optional<String>> unready, Supplier<String> metrics) {
     this.server = server;
-    this.ready = ready;
+    this.unhealthy = unhealthy;
+    this.unready = unready;
     this.metrics = metrics;
     handlers =
         new ThreadPoolExecutor(
@@ -57,11 +60,16 @@ public final class AdminServer implements AutoCloseable {
    * Binds and starts answering.
    *
    * @param address where; port 0 takes any free one
-   * @param ready whether all ranges are led and all listeners bound; asked on every request
+   * @param unhealthy why the process should be started anew, empty when it should not; asked on every request
+   * @param unready why no clients should be sent to it now, empty when they should; asked on every request
    * @param metrics renders the metrics; asked on every request
    * @throws IllegalStateException naming the address when it cannot be bound
    */
-  public static AdminServer start(InetSocketAddress address, BooleanSupplier ready, Supplier<String> metrics) {
+  public static AdminServer start(
+      InetSocketAddress address,
+      Supplier<Optional<String>> unhealthy,
+      Supplier<Optional<String>> unready,
+      Supplier<String> metrics) {
     HttpServer server;
     try {
       server = HttpServer.create(address, QUEUE_MAX);
@@ -71,7 +79,7 @@ public final class AdminServer implements AutoCloseable {
               .formatted(address.getHostString(), address.getPort(), failure.getMessage()),
           failure);
     }
-    AdminServer admin = new AdminServer(server, ready, metrics);
+    AdminServer admin = new AdminServer(server, unhealthy, unready, metrics);
     server.start();
     return admin;
   }
@@ -96,11 +104,8 @@ public final class AdminServer implements AutoCloseable {
         return;
       }
       switch (String.valueOf(exchange.getRequestURI().getPath())) {
-        case "/health" -> send(exchange, 200, TEXT, "alive\n");
-        case "/ready" -> {
-          boolean isReady = ready.getAsBoolean();
-          send(exchange, isReady ? 200 : 503, TEXT, isReady ? "ready\n" : "not ready\n");
-        }
+        case "/health" -> probe(exchange, "alive", unhealthy.get());
+        case "/ready" -> probe(exchange, "ready", unready.get());
         case "/metrics" -> send(exchange, 200, PROMETHEUS_TEXT, metrics.get());
         default -> send(exchange, 404, TEXT, "not found\n");
       }
@@ -109,6 +114,10 @@ public final class AdminServer implements AutoCloseable {
     } catch (RuntimeException failure) {
       log.warn("The admin listener could not answer {}", LogText.escaped(exchange.getRequestURI().toString()), failure);
     }
+  }
+
+  private static void probe(HttpExchange exchange, String good, Optional<String> trouble) throws IOException {
+    send(exchange, trouble.isEmpty() ? 200 : 503, TEXT, trouble.orElse(good) + "\n");
   }
 
   private static void send(HttpExchange exchange, int status, String type, String text) throws IOException {

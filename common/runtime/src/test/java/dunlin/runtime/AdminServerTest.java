@@ -15,17 +15,19 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 class AdminServerTest {
   private static final InetSocketAddress ANY_PORT = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
 
-  private final AtomicBoolean ready = new AtomicBoolean();
+  private final AtomicReference<Optional<String>> unhealthy = new AtomicReference<>(Optional.empty());
+  private final AtomicReference<Optional<String>> unready = new AtomicReference<>(Optional.of("starting: 3 rows read"));
   private final Metrics metrics = Metrics.open("admin");
-  private final AdminServer server = AdminServer.start(ANY_PORT, ready::get, metrics::scrape);
+  private final AdminServer server = AdminServer.start(ANY_PORT, unhealthy::get, unready::get, metrics::scrape);
   private final HttpClient client = HttpClient.newHttpClient();
 
   @AfterEach
@@ -44,10 +46,20 @@ class AdminServerTest {
   }
 
   @Test
+  void whoShouldBeStartedAnewSaysWhy() throws Exception {
+    unhealthy.set(Optional.of("the start stands still"));
+
+    assertThat(send("GET", "/health").statusCode()).isEqualTo(503);
+    assertThat(send("GET", "/health").body()).isEqualTo("the start stands still\n");
+  }
+
+  @Test
   void readinessIsAskedEachTime() throws Exception {
     assertThat(send("GET", "/ready").statusCode()).isEqualTo(503);
+    assertThat(send("GET", "/ready").body()).isEqualTo("starting: 3 rows read\n");
+    assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
 
-    ready.set(true);
+    unready.set(Optional.empty());
 
     assertThat(send("GET", "/ready").statusCode()).isEqualTo(200);
     assertThat(send("GET", "/ready?verbose=1").statusCode()).isEqualTo(200);
@@ -99,6 +111,7 @@ class AdminServerTest {
     try (AdminServer failing =
         AdminServer.start(
             ANY_PORT,
+            Optional::empty,
             () -> {
               throw new IllegalStateException("expected by the test");
             },
@@ -115,7 +128,7 @@ class AdminServerTest {
   void aPortThatIsTakenIsNamed() {
     InetSocketAddress taken = new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port());
 
-    assertThatThrownBy(() -> AdminServer.start(taken, () -> true, () -> ""))
+    assertThatThrownBy(() -> AdminServer.start(taken, Optional::empty, Optional::empty, () -> ""))
         .isInstanceOf(IllegalStateException.class)
         .hasMessageContaining(":" + server.port());
   }

@@ -17,7 +17,7 @@ public record RangeProgress(
     RangeId range, boolean open, long rowsRead, long entriesApplied, long entriesLeft, boolean led, int waiting, Duration oldest) {
 
   /** Grows with each step forward. */
-  long moved() {
+  public long moved() {
     return rowsRead + entriesApplied + (open ? 1 : 0) + (led ? 1 : 0);
   }
 }

@@ -1,0 +1,70 @@
+package dunlin;
+
+import dunlin.store.RangeProgress;
+import dunlin.store.RangeStore;
+import java.time.Duration;
+import java.util.Comparator;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/** What an orchestrator is told about a node: whether to leave it alone, and whether to send it clients. */
+final class Probes {
+  /*
+   * Owner: any thread. Nothing here waits for Ratis, RocksDB or a tier, or the answer would come late when it matters.
+   */
+  private final Readiness readiness;
+  private final Supplier<String> start;
+  private final BooleanSupplier stalled;
+  private final RangeStore store;
+  private final Duration commandAgeMax;
+  private final BooleanSupplier draining;
+
+  /**
+   * @param start how far the start has come, in words
+   * @param stalled whether the start has been given up because nothing moved
+   * @param commandAgeMax how long a command may wait for a range before the node says that it does not serve
+   */
+  Probes(
+      Readiness readiness,
+      Supplier<String> start,
+      BooleanSupplier stalled,
+      RangeStore store,
+      Duration commandAgeMax,
+      BooleanSupplier draining) {
+    this.readiness = readiness;
+    this.start = start;
+    this.stalled = stalled;
+    this.store = store;
+    this.commandAgeMax = commandAgeMax;
+    this.draining = draining;
+  }
+
+  /** Why the node should be started anew; nothing while it serves, or gets on with its start. */
+  Optional<String> unhealthy() {
+    if (stalled.getAsBoolean()) return Optional.of("the start stands still: " + start.get());
+    return readiness.failure().map(why -> "failed: " + why.getMessage());
+  }
+
+  /** Why new clients are not welcome; nothing when they are. */
+  Optional<String> unready() {
+    var failure = readiness.failure();
+    if (failure.isPresent()) return Optional.of("failed: " + failure.get().getMessage());
+    if (readiness.isClosed()) return Optional.of("stopping");
+    if (!readiness.ready()) return Optional.of("starting: " + start.get());
+    if (draining.getAsBoolean()) return Optional.of("draining");
+    if (store.diskLow()) return Optional.of("disk low: nothing new is stored (dunlin.store.disk-free-min)");
+    return store.progress().stream()
+        .filter(range -> range.oldest().compareTo(commandAgeMax) > 0)
+        .max(Comparator.comparing(RangeProgress::oldest))
+        .map(Probes::behind);
+  }
+
+  private static String behind(RangeProgress range) {
+    return String.format(
+        Locale.ROOT,
+        "%s: applying is behind, the oldest command has waited for %.1f s; %,d entries are committed and not applied, %,d commands are queued",
+        range.range(), range.oldest().toMillis() / 1000.0, range.entriesLeft(), range.waiting());
+  }
+}

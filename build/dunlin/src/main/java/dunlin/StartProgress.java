@@ -1,0 +1,84 @@
+package dunlin;
+
+import dunlin.store.RangeProgress;
+import dunlin.store.RangeStore;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** How far the start of a node has come: as a number that grows, in words, and told in the log from time to time. */
+final class StartProgress {
+  /*
+   * Owner: any thread asks; report() is the housekeeping's, and of nobody else.
+   */
+  private static final Logger log = LoggerFactory.getLogger(StartProgress.class);
+
+  private final RangeStore store;
+  private final LongSupplier routes;
+  private final LongSupplier nanoTime;
+
+  private Figures told;
+  private long toldNanos;
+
+  private record Figures(long rows, long entries, long routes) {}
+
+  /** @param routes how many routes the session tier has announced */
+  StartProgress(RangeStore store, LongSupplier routes, LongSupplier nanoTime) {
+    this.store = store;
+    this.routes = routes;
+    this.nanoTime = nanoTime;
+    told = figures();
+    toldNanos = nanoTime.getAsLong();
+  }
+
+  /** Grows with each row that is read, each log entry that is applied, and each route that is announced. */
+  long moved() {
+    return store.progress().stream().mapToLong(RangeProgress::moved).sum() + routes.getAsLong();
+  }
+
+  private Figures figures() {
+    var ranges = store.progress();
+    return new Figures(
+        ranges.stream().mapToLong(RangeProgress::rowsRead).sum(),
+        ranges.stream().mapToLong(RangeProgress::entriesApplied).sum(),
+        routes.getAsLong());
+  }
+
+  /** What is going on, such as "sessions: 1,200,000 rows read". */
+  String text() {
+    List<String> parts = new ArrayList<>();
+    for (var range : store.progress()) {
+      if (!range.open()) {
+        parts.add("%s: %s rows read".formatted(range.range(), number(range.rowsRead())));
+      } else if (!range.led()) {
+        parts.add(
+            "%s: %s log entries replayed, %s left".formatted(range.range(), number(range.entriesApplied()), number(range.entriesLeft())));
+      }
+    }
+    if (parts.isEmpty()) parts.add(number(routes.getAsLong()) + " routes announced");
+    return String.join("; ", parts);
+  }
+
+  /** Tells the log how far it is, and how fast it was since the last time. */
+  void report() {
+    long nanos = nanoTime.getAsLong();
+    var now = figures();
+    double seconds = Math.max(1, nanos - toldNanos) / (double) TimeUnit.SECONDS.toNanos(1);
+    log.info(
+        "starting: {} ({} rows/s, {} log entries/s, {} routes/s)",
+        text(),
+        number(Math.round((now.rows() - told.rows()) / seconds)),
+        number(Math.round((now.entries() - told.entries()) / seconds)),
+        number(Math.round((now.routes() - told.routes()) / seconds)));
+    told = now;
+    toldNanos = nanos;
+  }
+
+  private static String number(long figure) {
+    return String.format(Locale.ROOT, "%,d", figure);
+  }
+}
