@@ -180,11 +180,13 @@ public final class DistWorker implements DistClient {
         changing,
         id,
         result -> {
-          if (result instanceof RouteResult.Superseded(long incarnation)) {
-            future.completeExceptionally(
-                new StoreException("incarnation " + incarnation + " of its shard has set " + route));
-          } else {
-            future.complete(null);
+          switch (result) {
+            case RouteResult.Superseded(long incarnation) ->
+                future.completeExceptionally(
+                    new StoreException("incarnation " + incarnation + " of its shard has set " + route));
+            case RouteResult.Refused(String reason) ->
+                future.completeExceptionally(new StoreException("no route can have " + reason));
+            case RouteResult.Added _, RouteResult.Removed _, RouteResult.Purged _ -> future.complete(null);
           }
         },
         future::completeExceptionally);

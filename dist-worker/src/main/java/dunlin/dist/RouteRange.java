@@ -6,6 +6,7 @@ import dunlin.dist.RouteCommand.Remove;
 import dunlin.model.FilterIndex;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import dunlin.runtime.LogText;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
@@ -13,7 +14,10 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** What the range of routes means: rows of routes, and the index of their filters that the lanes match with. */
 final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
@@ -22,9 +26,12 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
    *
    * Owner: the range's applying thread. Lanes and callers read through index(), which is another object after open().
    * Bounds: about 64 B of index, 24 B of FilterRoutes, and some 130 B of Route with its filter's text for each route.
-   * Failure: rebuilt from the rows by open(), at about 1 us a route and the scan.
+   * Failure: rebuilt from the rows by open(), at about 1 us a route and the scan. A route that is beyond what the index takes is
+   *   refused where it is applied; one that stands in the rows is left out, and stays there until it is removed.
    */
+  private static final Logger log = LoggerFactory.getLogger(RouteRange.class);
   private static final int KNOWN_MAX = 10_000;
+  private static final int NAMED_MAX = 20;
 
   private volatile FilterIndex<FilterRoutes> index = new FilterIndex<>();
   private volatile long size; // for readers; the applying thread counts in routes
@@ -53,14 +60,22 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   @Override
   public void open(RangeReader state) {
     routes = 0;
+    int[] leftOut = {0};
     var fresh = new FilterIndex<FilterRoutes>();
     state.scan(
         new byte[0],
         null,
         (key, value) -> {
-          set(fresh, RouteRows.route(key, value));
+          Route route = RouteRows.route(key, value);
+          var problem = problem(route);
+          if (problem.isEmpty()) set(fresh, route);
+          else if (leftOut[0]++ < NAMED_MAX)
+            log.warn(
+                "A stored route is left out, since no route can have {}: {} gets nothing for the filter {} of tenant {}",
+                problem.get(), route.shard(), LogText.escaped(route.filter().text()), LogText.escaped(route.tenant()));
           return true;
         });
+    if (leftOut[0] > NAMED_MAX) log.warn("{} stored routes are left out", leftOut[0]);
     index = fresh;
     size = routes;
   }
@@ -80,7 +95,13 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     return results;
   }
 
+  private static Optional<String> problem(Route route) {
+    return RouteRows.problem(route.tenant(), route.filter(), route.shard());
+  }
+
   private RouteResult add(Route route, RangeWriter out) {
+    var problem = problem(route);
+    if (problem.isPresent()) return new RouteResult.Refused(problem.get());
     Route before = find(route.tenant(), route.filter(), route.shard());
     if (before != null && before.incarnation() > route.incarnation()) {
       return new RouteResult.Superseded(before.incarnation());
@@ -95,6 +116,8 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   private RouteResult remove(Remove remove, RangeWriter out) {
     Route there = find(remove.tenant(), remove.filter(), remove.shard());
     if (there != null && there.incarnation() <= remove.incarnation()) remove(there, out);
+    else if (there == null && RouteRows.problem(remove.tenant(), remove.filter(), remove.shard()).isPresent())
+      out.delete(RouteRows.key(remove.tenant(), remove.filter(), remove.shard())); // one that was left out
     return new RouteResult.Removed();
   }
 
@@ -123,6 +146,7 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
 
   private void remove(Route route, RangeWriter out) {
     out.delete(RouteRows.key(route));
+    if (problem(route).isPresent()) return;
     FilterRoutes of = index.get(route.tenant(), route.filter().filter());
     if (of == null) throw new IllegalStateException("a route that is not in the index: " + route);
     of.remove(route.filter(), route.shard());

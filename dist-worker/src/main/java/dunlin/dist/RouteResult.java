@@ -10,6 +10,9 @@ sealed interface RouteResult {
   /** The shard's route was set by this later incarnation; the command's is void. */
   record Superseded(long incarnation) implements RouteResult {}
 
+  /** There can be no such route; nothing happened. */
+  record Refused(String problem) implements RouteResult {}
+
   /** The route of that incarnation or an earlier one is not there. */
   record Removed() implements RouteResult {}
 

@@ -86,6 +86,15 @@ class RouteCodecTest {
   }
 
   @Test
+  void aPurgeOfTooManyRowsIsTakenForOneOfAsManyAsMayBe() {
+    byte[] bytes = InMemoryRange.bytes(codec, new PurgeBefore(SHARD, 9, new byte[0], 1));
+    ByteBuffer.wrap(bytes).putInt(1 + 8, Integer.MAX_VALUE);
+
+    assertThat(codec.decode(ByteBuffer.wrap(bytes)))
+        .isInstanceOfSatisfying(PurgeBefore.class, purge -> assertThat(purge.limit()).isEqualTo(PurgeBefore.LIMIT_MAX));
+  }
+
+  @Test
   void refusesUnknownKindsAndFormats() {
     assertThatThrownBy(() -> codec.decode(ByteBuffer.wrap(new byte[40]))).isInstanceOf(IllegalStateException.class);
     byte[] key = RouteRows.key("t", FILTER, SHARD);

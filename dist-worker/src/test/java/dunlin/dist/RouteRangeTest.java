@@ -8,6 +8,7 @@ import dunlin.dist.RouteCommand.PurgeBefore;
 import dunlin.dist.RouteCommand.Remove;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -170,6 +171,46 @@ class RouteRangeTest {
     range.apply(List.of(new Add(route)), rows);
 
     assertThat(rows.get(key)).isSameAs(row);
+  }
+
+  private static final Route TOO_DEEP = new Route("t", TopicFilter.plain("a/".repeat(300) + "b"), ShardId.inbox(0), 1, 0);
+
+  /** As it may stand in a log that another version has written: it must not stop the replica at each start. */
+  @Test
+  void aRouteBeyondTheLimitsIsRefusedEachTimeItIsReplayed() {
+    var range = new RouteRange();
+    var rows = new InMemoryRange.Rows();
+    var codec = new RouteCodec();
+    RouteCommand deep = codec.decode(ByteBuffer.wrap(InMemoryRange.bytes(codec, new Add(TOO_DEEP))));
+    var good = new Route("t", TopicFilter.plain("a"), ShardId.inbox(0), 1, 0);
+
+    for (int replay = 0; replay < 2; replay++) {
+      assertThat(range.apply(List.of(deep, new Add(good)), rows))
+          .containsExactly(new RouteResult.Refused("a filter of 301 levels"), new RouteResult.Added());
+    }
+
+    assertThat(rows.map).hasSize(1);
+    assertThat(range.size()).isEqualTo(1);
+  }
+
+  @Test
+  void aRouteBeyondTheLimitsInTheRowsIsLeftOutAndCanBeRemoved() {
+    var good = new Route("t", TopicFilter.plain("a"), ShardId.inbox(0), 1, 0);
+    for (RouteCommand removal :
+        List.of(
+            new Remove("t", TOO_DEEP.filter(), TOO_DEEP.shard(), 1), new PurgeBefore(TOO_DEEP.shard(), 2, new byte[0], 10))) {
+      var rows = new InMemoryRange.Rows();
+      for (Route route : List.of(good, TOO_DEEP)) rows.put(RouteRows.key(route), RouteRows.value(route));
+      var range = new RouteRange();
+
+      range.open(rows);
+
+      assertThat(range.size()).isEqualTo(1);
+      assertThat(range.find("t", good.filter(), good.shard())).isEqualTo(good);
+      assertThat(rows.map).hasSize(2);
+      range.apply(List.of(removal), rows);
+      assertThat(rows.get(RouteRows.key(TOO_DEEP))).as("%s", removal).isNull();
+    }
   }
 
   @Test

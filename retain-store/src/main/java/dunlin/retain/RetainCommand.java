@@ -7,15 +7,11 @@ import java.util.List;
 /** What the log of the retain range holds. */
 sealed interface RetainCommand {
   /**
-   * Keeps a message with a payload in place of what its topic had.
+   * Keeps a message with a payload in place of what its topic had; any other message is refused where it is applied.
    *
    * @param messagesMax how many topics may have a message: the proposer's setting, since replicas may differ in theirs
    */
-  record Set(long messagesMax, Publication message) implements RetainCommand {
-    public Set {
-      if (message.payloadLength() == 0) throw new IllegalArgumentException("nothing to retain: " + message);
-    }
-  }
+  record Set(long messagesMax, Publication message) implements RetainCommand {}
 
   /** Removes what a topic has [MQTT-3.3.1-6]. */
   record Clear(byte[] key) implements RetainCommand {}
@@ -27,14 +23,16 @@ sealed interface RetainCommand {
    *     accepted in the same millisecond
    */
   record RemoveExpired(long nowMillis, List<byte[]> keys) implements RetainCommand {
-    /** So many rows are read while the command is applied; what waits behind it waits for less than a millisecond. */
+    /**
+     * So many rows are read while the command is applied; what waits behind it waits for less than a millisecond. Of keys beyond
+     * these none is looked at.
+     */
     static final int KEYS_MAX = 64;
 
     /** A command is not to be larger than an ordinary one; one key more is let in. */
     private static final int BYTES_MAX = 64 << 10;
 
     public RemoveExpired {
-      if (keys.size() > KEYS_MAX) throw new IllegalArgumentException(keys.size() + " keys in one command");
       keys = List.copyOf(keys);
     }
 

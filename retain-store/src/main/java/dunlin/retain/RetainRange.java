@@ -13,7 +13,8 @@ import java.util.List;
 final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   /*
    * Owner: the range's applying thread. Readers take the index and walk it meanwhile.
-   * Bounds: Set refuses a new topic when there are as many as the command allows.
+   * Bounds: Set refuses a new topic when there are as many as the command allows. What the log holds is looked at again where it is
+   *   applied, so that no command can stop a replica at each of its starts: one that breaks a rule is refused.
    * Failure: the index is built from the rows. It learns of a topic before its row is readable, and forgets one before its
    *   row is gone; a reader takes a missing row for a missing message. What readers find is always a row, and rows never
    *   go back; none of the commands in question has been answered yet.
@@ -53,6 +54,7 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   }
 
   private RetainResult set(Set command, RangeWriter out) {
+    if (command.message().payloadLength() == 0 || !TopicKeys.hasKey(command.message())) return RetainResult.REFUSED;
     byte[] key = TopicKeys.of(command.message());
     if (index.size() >= command.messagesMax() && !index.contains(key)) return RetainResult.REFUSED;
     index.add(key);
@@ -68,7 +70,7 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
 
   private RetainResult removeExpired(RemoveExpired command, RangeWriter out) {
     int removed = 0;
-    for (byte[] key : command.keys()) {
+    for (byte[] key : command.keys().subList(0, Math.min(RemoveExpired.KEYS_MAX, command.keys().size()))) {
       byte[] row = out.get(key);
       if (row != null && RetainCodec.message(row).expired(command.nowMillis()) && remove(key, out)) removed++;
     }

@@ -7,6 +7,8 @@ import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.retain.RetainResult.Removed;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
@@ -59,6 +61,39 @@ class RetainRangeTest {
     assertThat(payloadOf("a")).isNull();
     assertThat(payloadOf("a/b")).isEqualTo("2");
     assertThat(range.index().size()).isEqualTo(1);
+  }
+
+  /** As it may stand in a log that another version has written: it must not stop the replica at each start. */
+  @Test
+  void aCommandBeyondTheRulesIsRefusedEachTimeItIsReplayed() {
+    RetainCommand empty = decoded(set("a", ""));
+    RetainCommand unkeyed = decoded(set("a\u0000b", "1"));
+
+    for (int replay = 0; replay < 2; replay++) {
+      assertThat(apply(empty, unkeyed, set("c", "1"))).containsExactly(RetainResult.REFUSED, RetainResult.REFUSED, RetainResult.STORED);
+    }
+
+    assertThat(rows.get(key("a"))).isNull();
+    assertThat(range.index().size()).isEqualTo(1);
+  }
+
+  @Test
+  void ofTooManyExpiredKeysOnlyAsManyAreLookedAtAsMayBe() {
+    List<byte[]> keys = new ArrayList<>();
+    for (int i = 0; i <= RemoveExpired.KEYS_MAX; i++) {
+      apply(new Set(Long.MAX_VALUE, Messages.expiring("t" + i, "x", 0, 1)));
+      keys.add(key("t" + i));
+    }
+
+    assertThat(apply(decoded(new RemoveExpired(5_000, keys)))).containsExactly(new Removed(RemoveExpired.KEYS_MAX));
+    assertThat(range.index().size()).isEqualTo(1);
+  }
+
+  private static RetainCommand decoded(RetainCommand command) {
+    var codec = new RetainCodec();
+    var bytes = ByteBuffer.allocate(codec.encodedLength(command));
+    codec.encode(command, bytes);
+    return codec.decode(bytes.flip());
   }
 
   @Test
