@@ -1,7 +1,9 @@
 package dunlin.retain;
 
 import dunlin.model.Publication;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 
 /** Keys of the rows and of the topic index: a tenant and a topic name, every branch of the topic tree one interval. */
 final class TopicKeys {
@@ -46,6 +48,23 @@ final class TopicKeys {
     byte[] body = message.body();
     for (int i = 0; i < message.topicLength(); i++) if (body[i] == SEPARATOR) return false;
     return true;
+  }
+
+  /** The tenant of a row's key. */
+  static String tenant(byte[] key) {
+    return new String(key, LENGTH_BYTES, tenantLength(key), StandardCharsets.UTF_8);
+  }
+
+  /** The topic name of a row's key. */
+  static String topic(byte[] key) {
+    int begin = LENGTH_BYTES + tenantLength(key);
+    byte[] name = Arrays.copyOfRange(key, begin, key.length);
+    for (int i = 0; i < name.length; i++) if (name[i] == SEPARATOR) name[i] = '/';
+    return new String(name, StandardCharsets.UTF_8);
+  }
+
+  private static int tenantLength(byte[] key) {
+    return Short.toUnsignedInt(ByteBuffer.wrap(key).getShort());
   }
 
   private static byte[] encodedTenant(String tenant) {

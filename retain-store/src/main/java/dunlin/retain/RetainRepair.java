@@ -1,0 +1,111 @@
+package dunlin.retain;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.RangeReader;
+import dunlin.store.RangeStore;
+import dunlin.store.StoreException;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.PriorityQueue;
+import java.util.concurrent.CompletableFuture;
+
+/** Lists which retained messages are large, and removes one by its topic, in a store that was started for that and serves nobody. */
+public final class RetainRepair {
+  /*
+   * Owner: one thread, which waits for each step. A removal goes through the log, as a client's empty message does [MQTT-3.3.1-6]:
+   * rows changed behind the log's back would be contradicted by the entries that the next start replays over them.
+   */
+
+  /** The kind of range that retained messages are stored in. */
+  public static final String RANGE = "retain";
+
+  private final Range<RetainCommand, RetainResult> range;
+
+  /** One topic's message as it is stored. */
+  public record Stored(String tenant, String topic, int bytes) {}
+
+  /**
+   * @param messages how many topics have one
+   * @param bytes of all of them
+   */
+  public record Listing(long messages, long bytes, List<Stored> largest, List<Stored> longestTopics) {}
+
+  /** Declares the range in a store that has not started yet. */
+  public RetainRepair(RangeStore store) {
+    range = store.range(RANGE, new RetainCodec(), new RetainRange());
+  }
+
+  /** The rows as of now, with all that the log had. */
+  public RangeReader rows() {
+    return range.reader();
+  }
+
+  /** Reads all rows, and keeps the few that are listed. */
+  public static Listing read(RangeReader rows, int most) {
+    Comparator<Stored> bySize = Comparator.comparingInt(Stored::bytes);
+    Comparator<Stored> byTopic = Comparator.comparingInt(stored -> stored.topic().length());
+    var largest = new PriorityQueue<>(bySize);
+    var longest = new PriorityQueue<>(byTopic);
+    long[] totals = new long[2];
+    rows.scan(
+        new byte[0],
+        null,
+        (key, value) -> {
+          totals[0]++;
+          totals[1] += value.length;
+          var stored = new Stored(TopicKeys.tenant(key), TopicKeys.topic(key), value.length);
+          offer(largest, stored, most);
+          offer(longest, stored, most);
+          return true;
+        });
+    return new Listing(totals[0], totals[1], sorted(largest, bySize), sorted(longest, byTopic));
+  }
+
+  private static void offer(PriorityQueue<Stored> few, Stored one, int most) {
+    few.add(one);
+    if (few.size() > most) few.remove();
+  }
+
+  private static List<Stored> sorted(PriorityQueue<Stored> few, Comparator<Stored> order) {
+    var all = new ArrayList<>(few);
+    all.sort(order.reversed());
+    return List.copyOf(all);
+  }
+
+  /** The message of a topic; empty when it has none. */
+  public static Optional<Stored> find(RangeReader rows, String tenant, String topic) {
+    byte[] row = rows.get(key(tenant, topic));
+    return row == null ? Optional.empty() : Optional.of(new Stored(tenant, topic, row.length));
+  }
+
+  /** Removes what a topic has; answers whether there was anything. */
+  public boolean remove(String tenant, String topic) {
+    var result = new CompletableFuture<RetainResult>();
+    boolean queued =
+        range.propose(
+            new RetainCommand.Clear(key(tenant, topic)),
+            new Completion<>() {
+              @Override
+              public void done(RetainResult value) {
+                result.complete(value);
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                result.completeExceptionally(failure);
+              }
+            });
+    if (!queued) throw new StoreException("the queue of the range of retained messages is full");
+    return result.join() instanceof RetainResult.Removed(int messages) && messages > 0;
+  }
+
+  private static byte[] key(String tenant, String topic) {
+    return TopicKeys.of(Publication.of(new Publisher(tenant, ""), topic, QoS.AT_MOST_ONCE, true, 0, new byte[0]));
+  }
+}
