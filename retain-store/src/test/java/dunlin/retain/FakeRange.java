@@ -8,6 +8,7 @@ import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
 import dunlin.store.StoreException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -25,12 +26,15 @@ final class FakeRange<C, R> implements Range<C, R> {
   /** What the next proposals meet. */
   enum Log {
     APPLIES,
+    /** They wait for {@link #applyHeld}. */
+    HOLDS,
     FULL,
     FAILS
   }
 
   volatile Log log = Log.APPLIES;
   volatile Executor readers = Runnable::run;
+  private final List<Runnable> held = new ArrayList<>();
 
   FakeRange(CommandCodec<C> codec, RangeLogic<C, R> logic) {
     this(codec, logic, new Rows());
@@ -54,10 +58,16 @@ final class FakeRange<C, R> implements Range<C, R> {
       case FULL -> {
         return false;
       }
+      case HOLDS -> held.add(() -> completion.done(logic.apply(List.of(copyOf(command)), rows).getFirst()));
       case FAILS -> completion.failed(new StoreException("the test wants it to fail"));
       case APPLIES -> completion.done(logic.apply(List.of(copyOf(command)), rows).getFirst());
     }
     return true;
+  }
+
+  synchronized void applyHeld() {
+    held.forEach(Runnable::run);
+    held.clear();
   }
 
   @Override

@@ -101,6 +101,22 @@ class RetainServerTest {
     assertThat(count("dunlin.retain.found")).isEqualTo(3);
   }
 
+  /** A subscriber may have got live what is on its way to the log: a page that it asks for then must not be older. */
+  @Test
+  void aLaterPageWaitsForWhatIsOnItsWayToTheLogAsTheFirstDoes() {
+    set(Messages.message("a", "1"));
+    set(Messages.message("b", "1"));
+    Cursor afterFirst = page("#", null, 1, ALL).next();
+    range.log = FakeRange.Log.HOLDS;
+    server.set(Messages.message("b", "2"), _ -> {});
+
+    var second = server.find(Messages.TENANT, "#", afterFirst, 1, ALL);
+
+    assertThat(second).isNotDone();
+    range.applyHeld();
+    assertThat(second.join().messages()).extracting(Messages::payload).containsExactly("2");
+  }
+
   @Test
   @Tag("MQTT-4.7.2-1")
   void wildcardsInFrontDoNotFindTopicsThatBeginWithADollar() {
