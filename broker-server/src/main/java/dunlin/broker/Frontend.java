@@ -186,6 +186,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     Gauge.builder("dunlin.lane.messages", this, f -> f.sum(loop -> loop.window().messages()))
         .description("Messages that hold credit of a lane")
         .register(meters);
+    Gauge.builder("dunlin.lane.bytes", this, f -> f.sum(loop -> loop.window().bytes()))
+        .description("Bytes of these messages")
+        .baseUnit("bytes")
+        .register(meters);
     Gauge.builder("dunlin.lane.held-connections", this, f -> f.sum(loop -> loop.window().heldConnections()))
         .description("Connections not read from until their lane has credit")
         .register(meters);

@@ -22,8 +22,9 @@ final class InboundPublishes {
    * Owner: the connection's event loop.
    * Bounds: at most Receive Maximum publishes unacknowledged. A client of MQTT 5 that sends more breaks the protocol (0x93);
    *   one of MQTT 3, which knows no such limit, is not read from until there is room.
-   * Failure: an error code for MQTT 5. MQTT 3 has none, so the connection is closed without an acknowledgement and the client
-   *   sends the message again.
+   * Failure: an error code for MQTT 5, which ends that exchange; what comes behind it goes on. MQTT 3 has none, so the connection is
+   *   closed without an acknowledgement and the client sends the message again. Whatever came behind it is sent again after it, and so
+   *   from the moment that the error is known nothing more of QoS 1 and 2 is handed on.
    */
   /** What one publisher's messages may hold of its lane's credit while they wait for groups, before it is not read from: one part of so many. */
   private static final int LANE_SHARE = 16;
@@ -49,6 +50,9 @@ final class InboundPublishes {
   private int acknowledgedForGroups;
   private long bytesForGroups;
 
+  /** Why the connection will be closed when the publish that it happened to is to be acknowledged; only with MQTT 3. */
+  private @Nullable ReasonCode failure;
+
   InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
     this.session = session;
     this.receiveMaximum = receiveMaximum;
@@ -59,6 +63,7 @@ final class InboundPublishes {
   void publish(InboundPublish packet) {
     Loop loop = session.loop();
     QoS qos = packet.qos();
+    if (failure != null && qos != QoS.AT_MOST_ONCE) return;
     if (qos == QoS.EXACTLY_ONCE && received.get(packet.packetId())) {
       repeated(packet.packetId());
       return;
@@ -210,12 +215,18 @@ final class InboundPublishes {
     loop.window().give(1, publish.size());
     loop.counts().publishes().waiting(-1);
     if (publish.reason().isError()) {
+      if (!session.version().hasProperties() && failure == null) failure = publish.reason();
       loop.counts().publishes().dropped(dropReason(publish.reason()));
     } else {
       loop.counts().publishes().delivered();
     }
     if (recorded != null && recorded.mayHaveRecord(publish)) recorded.forget(publish);
     else finished(publish);
+  }
+
+  /** Why nothing more may be handed on, since it would overtake what is sent again over the next connection; else null. */
+  @Nullable ReasonCode failure() {
+    return failure;
   }
 
   /** What a publish is to be acknowledged with is true. */

@@ -49,6 +49,10 @@ final class LaneWindow {
     return messages;
   }
 
+  long bytes() {
+    return bytes;
+  }
+
   int heldConnections() {
     return held.size();
   }

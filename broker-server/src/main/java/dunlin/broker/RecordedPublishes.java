@@ -32,7 +32,7 @@ final class RecordedPublishes {
    *
    * Owner: the connection's event loop.
    * Bounds: what waits is within Receive Maximum and holds credit of its lane; releases under way are operations of the session.
-   * Failure: a release that fails ends the connection; the client goes on where the session tier's record says. A displaced
+   * Failure: what waits behind a message of an MQTT 3 client that was refused is not recorded. A release that fails ends the connection; the client goes on where the session tier's record says. A displaced
    *   connection that does not come to an end is waited for FOLLOW_MILLIS beyond the longest wait of a message.
    */
   private static final int FOLLOW_MILLIS = 30_000;
@@ -90,7 +90,8 @@ final class RecordedPublishes {
     message.retained = reason;
     for (Waiting head = waiting.peek(); head != null && head.retained != null; head = waiting.peek()) {
       waiting.remove();
-      if (head.retained.isError()) head.publish.answer(head.retained);
+      ReasonCode refusal = head.retained.isError() ? head.retained : inbound.failure();
+      if (refusal != null) head.publish.answer(refusal);
       else append(head.message, head.publish);
     }
   }

@@ -45,6 +45,20 @@ final class LoopClient {
     return client;
   }
 
+  /** A client of MQTT 3.1.1 whose session outlives its connection. */
+  static LoopClient connectedMqtt3(Frontend frontend, int loop, char clientId) {
+    LoopClient client = on(frontend.loop(loop), () -> new LoopClient(frontend, frontend.loop(loop)));
+    client.send("100d" + "00044d515454" + "04" + "00" + "0000" + "0001%02x".formatted((int) clientId));
+    client.hears("2002..00");
+    return client;
+  }
+
+  /** A PUBLISH of MQTT 3 to topic "t" whose payload is text. */
+  static String publishMqtt3(int first, int packetId, String payload) {
+    byte[] text = payload.getBytes(StandardCharsets.UTF_8);
+    return "%02x%02x000174%04x".formatted(first, 5 + text.length, packetId) + HexFormat.of().formatHex(text);
+  }
+
   /** A PUBLISH to topic "t" whose payload is text. */
   static String publish(int first, int packetId, String payload) {
     byte[] text = payload.getBytes(StandardCharsets.UTF_8);

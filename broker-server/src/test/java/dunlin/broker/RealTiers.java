@@ -40,6 +40,14 @@ final class RealTiers implements AutoCloseable {
   private final InboxServer inbox;
 
   RealTiers(Path dataDirectory, FrontendSettings settings) {
+    this(dataDirectory, settings, StoreSettings.defaults().queuedCommandsMax(), StoreSettings.defaults().commandsPerEntry());
+  }
+
+  /**
+   * @param queuedCommandsMax commands that wait for the log of a range
+   * @param commandsPerEntry commands that are written to it together
+   */
+  RealTiers(Path dataDirectory, FrontendSettings settings, int queuedCommandsMax, int commandsPerEntry) {
     StoreSettings usual = StoreSettings.defaults();
     store =
         RangeStore.open(
@@ -49,10 +57,10 @@ final class RealTiers implements AutoCloseable {
                 usual.memoryBytes(),
                 usual.diskFreeMin(),
                 usual.diskCriticalMin(),
-                usual.queuedCommandsMax(),
+                queuedCommandsMax,
                 usual.queuedBytesMax(),
                 usual.entriesInFlight(),
-                usual.commandsPerEntry(),
+                commandsPerEntry,
                 usual.bytesPerEntry(),
                 usual.entryBytesMax(),
                 usual.snapshotEntries(),

@@ -87,6 +87,38 @@ class RecordedPublishesTest {
     assertThat(broker.dist.published).extracting(Published::text).containsExactly("two");
   }
 
+  /** All of it is sent again, in its order, over the next connection. */
+  @Test
+  void nothingBehindARefusedMessageOfAnMqtt3ClientIsHandedOn() {
+    LoopClient old = LoopClient.connectedMqtt3(broker.frontend(), 0, 'o');
+    broker.dist.answersLater = true;
+    old.send(LoopClient.publishMqtt3(QOS_2, 1, "one") + LoopClient.publishMqtt3(QOS_2, 2, "two"));
+    broker.dist.published.get(1).answer(ReasonCode.UNSPECIFIED_ERROR);
+    old.hearsNothing();
+
+    old.send(LoopClient.publishMqtt3(QOS_2, 3, "three") + LoopClient.publishMqtt3(QOS_1, 4, "four"));
+    assertThat(broker.dist.published).extracting(Published::text).containsExactly("one", "two");
+    broker.dist.published.get(0).answer(ReasonCode.SUCCESS);
+
+    old.hears("50020001");
+    assertThat(old.isOpen()).isFalse();
+    await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+  }
+
+  @Test
+  void nothingBehindAMessageOfAnMqtt3ClientThatCannotBeRetainedIsRecorded() {
+    LoopClient old = LoopClient.connectedMqtt3(broker.frontend(), 0, 'o');
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    old.send(LoopClient.publishMqtt3(RETAINED, 1, "one") + LoopClient.publishMqtt3(QOS_2, 2, "two"));
+    await().until(() -> broker.retain.answers.size() == 1);
+
+    broker.retain.answers.getFirst().accept(ReasonCode.UNSPECIFIED_ERROR);
+
+    await().until(() -> !old.isOpen());
+    assertThat(broker.dist.published).isEmpty();
+    await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+  }
+
   @Test
   void aReleaseOfWhatIsNotRecordedYetEndsTheConnection() {
     client.send(publish(RETAINED, 1, "one") + "62020001");

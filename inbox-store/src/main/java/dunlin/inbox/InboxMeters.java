@@ -1,5 +1,6 @@
 package dunlin.inbox;
 
+import dunlin.store.ProposalLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -26,7 +27,7 @@ final class InboxMeters {
 
   /** Why a publish was answered with an error before it was stored. */
   enum Refusal {
-    /** The range's queue was full. */
+    /** The range's queue was full, and too many waited for it. */
     BUSY,
     /** The range did not say whether it was stored. */
     FAILED,
@@ -117,6 +118,21 @@ final class InboxMeters {
   /** Watches the length of something that waits. */
   void waiting(String name, String description, IntSupplier length) {
     Gauge.builder(name, length::getAsInt).description(description).strongReference(true).register(registry);
+  }
+
+  /** Watches what waits until the range has room. */
+  void line(String kind, ProposalLine<?, ?> line) {
+    Gauge.builder("dunlin.inbox.waiting", line, ProposalLine::waiting)
+        .description("Commands that wait until the session range has room")
+        .tag("kind", kind)
+        .strongReference(true)
+        .register(registry);
+    Gauge.builder("dunlin.inbox.waiting.oldest", line, ProposalLine::oldestSeconds)
+        .description("How long the first of them has waited")
+        .baseUnit("seconds")
+        .tag("kind", kind)
+        .strongReference(true)
+        .register(registry);
   }
 
   void count(Effects effects) {

@@ -11,6 +11,7 @@ import dunlin.model.TopicFilter;
 import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.OutcomeUnknownException;
+import dunlin.store.ProposalLine;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeStore;
@@ -39,8 +40,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   /*
    * Owner: any thread calls it, none blocks. What a command leaves to do runs in its completion, on the range's applying
    * thread and so in log order: pushes, displaced connections. Routes, wills and time run on one timer thread.
-   * Bounds: the range's queue for what waits to be logged; AckCollector, FetchLine, RouteAnnouncer and WillRunner say theirs.
-   * Failure: a full queue refuses and is counted; what is lost with the process is in the log, and start() makes it good.
+   * Bounds: the range's queue for what waits to be logged. What that refuses waits in two lines, in its order: messages with the credit
+   *   that their lanes gave them, and everything else, of which a connection has as many under way as its frontend lets it. AckCollector,
+   *   FetchLine, RouteAnnouncer and WillRunner say theirs.
+   * Failure: a line that is full refuses and is counted; a range that fails, is led elsewhere or has no disk fails what waits; what is
+   *   lost with the process is in the log, and start() makes it good.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
   private static final String RANGE = "sessions";
@@ -52,11 +56,18 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private static final int APPEND_BYTES_MAX = 128 * 1024;
   private static final int APPEND_MESSAGES_MAX = 256;
 
+  /** More than all lanes have credit for by default, so that these are not read from before this is full. */
+  private static final int MESSAGES_WAITING_MAX = 1 << 20;
+
+  private static final int CALLS_WAITING_MAX = 1 << 16;
+
   private final InboxSettings settings;
   private final Connections connections;
   private final InstantSource clock;
   private final SessionRange logic;
   private final Range<SessionCommand, SessionResult> range;
+  private final ProposalLine<SessionCommand, SessionResult> messages;
+  private final ProposalLine<SessionCommand, SessionResult> calls;
   private final ScheduledExecutorService timer;
   private final InboxMeters meters;
   private final DirectDelivery direct;
@@ -110,6 +121,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     this.clock = clock;
     logic = new SessionRange(settings.shards());
     range = ranges.range(RANGE, new SessionCommandCodec(), logic);
+    messages = new ProposalLine<>(range, MESSAGES_WAITING_MAX);
+    calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
     timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-inbox-timer").factory());
     meters = new InboxMeters(registry, logic.state());
     direct = new DirectDelivery(logic.state(), connections, meters);
@@ -130,6 +143,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     meters.waiting("dunlin.inbox.ghosts", "Connections that are gone and that the session range has not let go of", ghosts::waiting);
     meters.waiting("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", drains::waiting);
     meters.waiting("dunlin.inbox.wills-running", "Wills being published", willRunner::running);
+    meters.line("messages", messages);
+    meters.line("calls", calls);
   }
 
   /**
@@ -201,7 +216,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     }
     var append = SessionCommand.Append.of(clock.millis(), message, groups);
     boolean queued =
-        range.propose(
+        messages.propose(
             append,
             new Completion<>() {
               @Override
@@ -507,8 +522,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private void call(SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
+    // A message that waits must not hold up what the range keeps a part of its queue for.
+    var line = SessionCommandCodec.isMessage(command) ? messages : calls;
     boolean queued =
-        range.propose(
+        line.propose(
             command,
             new Completion<>() {
               @Override
@@ -522,7 +539,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
                 answer.completeExceptionally(failure);
               }
             });
-    if (!queued) answer.completeExceptionally(new StoreException("the queue of the session range is full"));
+    if (!queued) answer.completeExceptionally(new StoreException("too many commands wait for the session range"));
   }
 
   private static void follow(CompletableFuture<?> first, CompletableFuture<?> then, Runnable complete) {

@@ -29,6 +29,7 @@ import dunlin.inbox.SessionCommand.Unsubscribe;
 import dunlin.inbox.SessionCommand.WillPublished;
 import dunlin.model.Publication;
 import dunlin.store.CommandCodec;
+import dunlin.store.CommandKind;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.nio.ByteBuffer;
@@ -52,6 +53,22 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int DRAIN_GROUP = 14;
   private static final int APPEND_TO_GROUP = 15;
   private static final int CONNECTION_GONE = 16;
+
+  @Override
+  public CommandKind kind(SessionCommand command) {
+    return switch (command) {
+      case Append _, AppendTo _, AppendToGroup _ -> CommandKind.FLOW;
+      case Configure _, Subscribe _ -> CommandKind.CALL;
+      case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
+      case Acknowledge _, Received _, Released _, WillPublished _ -> CommandKind.RELEASE;
+      case Tick _, FrontendGone _, ConnectionGone _, DrainGroup _ -> CommandKind.RELEASE;
+    };
+  }
+
+  /** Whether a command brings messages. */
+  static boolean isMessage(SessionCommand command) {
+    return command instanceof Append || command instanceof AppendTo || command instanceof AppendToGroup;
+  }
 
   @Override
   public int encodedLength(SessionCommand command) {

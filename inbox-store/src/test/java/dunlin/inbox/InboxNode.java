@@ -225,6 +225,10 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     return meters.get(meter).gauge().value();
   }
 
+  double waiting(String kind) {
+    return meters.get("dunlin.inbox.waiting").tag("kind", kind).gauge().value();
+  }
+
   void assertBalance() {
     double dropped = 0;
     for (var counter : meters.get("dunlin.inbox.dropped").counters()) {

@@ -35,25 +35,48 @@ final class InboxServerTest {
   }
 
   @Test
-  void aFullRangeRefusesAndSaysSo() throws Exception {
+  void whatAFullRangeRefusesWaitsInItsOrderAndIsAnsweredWhenItIsStored() throws Exception {
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     node.publish("m1");
 
     node.local().full = true;
-    assertThat(node.publish("m2")).isEqualTo(ReasonCode.SERVER_BUSY);
+    var answers = new ArrayList<InboxNode.Answer>();
+    for (int i = 2; i <= 5; i++) {
+      var answer = new InboxNode.Answer();
+      answers.add(answer);
+      // As if there were room in between: what waits already must not be overtaken.
+      if (i == 5) node.local().full = false;
+      node.server.deliver(node.message(QoS.AT_LEAST_ONCE, "m" + i), List.of(), answer);
+    }
+    node.local().full = true;
     node.server.acknowledge(session, new long[] {1});
-    assertThatThrownBy(() -> InboxNode.get(node.server.received(session, 1))).hasCauseInstanceOf(StoreException.class);
+    var received = node.server.received(session, 2);
+    var connected =
+        node.server.connect(new InboxClient.Connect(InboxNode.TENANT, "d", new ConnectionId("node", 1, 77), false, true, 60, null));
     var page = node.server.fetch(session, 1, 1, 1);
     assertThat(page).as("a reader is waited for").isNotDone();
     assertThat(node.gauge("dunlin.inbox.fetches-waiting")).isEqualTo(1);
-    assertThat(node.gauge("dunlin.inbox.acks-waiting")).isEqualTo(1);
-    node.local().full = false;
+    assertThat(answers).allSatisfy(answer -> assertThat(answer.reason).isNotDone());
+    assertThat(received).isNotDone();
+    assertThat(connected).isNotDone();
+    assertThat(node.waiting("messages")).isEqualTo(4);
+    assertThat(node.waiting("calls")).isEqualTo(2);
+    assertThat(node.pushed).containsExactly("m1");
 
-    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isZero());
-    assertThat(InboxNode.get(page).nextSequence()).isBetween(1L, 2L);
+    node.local().hasRoom();
+
+    for (var answer : answers) assertThat(InboxNode.get(answer.reason)).isEqualTo(ReasonCode.SUCCESS);
+    InboxNode.get(received);
+    InboxNode.get(page);
     assertThat(node.gauge("dunlin.inbox.fetches-waiting")).isZero();
-    assertThat(node.count("dunlin.inbox.refused", "reason", "busy")).isEqualTo(1);
+    InboxNode.get(connected);
+    assertThat(node.pushed).containsExactly("m1", "m2", "m3", "m4", "m5");
+    assertThat(node.sequences).isSorted();
+    assertThat(node.waiting("messages")).isZero();
+    assertThat(node.waiting("calls")).isZero();
+    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isEqualTo(4));
+    assertThat(node.count("dunlin.inbox.refused", "reason", "busy")).isZero();
     node.assertBalance();
   }
 
@@ -101,6 +124,19 @@ final class InboxServerTest {
     node.local().refusing = null;
 
     await().untilAsserted(() -> assertThat(node.pushed).containsExactly("m1"));
+  }
+
+  @Test
+  void aRangeThatFailsFailsWhatWaitsForIt() throws Exception {
+    node.local().full = true;
+    var answer = new InboxNode.Answer();
+    node.server.deliver(node.message(QoS.AT_LEAST_ONCE, "m"), List.of(), answer);
+    assertThat(answer.reason).isNotDone();
+
+    node.local().broken = true;
+    node.local().hasRoom();
+
+    assertThat(InboxNode.get(answer.reason)).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
   }
 
   @Test

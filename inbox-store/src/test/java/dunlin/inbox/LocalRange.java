@@ -8,6 +8,7 @@ import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
@@ -23,6 +24,7 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
   private final MemoryRows rows;
   private final ExecutorService applying = Executors.newSingleThreadExecutor();
   private final ExecutorService reading = Executors.newSingleThreadExecutor();
+  private final List<Runnable> callers = new ArrayList<>();
   volatile boolean full;
   volatile boolean broken;
 
@@ -56,9 +58,21 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
   }
 
   @Override
-  public boolean whenRoom(Runnable caller) {
-    applying.execute(caller);
+  public synchronized boolean whenRoom(Runnable caller) {
+    callers.add(caller);
+    if (!full) tellRoom();
     return true;
+  }
+
+  /** Is not full any more, and tells those that wait for that. */
+  synchronized void hasRoom() {
+    full = false;
+    tellRoom();
+  }
+
+  private void tellRoom() {
+    callers.forEach(applying::execute);
+    callers.clear();
   }
 
   private void apply(ByteBuffer bytes, Completion<R> completion) {

@@ -1,5 +1,6 @@
 package dunlin.retain;
 
+import dunlin.store.ProposalLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -21,7 +22,7 @@ final class RetainMeters {
   /** Messages refused because there are as many topics as may be. */
   final Counter refusedFull;
 
-  /** Messages refused because the queue towards the log was full. */
+  /** Messages refused because the queue towards the log was full, and too many waited for it. */
   final Counter refusedBusy;
 
   /** Messages whose fate the log could not tell. */
@@ -35,11 +36,24 @@ final class RetainMeters {
 
   private final MeterRegistry registry;
   private final Gauge messages;
+  private final Gauge waiting;
+  private final Gauge oldest;
 
-  RetainMeters(MeterRegistry registry, RetainRange range) {
+  RetainMeters(MeterRegistry registry, RetainRange range, ProposalLine<?, ?> line) {
     this.registry = registry;
     messages =
         Gauge.builder("dunlin.retain.messages", range, r -> r.index().size()).strongReference(true).register(registry);
+    waiting =
+        Gauge.builder("dunlin.retain.waiting", line, ProposalLine::waiting)
+            .description("Messages to be retained that wait until the range has room")
+            .strongReference(true)
+            .register(registry);
+    oldest =
+        Gauge.builder("dunlin.retain.waiting.oldest", line, ProposalLine::oldestSeconds)
+            .description("How long the first of them has waited")
+            .baseUnit("seconds")
+            .strongReference(true)
+            .register(registry);
     stored = registry.counter("dunlin.retain.stored");
     removed = registry.counter("dunlin.retain.removed");
     expired = registry.counter("dunlin.retain.expired");
@@ -54,6 +68,8 @@ final class RetainMeters {
   /** Takes the gauge away, which would hold the index; a later server on the same registry brings its own. */
   void close() {
     registry.remove(messages);
+    registry.remove(waiting);
+    registry.remove(oldest);
   }
 
   private static Counter refused(MeterRegistry registry, String reason) {

@@ -6,6 +6,7 @@ import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
 import dunlin.store.Completion;
+import dunlin.store.ProposalLine;
 import dunlin.store.Range;
 import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
@@ -32,16 +33,21 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   /*
    * Owner: none; called by any thread. Proposals end on the range's applying thread, pages and the sweep run on the range's
    *   reading threads, the scheduler's thread only starts the sweep.
-   * Bounds: the range's queues. One sweep at a time, at most REMOVALS_MAX removals of expired messages under way.
-   * Failure: a full queue towards the log answers 0x97 at once (0x89, which would say it better, is no PUBACK code), a
+   * Bounds: the range's queues. A message that the full queue refuses waits in its order, with the credit that its publisher's lane gave
+   *   it; WAITING_MAX may wait. One sweep at a time, at most REMOVALS_MAX removals of expired messages under way.
+   * Failure: more than may wait are answered with 0x97 at once (0x89, which would say it better, is no PUBACK code), a
    *   failed proposal 0x80: the message may or may not be kept. A full queue of readers fails the page. All are counted.
    *   Removals of expired messages are simply tried again by the next round of the sweep.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainServer.class);
   private static final int REMOVALS_MAX = 16;
 
+  /** More than all lanes have credit for by default, so that these are not read from before this is full. */
+  private static final int WAITING_MAX = 1 << 20;
+
   private final RetainRange logic;
   private final Range<RetainCommand, RetainResult> range;
+  private final ProposalLine<RetainCommand, RetainResult> line;
   private final RetainSettings settings;
   private final InstantSource clock;
   private final ScheduledExecutorService scheduler;
@@ -79,10 +85,11 @@ public final class RetainServer implements RetainClient, AutoCloseable {
       ScheduledExecutorService scheduler) {
     this.logic = logic;
     this.range = range;
+    this.line = new ProposalLine<>(range, WAITING_MAX);
     this.settings = settings;
     this.clock = clock;
     this.scheduler = scheduler;
-    this.meters = new RetainMeters(registry, logic);
+    this.meters = new RetainMeters(registry, logic, line);
   }
 
   /** Begins to remove expired messages; to be called when the store has started. */
@@ -102,7 +109,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     RetainCommand command =
         message.payloadLength() == 0 ? new Clear(TopicKeys.of(message)) : new Set(settings.messagesMax(), message);
     setsUnderWay.begin();
-    if (!range.propose(command, completing(answer))) {
+    if (!line.propose(command, completing(answer))) {
       setsUnderWay.end();
       meters.refusedBusy.increment();
       answer.accept(ReasonCode.QUOTA_EXCEEDED);

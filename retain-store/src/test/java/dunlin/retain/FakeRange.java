@@ -22,6 +22,7 @@ final class FakeRange<C, R> implements Range<C, R> {
   private final CommandCodec<C> codec;
   private final RangeLogic<C, R> logic;
   private final Rows rows;
+  private final List<Runnable> callers = new ArrayList<>();
 
   /** What the next proposals meet. */
   enum Log {
@@ -71,8 +72,20 @@ final class FakeRange<C, R> implements Range<C, R> {
   }
 
   @Override
-  public boolean whenRoom(Runnable caller) {
-    throw new UnsupportedOperationException();
+  public synchronized boolean whenRoom(Runnable caller) {
+    callers.add(caller);
+    return true;
+  }
+
+  /** The log goes on, and tells those that wait for room in it. */
+  void hasRoom() {
+    log = Log.APPLIES;
+    List<Runnable> told;
+    synchronized (this) {
+      told = List.copyOf(callers);
+      callers.clear();
+    }
+    told.forEach(Runnable::run);
   }
 
   private C copyOf(C command) {

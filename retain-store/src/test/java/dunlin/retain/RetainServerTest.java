@@ -261,14 +261,24 @@ class RetainServerTest {
   }
 
   @Test
-  void aFullQueueAnswersQuotaExceeded() {
+  void whatAFullQueueRefusesWaitsInItsOrderAndIsAnsweredWhenItIsKept() {
     range.log = FakeRange.Log.FULL;
+    List<ReasonCode> answers = new ArrayList<>();
+    server.set(Messages.message("a", "1"), answers::add);
+    server.set(Messages.message("a", ""), answers::add);
+    server.set(Messages.message("b", "2"), answers::add);
+    range.log = FakeRange.Log.APPLIES;
+    server.set(Messages.message("b", "3"), answers::add);
+    assertThat(answers).as("nothing is kept yet").isEmpty();
+    assertThat(meters.get("dunlin.retain.waiting").gauge().value()).isEqualTo(4);
 
-    assertThat(set(Messages.message("a", "1"))).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
-    assertThat(set(Messages.message("a", ""))).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    range.hasRoom();
 
-    assertThat(count("dunlin.retain.refused", "reason", "busy")).isEqualTo(2);
-    assertThat(topics("#")).isEmpty();
+    assertThat(answers).hasSize(4).containsOnly(ReasonCode.SUCCESS);
+    assertThat(topics("#")).containsExactly("b");
+    assertThat(Messages.payload(page("b", null, 1, ALL).messages().getFirst())).isEqualTo("3");
+    assertThat(count("dunlin.retain.refused", "reason", "busy")).isZero();
+    assertThat(meters.get("dunlin.retain.waiting").gauge().value()).isZero();
   }
 
   @Test
