@@ -102,6 +102,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** While it is authenticated; of a client with an authentication method for as long as it is connected. */
   private @Nullable Admission admission;
 
+  /** Something was pushed before the session tier's answer to CONNECT had come. */
+  private boolean behindAtOpening;
+
   private @Nullable LiveSession session;
   private boolean publishWill = true;
   private long sessionExpirySeconds;
@@ -396,6 +399,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     writer.writePacket(opened.connack());
     if (state != State.LIVE) return;
     resume(Hold.OPENING);
+    if (behindAtOpening) live.inbox().behind();
     live.drained();
   }
 
@@ -518,9 +522,18 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** The session tier offers a message to this connection's durable session; false when that is not there yet or any more. */
   boolean pushed(InboxMessage message) {
-    if (session == null || session.ended()) return false;
+    if (session == null || session.ended()) {
+      behindAtOpening |= session == null && message.sequence() > 0;
+      return false;
+    }
     session.inbox().pushed(message);
     return true;
+  }
+
+  /** More is stored for this connection's durable session than was pushed to it. */
+  void behind() {
+    if (session == null) behindAtOpening = true;
+    else if (!session.ended()) session.inbox().behind();
   }
 
   // ------------------------------------------------------------------------------------------------------------------ the end

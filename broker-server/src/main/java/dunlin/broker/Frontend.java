@@ -18,6 +18,7 @@ import dunlin.runtime.HopLedger;
 import dunlin.runtime.LogText;
 import dunlin.runtime.NodeBeans;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoop;
@@ -196,6 +197,20 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     Gauge.builder("dunlin.loop.arrivals", this, f -> f.sum(Loop::arrivalsWaiting))
         .description("Work posted to event loops and not taken yet")
         .register(meters);
+    Gauge.builder("dunlin.push.waiting", this, f -> f.sum(loop -> loop.pushes().messages()))
+        .description("Messages on their way from the session tier to the event loops of their sessions")
+        .register(meters);
+    Gauge.builder("dunlin.push.waiting.bytes", this, f -> f.sum(loop -> loop.pushes().bytes()))
+        .description("Bytes of these messages")
+        .baseUnit("bytes")
+        .register(meters);
+    Gauge.builder("dunlin.push.waiting.oldest", this, Frontend::pushesOldestSeconds)
+        .description("How long an event loop has not come to them")
+        .baseUnit("seconds")
+        .register(meters);
+    FunctionCounter.builder("dunlin.push.behind", this, f -> f.sum(loop -> loop.pushes().notes()))
+        .description("Times that a connection was told to read its inbox because too much was on its way to its event loop")
+        .register(meters);
     Gauge.builder("dunlin.fanout.waiting", this, f -> f.sum(loop -> loop.wide().waiting()))
         .description("Messages with many subscribers that are being delivered in slices or wait for that")
         .register(meters);
@@ -302,7 +317,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     if (loop == null) return;
     Loop current = LoopThread.current();
     if (current != null) current.passOn(loop, connection.number(), message);
-    else loop.post(() -> loop.pushed(connection.number(), message));
+    else loop.pushes().offer(connection.number(), message);
   }
 
   /** A message came for a connection that is not on its loop, the calling one. Unless the session tier is being told of its end, it is told now. */
@@ -498,6 +513,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
           if (session == null || session.settled()) then.run();
           else session.inbound().whenSettled(then);
         });
+  }
+
+  private double pushesOldestSeconds() {
+    double oldest = 0;
+    for (Loop loop : loops) oldest = Math.max(oldest, loop.pushes().waitingSeconds());
+    return oldest;
   }
 
   private long sum(ToLongFunction<Loop> number) {

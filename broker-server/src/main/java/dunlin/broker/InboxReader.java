@@ -58,6 +58,13 @@ final class InboxReader {
     }
   }
 
+  /** More is stored for this session than was pushed: all of it is fetched, up to the end. */
+  void behind() {
+    highest = Long.MAX_VALUE;
+    pushedMeanwhile = true;
+    fetch();
+  }
+
   private void take(InboxMessage message) {
     expected = message.sequence() + 1;
     Outgoing outgoing =

@@ -29,7 +29,7 @@ final class Loop {
   /*
    * Owner: the thread of its event loop; post and the read-only numbers are for all.
    * Bounds: arrivals has no bound of its own, but everything in it has: batches within lane windows, answers of the stores
-   *   within the stores' proposal bounds, at most one connect, subscribe or fetch for each connection.
+   *   within the stores' proposal bounds, at most one connect, subscribe or fetch for each connection, one turn of the PushQueue.
    */
   private static final int ARRIVALS_A_ROUND = 4_096;
 
@@ -48,6 +48,7 @@ final class Loop {
   private final ReadSizes readSizes = new ReadSizes();
   private final ConnectionTable connections = new ConnectionTable();
   private final RouteTable routes;
+  private final PushQueue pushes = new PushQueue(this, PushQueue.MESSAGES_MAX, PushQueue.BYTES_MAX);
 
   private final MpscUnboundedArrayQueue<Runnable> arrivals = new MpscUnboundedArrayQueue<>(1_024);
   private final AtomicBoolean arrivalsAnnounced = new AtomicBoolean();
@@ -106,6 +107,10 @@ final class Loop {
 
   LaneWindow window() {
     return window;
+  }
+
+  PushQueue pushes() {
+    return pushes;
   }
 
   RouteTable routes() {
@@ -276,6 +281,13 @@ final class Loop {
     if (message.qos() != QoS.AT_MOST_ONCE) return; // it waits in the inbox
     counts.copies().received();
     counts.copies().dropped(DropReason.SESSION_ENDED);
+  }
+
+  /** More is stored for a connection than was pushed to it. */
+  void behind(long connection) {
+    Connection target = connections.get(connection);
+    if (target == null) frontend.astray(this, connection);
+    else target.behind();
   }
 
   /** Has the connection flushed at the end of the round. */

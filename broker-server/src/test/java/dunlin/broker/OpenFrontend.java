@@ -4,6 +4,7 @@ import dunlin.broker.codec.ProtocolVersion;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
 import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
@@ -279,6 +280,19 @@ final class OpenFrontend implements AutoCloseable {
 
     final List<CompletableFuture<Void>> releases = Collections.synchronizedList(new ArrayList<>());
 
+    /** Reads of inboxes, in their order. */
+    final List<Fetch> fetches = Collections.synchronizedList(new ArrayList<>());
+
+    record Fetch(long fromSequence, CompletableFuture<Page> page) {
+      /** Answers with the last page. */
+      void finds(InboxMessage... messages) {
+        page.complete(new Page(List.of(messages), fromSequence + messages.length, true));
+      }
+    }
+
+    /** When connects are answered. */
+    volatile CompletableFuture<Void> connectGate = CompletableFuture.completedFuture(null);
+
     /** Packet identifiers of the exchanges that the next connect resumes; null when it begins a session. */
     volatile int @Nullable [] resumed;
 
@@ -293,8 +307,8 @@ final class OpenFrontend implements AutoCloseable {
       var session = new SessionRef(request.tenant(), request.clientId(), connects.size());
       int[] received = resumed;
       var displaced = received == null ? null : connects.get(connects.size() - 2).connection();
-      return CompletableFuture.completedFuture(
-          new Connected(session, received != null, List.of(), 1, 1, received == null ? new int[0] : received, displaced));
+      var connected = new Connected(session, received != null, List.of(), 1, 1, received == null ? new int[0] : received, displaced);
+      return connectGate.thenApply(_ -> connected);
     }
 
     /** SUBSCRIBEs and UNSUBSCRIBEs of durable sessions, in their order. */
@@ -350,7 +364,9 @@ final class OpenFrontend implements AutoCloseable {
 
     @Override
     public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
-      throw new UnsupportedOperationException();
+      var fetch = new Fetch(fromSequence, new CompletableFuture<>());
+      fetches.add(fetch);
+      return fetch.page();
     }
   }
 }

@@ -7,7 +7,8 @@ import dunlin.model.QoS;
 public interface Connections {
   /**
    * Offers a message to the connection of a durable session. With QoS 1 or 2 it is stored already, and a connection that
-   * cannot take it now {@linkplain InboxClient#fetch fetches} it later; pushes come in ascending sequence but may have gaps.
+   * cannot take it now, or whose event loop has too much on its way already, {@linkplain InboxClient#fetch fetches} it later; pushes
+   * come in ascending sequence but may have gaps. One that comes before the answer to CONNECT has been dealt with is fetched as well.
    * With QoS 0 it is not stored: the connection sends it or drops and counts it. Called from a publisher's lane, a copy holds credit
    * of that lane until the connection has it.
    */
