@@ -40,7 +40,7 @@ final class DiskSpace implements AutoCloseable {
 
   private Runnable hide = () -> {}; // guarded by this
 
-  /** @param low, critical the marks in bytes; 0 for what the disk's size suggests */
+  /** The marks are in bytes; 0 stands for what the disk's size suggests. */
   DiskSpace(Source source, long low, long critical) {
     this.source = source;
     configuredLow = low;

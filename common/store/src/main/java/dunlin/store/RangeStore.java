@@ -329,8 +329,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       if (firstFailure.isDone()) throw firstFailure.join();
       for (var range : start.served()) range.startProposing(started.server());
       var looking = new Upkeep(ranges, started, disk, checkpoints, upkeepByItself ? thread("compact") : Runnable::run);
-      upkeep = looking;
       if (upkeepByItself) looking.start(threadName("upkeep"));
+      upkeep = looking;
     } catch (IOException e) {
       throw new CompletionException(e);
     }

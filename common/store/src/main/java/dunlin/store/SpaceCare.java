@@ -61,8 +61,14 @@ final class SpaceCare {
     if (!disk.low() || disk.critical()) return;
     ranges.stream()
         .filter(range -> due(range, nowNanos))
-        .min(Comparator.comparing(range -> compacted.get(range.id()), Comparator.nullsFirst(Comparator.comparingLong(Compacted::endedNanos))))
+        .min(Comparator.comparingLong(range -> endedNanos(range)))
         .ifPresent(this::begin);
+  }
+
+  /** Far back for one that was not compacted, so that it comes first. */
+  private long endedNanos(Rows range) {
+    var before = compacted.get(range.id());
+    return before == null ? Long.MIN_VALUE : before.endedNanos;
   }
 
   private boolean due(Rows range, long nowNanos) {
