@@ -1,8 +1,7 @@
 package dunlin.inbox;
 
 import java.util.BitSet;
-import java.util.Collections;
-import java.util.NavigableMap;
+import java.util.Map;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -21,7 +20,7 @@ final class SessionState {
   static final long NEVER_SECONDS = 0xFFFF_FFFFL;
 
   /** What most sessions that end with their connection have. */
-  private static final NavigableMap<String, Subscriber> NONE = Collections.emptyNavigableMap();
+  private static final Map<String, Subscriber> NONE = Map.of();
 
   final SessionKey key;
 
@@ -39,8 +38,11 @@ final class SessionState {
   /** Made for the first message, which a session that ends with its connection never gets. */
   private volatile @Nullable Backlog backlog;
 
-  /** Subscriptions by their filters' texts; not to be changed but through {@link #subscribe} and {@link #unsubscribe}. */
-  NavigableMap<String, Subscriber> subscriptions = NONE;
+  /**
+   * Subscriptions by their filters' texts, in their order; not to be changed but through {@link #subscribe} and {@link #unsubscribe}.
+   * Most sessions have one, for which a map of one entry takes a fifth of a tree.
+   */
+  Map<String, Subscriber> subscriptions = NONE;
 
   /** Changed by {@link RangeState#stay} alone. */
   long expirySeconds;
@@ -111,15 +113,26 @@ final class SessionState {
   }
 
   void subscribe(String filter, Subscriber subscriber) {
-    if (subscriptions.isEmpty()) subscriptions = new TreeMap<>();
+    if (subscriptions.isEmpty()) {
+      subscriptions = Map.of(filter, subscriber);
+      return;
+    }
+    if (subscriptions.size() == 1) subscriptions = new TreeMap<>(subscriptions);
     subscriptions.put(filter, subscriber);
   }
 
   /** Answers what there was. */
   @Nullable Subscriber unsubscribe(String filter) {
-    if (subscriptions.isEmpty()) return null;
-    var removed = subscriptions.remove(filter);
-    if (subscriptions.isEmpty()) subscriptions = NONE;
+    var removed = subscriptions.get(filter);
+    if (removed == null) return null;
+    switch (subscriptions.size()) {
+      case 1 -> subscriptions = NONE;
+      case 2 -> {
+        subscriptions.remove(filter);
+        subscriptions = Map.copyOf(subscriptions);
+      }
+      default -> subscriptions.remove(filter);
+    }
     return removed;
   }
 
