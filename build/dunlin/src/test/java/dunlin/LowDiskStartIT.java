@@ -1,0 +1,24 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.store.StoreException;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A start on a disk that is nearly full, as one is of which a setting says that more must be free than any disk has. */
+class LowDiskStartIT {
+  @TempDir Path directory;
+
+  @Test
+  void aNodeThatCannotStartForWantOfRoomSaysSoAndNamesTheSetting() {
+    var node =
+        Dunlin.builder().dataDirectory(directory).tcpPort(0).set("dunlin.admin.port", "-1").set("dunlin.store.disk-free-min", "1048576MiB");
+
+    assertThatThrownBy(node::build)
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("bytes left, less than")
+        .hasMessageContaining("dunlin.store.disk-critical-min");
+  }
+}
