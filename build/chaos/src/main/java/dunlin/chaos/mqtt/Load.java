@@ -1,5 +1,6 @@
 package dunlin.chaos.mqtt;
 
+import dunlin.chaos.TrialException;
 import dunlin.chaos.mqtt.MqttClient.Draft;
 import dunlin.chaos.mqtt.MqttClient.Profile;
 import dunlin.chaos.mqtt.MqttClient.Taking;
@@ -17,6 +18,7 @@ final class Load implements AutoCloseable {
    * Bounds: the clients are a fixed number; each publisher has a window and a rate.
    * Failure: what goes wrong in a client's thread is kept, and told as a problem of the row.
    */
+  private static final Duration COME_MAX = Duration.ofMinutes(2);
   private static final int FOREVER = 86_400;
   private static final int TOPICS = 4;
   private static final int BYTES = 120;
@@ -72,7 +74,12 @@ final class Load implements AutoCloseable {
     }
     stayer("share-mixed-1", 5, FOREVER, steady("$share/mixed/s/#", 1));
     stayer("share-mixed-2", 5, 0, churning("$share/mixed/s/#", 1));
-    for (var client : stayers) while (running && !client.connected()) Thread.sleep(20);
+    long deadline = System.nanoTime() + COME_MAX.toNanos();
+    for (var client : stayers)
+      while (!client.connected()) {
+        if (System.nanoTime() > deadline) throw new TrialException(client.id() + " has not come within " + COME_MAX);
+        Thread.sleep(20);
+      }
     Thread.sleep(500);
 
     runner("switch", 5, 0, this::switching);

@@ -231,7 +231,9 @@ final class Mutants {
 
   private static Optional<List<Event>> retainedBack(Facts facts, Random random) {
     var all = new ArrayList<Received>();
-    for (var session : facts.sessions)
+    for (var session : facts.sessions) {
+      // Messages may come before SUBACK, and SUBACK then not at all.
+      if (session.subscriptions.isEmpty()) continue;
       for (var each : session.received) {
         var earlier = facts.sent.get(new MessageId(each.id().publisher(), 1));
         boolean later = facts.sent.values().stream().anyMatch(message -> message.first.retain() && message.safe()
@@ -239,6 +241,7 @@ final class Mutants {
             && message.acknowledgedNanos() < session.subscriptions.getFirst().askedNanos());
         if (each.retain() && earlier != null && each.id().number() > 1 && later) all.add(each);
       }
+    }
     return any(all, random).map(one -> replaced(facts, one, changed(one, new MessageId(one.id().publisher(), 1), one.nanos(), one.packetId())));
   }
 

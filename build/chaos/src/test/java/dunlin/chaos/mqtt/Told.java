@@ -172,6 +172,7 @@ final class Told {
     told.connectWithWill("quick", FOREVER, false, 5).end("quick", End.ABANDONED).connect("quick", FOREVER, true).later(10);
     told.connect("writer", FOREVER, false).value("writer", 1, "r/1").value("writer", 2, "r/1");
     told.connect("new", 0, false).subscribe("new", "r/#", 1).receive("new", "writer", 2, "r/1", 1, false, true).end("new", End.DISCONNECTED);
+    told.connect("hasty", 0, false).receive("hasty", "writer", 2, "r/1", 1, false, true).end("hasty", End.BY_BROKER);
     return told.later(60).drained();
   }
 }
