@@ -38,7 +38,7 @@ final class MqttBroker implements AutoCloseable {
   private static final Duration ASK_MAX = Duration.ofSeconds(10);
   private static final Pattern LISTENS = Pattern.compile("listener tcp: tcp on \\S+:(\\d+)");
   private static final Set<String> INBOX_FULL = Set.of("oldest", "newest");
-  private static final Set<String> QUEUE_FULL = Set.of("queue-full", "not-writable");
+  private static final Set<String> QUEUE_FULL = Set.of("queue-full");
   private static final Pattern DROPPED = Pattern.compile("^dunlin_(inbox|messages)_dropped_total\\{.*reason=\"([^\"]+)\".*} (\\S+)$");
 
   private final Path distribution;
