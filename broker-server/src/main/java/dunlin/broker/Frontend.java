@@ -344,11 +344,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   @Override
-  public CompletableFuture<Void> publish(Publication will) {
-    CompletableFuture<Void> published = new CompletableFuture<>();
+  public Sending prepare(Publication will) {
     Loop loop = loops[Math.floorMod(will.publisher().clientId().hashCode(), loops.length)];
-    loop.post(() -> PendingWill.publish(loop, will.acceptedAt(clock.millis()), published));
-    return published;
+    return new SendingWill(loop, will.acceptedAt(clock.millis()));
   }
 
   // ------------------------------------------------------------------------------------------------------------ for the loops

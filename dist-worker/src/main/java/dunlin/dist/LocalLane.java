@@ -91,7 +91,7 @@ final class LocalLane implements Lane {
     count(published, 1);
     if (wanted) count(matchedMessages, 1);
     if (wanted && acknowledgement != null) acknowledgement.markMatched();
-    if (message.exchange() != null && acknowledgement != null) {
+    if (acknowledgement != null && (message.exchange() != null || (acknowledgement.storesFirst() && isToBeStored()))) {
       record(message, acknowledgement);
       return;
     }
@@ -102,7 +102,13 @@ final class LocalLane implements Lane {
     }
   }
 
-  /** Hands a message to the publisher's home, and to the others once the exchange is recorded there. */
+  /** Whether what stores messages is among those who want it. */
+  private boolean isToBeStored() {
+    int recorder = destinationOf(home.apply(publisher));
+    return recorder >= 0 && matched[recorder].size() > 0;
+  }
+
+  /** Hands a message to the publisher's home, and to the others once it is recorded there. */
   private void record(Publication message, Acknowledgement acknowledgement) {
     int recorder = destinationOf(home.apply(publisher));
     acknowledgement.expect();

@@ -7,7 +7,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
 
-/** A message that waits, on its way to frontends, until its QoS 2 exchange is recorded; it is the recorder's acknowledgement. */
+/**
+ * A message that waits, on its way to frontends, until its QoS 2 exchange is recorded, or until it is stored when it
+ * {@linkplain Acknowledgement#storesFirst is to be first}; it is the recorder's acknowledgement.
+ */
 final class RecordedDelivery extends Acknowledgement implements Runnable {
   /*
    * A publisher that was taken over sends again, on its new connection, what was not acknowledged on the old one. What the old one had
@@ -20,12 +23,16 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    *
    * Owner: the lane's thread holds routes and delivers; the recorder's answer comes from any thread.
    * Bounds: what waits here is not acknowledged and so holds credit of its lane.
-   * Failure: an exchange that is not recorded is delivered to nobody, and the publisher gets the reason.
+   * Failure: an exchange that is not recorded is delivered to nobody, and the publisher gets the reason. A message without one that a bound
+   *   keeps from a durable session is delivered to the others all the same.
    */
   private final Publication message;
   private final Acknowledgement acknowledgement;
   private final Executor thread;
   private final List<Held> held = new ArrayList<>(1);
+
+  /** Written before the thread is asked to deliver. */
+  private ReasonCode recorded = ReasonCode.SUCCESS;
 
   private record Held(Delivery destination, MatchedRoutes routes) {}
 
@@ -44,7 +51,9 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
 
   @Override
   protected void complete(ReasonCode reason) {
-    if (reason.isError()) acknowledgement.answer(reason);
+    recorded = reason;
+    boolean bounded = message.exchange() == null && reason == ReasonCode.QUOTA_EXCEEDED;
+    if (reason.isError() && !bounded) acknowledgement.answer(reason);
     else thread.execute(this);
   }
 
@@ -54,6 +63,6 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
       acknowledgement.expect();
       each.destination().deliver(message, each.routes(), acknowledgement);
     }
-    acknowledgement.answer(ReasonCode.SUCCESS);
+    acknowledgement.answer(recorded);
   }
 }

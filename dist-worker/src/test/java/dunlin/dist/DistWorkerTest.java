@@ -78,7 +78,7 @@ class DistWorkerTest {
     }
   }
 
-  private static final class Answer extends Acknowledgement {
+  private static class Answer extends Acknowledgement {
     @Nullable ReasonCode completed;
 
     @Override
@@ -135,6 +135,53 @@ class DistWorkerTest {
         new Publication(PUBLISHER, QoS.EXACTLY_ONCE, false, 0, -1, -1, body.length, 0, body, exchange), answer);
     answer.answer(ReasonCode.SUCCESS);
     return answer;
+  }
+
+  private Answer publishStoredFirst(String topic) {
+    var answer =
+        new Answer() {
+          @Override
+          public boolean storesFirst() {
+            return true;
+          }
+        };
+    lane.append(Publication.of(PUBLISHER, topic, QoS.AT_LEAST_ONCE, false, 0, new byte[3]), answer);
+    answer.answer(ReasonCode.SUCCESS);
+    return answer;
+  }
+
+  @Test
+  void whatIsToBeStoredFirstComesToNobodyElseWhenTheStoreCannotTakeItNow() {
+    add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
+    inboxes.answer = ReasonCode.SERVER_BUSY;
+    assertThat(publishStoredFirst("a/b").completed).isEqualTo(ReasonCode.SERVER_BUSY);
+    assertThat(frontend.delivered).isEmpty();
+
+    inboxes.answer = ReasonCode.SUCCESS;
+    Answer taken = publishStoredFirst("a/b");
+    tasksOfTheLane.remove().run();
+    assertThat(taken.completed).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(frontend.delivered).hasSize(1);
+  }
+
+  @Test
+  void whatABoundKeepsFromADurableSessionComesToTheOthers() {
+    add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
+    inboxes.answer = ReasonCode.QUOTA_EXCEEDED;
+
+    Answer refused = publishStoredFirst("a/b");
+    tasksOfTheLane.remove().run();
+    assertThat(refused.completed).isEqualTo(ReasonCode.QUOTA_EXCEEDED);
+    assertThat(frontend.delivered).hasSize(1);
+  }
+
+  @Test
+  void whatNobodyStoresDoesNotGoToTheStore() {
+    add(route("a/b", FRONTEND));
+
+    assertThat(publishStoredFirst("a/b").completed).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(inboxes.delivered).isEmpty();
+    assertThat(frontend.delivered).hasSize(1);
   }
 
   private double counted(String meter) {

@@ -22,6 +22,7 @@ final class InboxMeters {
   private final Counter acknowledged;
   private final Map<DropReason, Counter> dropped = new EnumMap<>(DropReason.class);
   private final Map<Refusal, Counter> refused = new EnumMap<>(Refusal.class);
+  private final Counter willAttempts;
   private final Counter wills;
   private final Counter acknowledgementsRefused;
 
@@ -106,6 +107,10 @@ final class InboxMeters {
               .register(registry));
     }
     wills =
+        Counter.builder("dunlin.inbox.wills-published")
+            .description("Wills that were published")
+            .register(registry);
+    willAttempts =
         Counter.builder("dunlin.inbox.will-failures")
             .description("Attempts to publish a will that failed and are made again")
             .register(registry);
@@ -169,7 +174,19 @@ final class InboxMeters {
     acknowledgementsRefused.increment();
   }
 
-  void willFailed() {
+  void willPublished() {
     wills.increment();
+  }
+
+  void willFailed() {
+    willAttempts.increment();
+  }
+
+  void willRefused(String reason) {
+    Counter.builder("dunlin.inbox.wills-refused")
+        .description("Wills that a bound or a rule refused, by the reason code, or that had no answer; they are not tried again")
+        .tag("reason", reason)
+        .register(registry)
+        .increment();
   }
 }

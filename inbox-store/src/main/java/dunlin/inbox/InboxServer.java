@@ -131,7 +131,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     expirySweep = new ExpirySweep(logic.state(), this::expired);
     fetches = new FetchLine(range::readers, task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
     announcer = new RouteAnnouncer(routes, timer);
-    willRunner = new WillRunner(wills, timer, meters, this::logPublished);
+    willRunner = new WillRunner(wills, System::nanoTime, meters, this::logPublished);
     drains = new GroupDrains(this::drain);
     ghosts = new Ghosts(logic.state(), this::endConnection);
     var all = new ArrayList<ShardId>(settings.shards());
@@ -142,7 +142,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     meters.waiting("dunlin.inbox.routes-waiting", "Routes not announced yet", announcer::waiting);
     meters.waiting("dunlin.inbox.ghosts", "Connections that are gone and that the session range has not let go of", ghosts::waiting);
     meters.waiting("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", drains::waiting);
-    meters.waiting("dunlin.inbox.wills-running", "Wills being published", willRunner::running);
+    meters.waiting("dunlin.inbox.wills-running", "Wills on their way, and those that the range is to forget", willRunner::running);
     meters.line("messages", messages);
     meters.line("calls", calls);
   }
@@ -598,6 +598,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       acks.again();
       drains.again();
       ghosts.again();
+      willRunner.turn();
       long now = clock.millis();
       sweepExpired(now);
       if (logic.nextWork() > now || !ticking.compareAndSet(false, true)) return;
@@ -655,13 +656,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         new Completion<>() {
           @Override
           public void done(SessionResult result) {
-            willRunner.settled(will.epoch());
+            willRunner.recorded(will.epoch());
             perform(result.effects());
           }
 
           @Override
           public void failed(StoreException failure) {
-            willRunner.settled(will.epoch());
+            willRunner.notRecorded(will.epoch());
           }
         });
   }

@@ -45,6 +45,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   final List<ConnectionId> displaced = new CopyOnWriteArrayList<>();
   final List<String> wills = new CopyOnWriteArrayList<>();
   final AtomicInteger willFailures = new AtomicInteger();
+  volatile WillPublisher.Outcome willOutcome = new WillPublisher.Outcome.Published();
   final Set<String> routes = ConcurrentHashMap.newKeySet();
 
   /** When announcements of routes end, and how. */
@@ -157,12 +158,14 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   }
 
   @Override
-  public CompletableFuture<Void> publish(Publication will) {
-    if (willFailures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
-      return CompletableFuture.failedFuture(new IllegalStateException("no frontend"));
-    }
-    wills.add(new String(will.payload(), StandardCharsets.UTF_8));
-    return CompletableFuture.completedFuture(null);
+  public Sending prepare(Publication will) {
+    return () -> {
+      if (willFailures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+        return CompletableFuture.completedFuture(new Outcome.NotNow(ReasonCode.SERVER_UNAVAILABLE));
+      }
+      wills.add(new String(will.payload(), StandardCharsets.UTF_8));
+      return CompletableFuture.completedFuture(willOutcome);
+    };
   }
 
   /** What a publisher is told. */

@@ -300,6 +300,35 @@ final class InboxServerTest {
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.wills-running")).isZero());
   }
 
+  @Test
+  void aWillThatIsRefusedByARuleIsForgotten() throws Exception {
+    node.willOutcome = new WillPublisher.Outcome.Refused(ReasonCode.QUOTA_EXCEEDED);
+    var session = node.connect("c", new Will(node.message(QoS.AT_LEAST_ONCE, "will"), 0)).session();
+    InboxNode.get(node.server.disconnect(session, true, 3600));
+    await().until(() -> node.wills.size() == 1 && node.gauge("dunlin.inbox.wills-running") == 0);
+
+    assertThat(node.count("dunlin.inbox.wills-refused", "reason", "quota-exceeded")).isEqualTo(1);
+    node.reopen();
+    node.now.addAndGet(120_000);
+    node.connect("other", new Will(node.message(QoS.AT_LEAST_ONCE, "last"), 0));
+    node.reopen();
+    await().untilAsserted(() -> assertThat(node.wills).containsExactly("will", "last"));
+  }
+
+  @Test
+  void aWillIsPublishedOnceWhenTheRangeRefusesToRecordIt() throws Exception {
+    node.local().refusing = SessionCommand.WillPublished.class;
+    var session = node.connect("c", new Will(node.message(QoS.AT_LEAST_ONCE, "will"), 0)).session();
+    InboxNode.get(node.server.disconnect(session, true, 3600));
+    await().until(() -> node.local().refused.get() >= 1);
+    node.now.addAndGet(120_000);
+    await().until(() -> node.local().refused.get() >= 3);
+    node.local().refusing = null;
+
+    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.wills-running")).isZero());
+    assertThat(node.wills).containsExactly("will");
+  }
+
   /** The timer's turn comes every 200 ms, so that waiting for it would take four seconds. */
   @Test
   @Tag("MQTT-3.1.2-8")

@@ -112,7 +112,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     if (!line.propose(command, completing(answer))) {
       setsUnderWay.end();
       meters.refusedBusy.increment();
-      answer.accept(ReasonCode.QUOTA_EXCEEDED);
+      answer.accept(ReasonCode.SERVER_BUSY);
     }
   }
 

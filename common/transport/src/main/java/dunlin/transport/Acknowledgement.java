@@ -73,6 +73,14 @@ public abstract class Acknowledgement {
     return true;
   }
 
+  /**
+   * Whether those who store the message get it first, and the others only when they have it or a bound has refused it: then an attempt that
+   * fails since the store cannot take it now has brought it to nobody, and can be made again.
+   */
+  public boolean storesFirst() {
+    return false;
+  }
+
   /** All answers are in. Runs on the thread of the last one. */
   protected abstract void complete(ReasonCode reason);
 }

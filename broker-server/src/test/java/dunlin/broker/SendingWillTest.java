@@ -1,0 +1,103 @@
+package dunlin.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.inbox.WillPublisher.Outcome;
+import dunlin.inbox.WillPublisher.Sending;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import java.nio.charset.StandardCharsets;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** The parts of a will, over tiers that answer when the test says so. */
+final class SendingWillTest {
+  private final OpenFrontend open = new OpenFrontend(1);
+
+  {
+    open.dist.answersLater = true;
+  }
+
+  @AfterEach
+  void close() {
+    open.close();
+  }
+
+  private Sending will(boolean retain) {
+    byte[] payload = "will".getBytes(StandardCharsets.UTF_8);
+    return open.frontend()
+        .prepare(Publication.of(new Publisher(Publisher.DEFAULT_TENANT, "c"), "wills", QoS.AT_LEAST_ONCE, retain, 0, payload));
+  }
+
+  private CompletableFuture<Outcome> attempt(Sending will) {
+    var attempt = will.attempt();
+    open.on(0, () -> null);
+    open.on(0, () -> null);
+    return attempt;
+  }
+
+  private static Outcome outcome(CompletableFuture<Outcome> attempt) throws Exception {
+    return attempt.get(10, TimeUnit.SECONDS);
+  }
+
+  @Test
+  void whatWasRetainedIsNotRetainedAgain() throws Exception {
+    var will = will(true);
+    var first = attempt(will);
+    open.retain.answers.getFirst().accept(ReasonCode.SUCCESS);
+    open.dist.published.getFirst().answer(ReasonCode.SERVER_BUSY);
+    assertThat(outcome(first)).isEqualTo(new Outcome.NotNow(ReasonCode.SERVER_BUSY));
+
+    var second = attempt(will);
+    open.dist.published.get(1).answer(ReasonCode.SUCCESS);
+
+    assertThat(outcome(second)).isEqualTo(new Outcome.Published());
+    assertThat(open.retain.answers).hasSize(1);
+    assertThat(open.dist.published).hasSize(2);
+  }
+
+  @Test
+  void whatSubscribersHaveIsNotPublishedAgain() throws Exception {
+    var will = will(true);
+    var first = attempt(will);
+    open.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+    open.retain.answers.getFirst().accept(ReasonCode.UNSPECIFIED_ERROR);
+    assertThat(outcome(first)).isEqualTo(new Outcome.NotNow(ReasonCode.UNSPECIFIED_ERROR));
+
+    var second = attempt(will);
+    open.retain.answers.get(1).accept(ReasonCode.QUOTA_EXCEEDED);
+
+    assertThat(outcome(second)).isEqualTo(new Outcome.Refused(ReasonCode.QUOTA_EXCEEDED));
+    assertThat(open.dist.published).hasSize(1);
+  }
+
+  @Test
+  void aRefusalByARuleWaitsForThePartThatIsTriedAgain() throws Exception {
+    var will = will(true);
+    var first = attempt(will);
+    open.retain.answers.getFirst().accept(ReasonCode.QUOTA_EXCEEDED);
+    open.dist.published.getFirst().answer(ReasonCode.SERVER_BUSY);
+    assertThat(outcome(first)).isEqualTo(new Outcome.NotNow(ReasonCode.SERVER_BUSY));
+
+    var second = attempt(will);
+    open.dist.published.get(1).answer(ReasonCode.SUCCESS);
+
+    assertThat(outcome(second)).isEqualTo(new Outcome.Refused(ReasonCode.QUOTA_EXCEEDED));
+    assertThat(open.retain.answers).hasSize(1);
+  }
+
+  @Test
+  void asksForItsSubscribersWhoStoreItToComeFirst() throws Exception {
+    var attempt = attempt(will(false));
+
+    var acknowledgement = open.dist.published.getFirst().acknowledgement();
+    assertThat(acknowledgement != null && acknowledgement.storesFirst()).isTrue();
+    open.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+    assertThat(outcome(attempt)).isEqualTo(new Outcome.Published());
+    assertThat(open.retain.answers).isEmpty();
+  }
+}
