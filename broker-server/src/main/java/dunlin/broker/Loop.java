@@ -64,7 +64,7 @@ final class Loop {
   /** Durable sessions whose connections have ended before what they published has, by the connections' numbers. */
   private final HashMap<Long, LiveSession> unsettled = new HashMap<>();
 
-  private long nowMillis = System.currentTimeMillis();
+  private long nowMillis;
 
   private final ArrayList<LiveSession> merged = new ArrayList<>();
 
@@ -75,6 +75,7 @@ final class Loop {
     this.frontend = frontend;
     this.index = index;
     this.executor = executor;
+    this.nowMillis = frontend.clock().millis();
     FrontendSettings settings = frontend.settings();
     this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
     this.counts = frontend.newCounts();
@@ -184,7 +185,7 @@ final class Loop {
     return executor.inEventLoop();
   }
 
-  /** The wall clock as of this round's last look at it. */
+  /** The time of the tiers as of this round's last look at it. */
   long nowMillis() {
     return nowMillis;
   }

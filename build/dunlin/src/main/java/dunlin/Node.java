@@ -19,6 +19,7 @@ import dunlin.runtime.Metrics;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.runtime.StallWatch;
+import dunlin.runtime.TierClock;
 import dunlin.store.RangeLocation;
 import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
@@ -65,6 +66,9 @@ final class Node implements AutoCloseable {
    *   A store node that nobody answers any more goes on with what it has.
    */
   private static final Logger log = LoggerFactory.getLogger(Node.class);
+  /** How much of the time that the node was away counts at once, whatever the wall clock says. */
+  private static final Duration DOWNTIME_MAX = Duration.ofHours(1);
+
   private static final int NAME_LENGTH = 8;
   private static final int RELOAD_SECONDS = 3;
   private static final int REPORT_SECONDS = 5;
@@ -113,7 +117,6 @@ final class Node implements AutoCloseable {
   }
 
   private void startBroker(Authenticators authenticators, CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
-    InstantSource clock = InstantSource.system();
     // Before any store, which takes its time and leaves a data directory behind.
     AuthenticationSettings authenticationSettings = NodeSettings.authentication(settings);
     FrontendSettings frontendSettings = NodeSettings.frontend(settings);
@@ -121,6 +124,8 @@ final class Node implements AutoCloseable {
     Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
 
     RangeStore ranges = openStore(meters, onFailure);
+    TierClock clock = new TierClock(InstantSource.system(), System::nanoTime, DOWNTIME_MAX);
+    ClockFile clockFile = opening(ClockFile.open(settings.get(NodeSettings.DATA_DIR), clock));
     String name = name(ranges.nodeId());
     Metrics metrics = openMetrics(name, meters);
     ScheduledExecutorService housekeeping = openHousekeeping();
@@ -133,6 +138,7 @@ final class Node implements AutoCloseable {
     DropEvents drops = opening(new DropEvents(name));
     housekeeping.scheduleWithFixedDelay(drops::flush, 1, 1, TimeUnit.SECONDS);
     housekeeping.scheduleWithFixedDelay(authentication::refresh, 1, 1, TimeUnit.SECONDS);
+    housekeeping.scheduleWithFixedDelay(clockFile::look, 1, 1, TimeUnit.SECONDS);
 
     Frontend clients =
         opening(
@@ -151,7 +157,7 @@ final class Node implements AutoCloseable {
     dist.attachFrontend(ranges.nodeId(), clients.delivery());
     dist.attachInboxShards(new InboxDelivery(inbox));
 
-    SysTopics sys = new SysTopics(clients, meters, clock, VERSION, settings.get(NodeSettings.SYS_INTERVAL));
+    SysTopics sys = new SysTopics(clients, meters, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
 
     ranges.start(stallMax());
     ranges.show(metrics.beans());

@@ -1,0 +1,87 @@
+package dunlin;
+
+import dunlin.runtime.TierClock;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Keeps in the data directory where the node's clock is, so that its next life goes on from there. */
+final class ClockFile implements AutoCloseable {
+  /*
+   * Owner: the housekeeping thread looks; the thread that starts and closes the node does the rest.
+   * Bounds: one line, written every LOOKS_A_NOTE looks, and at once when the wall clock was moved.
+   * Failure: a file that is missing, cannot be read or cannot be written is told in the log, and the node goes on by its wall clock. After
+   *   a crash the clock goes on from the last note: what was to end between that and the crash ends as much later, never earlier.
+   */
+  static final int LOOKS_A_NOTE = 10;
+
+  private static final Logger log = LoggerFactory.getLogger(ClockFile.class);
+  private static final String NAME = "clock";
+  private static final String FORMAT = "1";
+
+  private final Path file;
+  private final Path next;
+  private final TierClock clock;
+  private int looks;
+  private boolean failing;
+
+  private ClockFile(Path directory, TierClock clock) {
+    this.file = directory.resolve(NAME);
+    this.next = directory.resolve(NAME + ".next");
+    this.clock = clock;
+  }
+
+  /** Has the clock go on from where an earlier life of the node was, if there was one. */
+  static ClockFile open(Path directory, TierClock clock) {
+    var opened = new ClockFile(directory, clock);
+    opened.read();
+    opened.note();
+    return opened;
+  }
+
+  private void read() {
+    if (!Files.exists(file)) return;
+    try {
+      String[] words = Files.readString(file, StandardCharsets.US_ASCII).strip().split(" ", -1);
+      if (words.length != 3 || !words[0].equals(FORMAT)) throw new IOException("it is of no known format");
+      clock.goOn(Long.parseLong(words[1]), Long.parseLong(words[2]));
+    } catch (IOException | NumberFormatException e) {
+      log.warn("The time of the node's last life cannot be read from {}, and the wall clock is believed: {}", file, e.getMessage());
+    }
+  }
+
+  /** Compares the clocks, and notes where they are when that is due. About once a second. */
+  synchronized void look() {
+    boolean moved = clock.check();
+    if (!moved && ++looks < LOOKS_A_NOTE) return;
+    looks = 0;
+    note();
+  }
+
+  private synchronized void note() {
+    byte[] line = (FORMAT + ' ' + clock.millis() + ' ' + clock.wallAhead() + '\n').getBytes(StandardCharsets.US_ASCII);
+    try {
+      try (var out = FileChannel.open(next, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+        out.write(ByteBuffer.wrap(line));
+        out.force(true);
+      }
+      Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
+      failing = false;
+    } catch (IOException e) {
+      if (!failing) log.warn("The time cannot be noted in {}, trying again: {}", file, e.toString());
+      failing = true;
+    }
+  }
+
+  @Override
+  public void close() {
+    note();
+  }
+}
