@@ -214,7 +214,7 @@ class ProposalLineTest {
 
     int[] next = new int[threads];
     for (String command : range.applied) {
-      String[] parts = command.split(" ");
+      String[] parts = command.split(" ", 2);
       assertThat(Integer.parseInt(parts[1])).as("seed %s, command %s", seed, command).isEqualTo(next[Integer.parseInt(parts[0])]++);
     }
     assertThat(wide.waiting()).isZero();
