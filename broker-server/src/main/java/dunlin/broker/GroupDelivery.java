@@ -106,7 +106,7 @@ final class GroupDelivery {
     GroupLine ahead = lines.isEmpty() ? null : lines.get(GroupLine.Place.of(message, filter));
     Subscriber member = ahead == null ? pick(message, filter) : null;
     boolean here = member != null && member.session.loop() == loop;
-    if (here && offerTo(member, message)) {
+    if (member != null && here && offerTo(member, message)) {
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
       return;
     }

@@ -104,31 +104,31 @@ final class Repair {
   private static int run(Words words, int shards, PrintStream out) {
     Repair repair = new Repair(words.directory(), shards, out);
     StoredRows.requireDataDirectory(words.directory());
-    switch (words.verb()) {
+    return switch (words.verb()) {
       case "list" -> {
         words.end();
-        return repair.list(words.top);
+        yield repair.list(words.top);
       }
       case "remove-session" -> {
         String client = words.name("a client identifier");
         words.end();
-        return words.dryRun ? repair.drySession(words.tenant, client) : repair.removeSession(words.tenant, client);
+        yield words.dryRun ? repair.drySession(words.tenant, client) : repair.removeSession(words.tenant, client);
       }
       case "remove-message" -> {
         String client = words.name("a client identifier");
         long sequence = words.sequence();
         words.end();
-        return words.dryRun
+        yield words.dryRun
             ? repair.dryMessage(words.tenant, client, sequence)
             : repair.removeMessage(words.tenant, client, sequence);
       }
       case "remove-retained" -> {
         String topic = words.name("a topic name");
         words.end();
-        return words.dryRun ? repair.dryRetained(words.tenant, topic) : repair.removeRetained(words.tenant, topic);
+        yield words.dryRun ? repair.dryRetained(words.tenant, topic) : repair.removeRetained(words.tenant, topic);
       }
       default -> throw new UsageException("there is no \"" + words.verb() + "\"");
-    }
+    };
   }
 
   /** The arguments, taken one after the other. */

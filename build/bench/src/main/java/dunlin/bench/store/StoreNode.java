@@ -6,7 +6,6 @@ import dunlin.store.ClusterSettings;
 import dunlin.store.LocalRange;
 import dunlin.store.LocalRanges;
 import dunlin.store.RangeId;
-import dunlin.store.RangeLocation;
 import dunlin.store.RangeStore;
 import dunlin.store.Replica;
 import dunlin.store.ServedReplica;
