@@ -30,7 +30,10 @@ final class Fanout implements Delivery {
     int plain = 0;
     FilterHandle only = null;
     for (int i = 0; i < routes.size(); i++) {
-      FilterHandle filter = frontend.filterOf(routes.get(i));
+      Route route = routes.get(i);
+      FilterHandle filter = frontend.filterOf(route);
+      // The last member here has left since the route was picked. The group may have durable members.
+      if (filter == null && route.filter().shared()) filter = frontend.withoutMembers(route);
       if (filter == null) continue;
       if (filter.group() == null) {
         plain++;
