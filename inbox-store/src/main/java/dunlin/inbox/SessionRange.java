@@ -176,6 +176,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
     state.limits = limits;
     state.writeLimits(change.out());
     for (GroupState group : state.groups.values()) group.recount(limits.groupWindow());
+    wills.leaderBegins();
     return DONE;
   }
 

@@ -3,13 +3,15 @@ package dunlin.inbox;
 import dunlin.inbox.Effects.DueWill;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
+import java.util.List;
 
 /** The wills of a range: kept from CONNECT until they are published or discarded; MQTT 5, section 3.1.2.5. */
 final class Wills {
   /*
    * Owner: the applying thread.
    * Bounds: one for each connection that left one. A will is published at least once: it stays until the leader has logged
-   * that it was published, and is reported again when that does not come.
+   * that it was published, and is reported again when that does not come: after REPORT_AGAIN_MILLIS, or when another leader, or another
+   * life of this one, begins. What the one before was told, it may not have published.
    */
   private static final int FORMAT = 1;
   private static final long REPORT_AGAIN_MILLIS = 60_000;
@@ -62,6 +64,15 @@ final class Wills {
       queue(will);
       var message = StoredMessage.message(message(change, will));
       change.effects().will(new DueWill(will.session, will.epoch, message));
+    }
+  }
+
+  /** A leader begins: what was reported in its log, which has just been replayed, was reported to nobody who is there. */
+  void leaderBegins() {
+    for (PendingWill will : List.copyOf(state.willsByEpoch.values())) {
+      unqueue(will);
+      will.reportAt = will.dueAt;
+      queue(will);
     }
   }
 

@@ -179,6 +179,22 @@ final class SessionLifeTest {
     assertThat(h.rowKeys()).isEmpty();
   }
 
+  /** As after a crash: the log has the Tick that reported the will, and not that it was published. */
+  @Test
+  void aWillThatALeaderWasToldIsReportedToTheNextOneAtOnce() {
+    var session = h.connect("c", false, 3600, will("w", 0)).session();
+    h.disconnect(session, true, 3600);
+    var later = h.connect("later", false, 3600, will("l", 30)).session();
+    h.disconnect(later, true, 3600);
+    assertThat(dueWills()).containsExactly("w");
+    assertThat(dueWills()).isEmpty();
+
+    h.apply(new SessionCommand.Configure(InboxSettings.defaults().limits()));
+
+    assertThat(dueWills()).containsExactly("w");
+    assertThat(dueWills()).isEmpty();
+  }
+
   @Test
   @Tag("MQTT-3.1.2-10")
   void disconnectMayDiscardTheWill() {
