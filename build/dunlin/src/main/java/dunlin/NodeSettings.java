@@ -4,6 +4,7 @@ import dunlin.broker.AuthenticationSettings;
 import dunlin.broker.FrontendSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OverflowPolicy;
+import dunlin.model.FilterIndex;
 import dunlin.model.QoS;
 import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
@@ -132,7 +133,8 @@ final class NodeSettings {
   static final Setting<Integer> TOPIC_LENGTH_MAX =
       Setting.integer("dunlin.mqtt.topic-length-max", 65_535, 1, 65_535, "Maximum length of a topic name or topic filter, in bytes.");
   static final Setting<Integer> TOPIC_LEVELS_MAX =
-      Setting.integer("dunlin.mqtt.topic-levels-max", 128, 1, 65_536, "Maximum number of levels of a topic name or topic filter.");
+      Setting.integer(
+          "dunlin.mqtt.topic-levels-max", 128, 1, FilterIndex.LEVELS_MAX, "Maximum number of levels of a topic name or topic filter.");
   static final Setting<Integer> USER_PROPERTIES_MAX =
       Setting.integer(
           "dunlin.mqtt.user-properties-max", 64, 0, 1_000_000,
