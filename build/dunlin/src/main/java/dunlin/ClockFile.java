@@ -9,6 +9,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.FileAttribute;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -25,6 +28,8 @@ final class ClockFile implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(ClockFile.class);
   private static final String NAME = "clock";
   private static final String FORMAT = "1";
+  private static final Set<StandardOpenOption> WRITTEN_ANEW =
+      Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING);
 
   private final Path file;
   private final Path next;
@@ -68,7 +73,7 @@ final class ClockFile implements AutoCloseable {
   private synchronized void note() {
     byte[] line = (FORMAT + ' ' + clock.millis() + ' ' + clock.wallAhead() + '\n').getBytes(StandardCharsets.US_ASCII);
     try {
-      try (var out = FileChannel.open(next, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+      try (var out = FileChannel.open(next, WRITTEN_ANEW, ownersAlone())) {
         out.write(ByteBuffer.wrap(line));
         out.force(true);
       }
@@ -78,6 +83,12 @@ final class ClockFile implements AutoCloseable {
       if (!failing) log.warn("The time cannot be noted in {}, trying again: {}", file, e.toString());
       failing = true;
     }
+  }
+
+  /** As all that is in the data directory. */
+  private FileAttribute<?>[] ownersAlone() {
+    if (!next.getFileSystem().supportedFileAttributeViews().contains("posix")) return new FileAttribute<?>[0];
+    return new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))};
   }
 
   @Override
