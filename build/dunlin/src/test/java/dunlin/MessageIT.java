@@ -304,13 +304,22 @@ class MessageIT {
     }
   }
 
-  /** A broker with little room: what it cannot take is refused in MQTT 5, and costs the connection in MQTT 3. */
+  /**
+   * A broker with little room: what it cannot take is refused in MQTT 5. In MQTT 3 a full inbox costs the connection, and a group that takes
+   * nothing costs its copy.
+   */
   @Test
   @Tag("MQTT-4.3.3-9")
   @Tag("MQTT3-4.8.0-2")
   void aMessageThatIsRefusedForNowMayComeAgain(@TempDir Path data) {
     try (TestBroker small =
-            TestBroker.on(data, Map.of("dunlin.session.queue-messages-max", "10", "dunlin.shared.wait", "300ms"));
+            TestBroker.on(
+                data,
+                Map.of(
+                    "dunlin.session.queue-messages-max", "10",
+                    "dunlin.shared.wait", "300ms",
+                    "dunlin.inbox.messages-max", "1",
+                    "dunlin.inbox.overflow", "reject"));
         RawClient full = connected(small, "full", RawClient.receiveMaximum(1));
         RawClient publisher = connected(small, "5");
         RawClient old = connected3(small, "4")) {
@@ -321,7 +330,15 @@ class MessageIT {
       }
       publisher.publish("t", 2, 77, "refused");
       assertThat(publisher.expect(PUBREC).reason()).isEqualTo(0x97);
-      old.publish("t", 1, 1, "refused, too");
+      old.publish("t", 1, 1, "dropped");
+      assertThat(old.expect(PUBACK).packetId()).isEqualTo(1);
+
+      try (RawClient durable = connected(small, "durable", RawClient.sessionExpiry(60))) {
+        durable.subscribe("inbox", 1);
+      }
+      old.publish("inbox", 1, 2, "taken");
+      assertThat(old.expect(PUBACK).packetId()).isEqualTo(2);
+      old.publish("inbox", 1, 3, "refused, too");
       old.expectClosed();
 
       for (int i = 1; i <= 11; i++) assertThat(full.take().text()).isEqualTo(Integer.toString(i));
