@@ -147,8 +147,9 @@ final class Mutants {
     return new Published(model.nanos() + 1, id.publisher(), 1, id, model.topic(), 1, false, false, expirySeconds, false);
   }
 
+  /** Of a message since which nothing has struck: time in which the broker was away is no fault. */
   private static Optional<List<Event>> expired(Facts facts, Random random) {
-    return pick(facts, random, each -> owed(facts, each))
+    return pick(facts, random, each -> owed(facts, each) && !facts.disturbedBetween(sent(facts, each.id()).first.nanos(), facts.drainedNanos))
         .map(
             one -> {
               var model = sent(facts, one.id()).first;
