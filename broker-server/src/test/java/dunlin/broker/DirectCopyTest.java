@@ -34,22 +34,11 @@ class DirectCopyTest {
     return broker.sessions.connects.getLast().connection();
   }
 
-  private void keepBusy(int loop) {
-    broker.loop(loop).executor().execute(
-        () -> {
-          try {
-            busy.await();
-          } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-          }
-        });
-  }
-
   @Test
   void holdsCreditOfTheLaneUntilTheOtherLoopHasIt() {
     LoopClient subscriber = LoopClient.connected(broker.frontend(), 1, 's', 60);
     ConnectionId connection = lastConnection();
-    keepBusy(1);
+    broker.keepBusy(1, busy);
 
     int messages = 3 * OpenFrontend.LANE_MESSAGES;
     StringBuilder expected = new StringBuilder();
@@ -78,7 +67,7 @@ class DirectCopyTest {
     ConnectionId connection = lastConnection();
     LoopClient publisher = LoopClient.connected(broker.frontend(), 0, 'p', 0);
     broker.dist.onAppend = message -> broker.frontend().push(connection, qos0(new String(message.payload(), StandardCharsets.UTF_8)));
-    keepBusy(1);
+    broker.keepBusy(1, busy);
 
     int messages = 2 * OpenFrontend.LANE_MESSAGES;
     publisher.send(("3006000174" + "00" + "6d6d").repeat(messages));

@@ -29,6 +29,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -80,6 +81,18 @@ final class OpenFrontend implements AutoCloseable {
 
   Loop loop(int index) {
     return frontend.loop(index);
+  }
+
+  /** Lets an event loop do nothing else until it is let go. */
+  void keepBusy(int loop, CountDownLatch until) {
+    loop(loop).executor().execute(
+        () -> {
+          try {
+            until.await();
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        });
   }
 
   /** Does something on an event loop. */

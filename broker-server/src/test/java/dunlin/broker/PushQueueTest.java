@@ -43,22 +43,11 @@ class PushQueueTest {
     return broker.sessions.connects.get(number).connection();
   }
 
-  private void keepBusy(int loop) {
-    broker.loop(loop).executor().execute(
-        () -> {
-          try {
-            busy.await();
-          } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-          }
-        });
-  }
-
   @Test
   void aBusyLoopGetsOneTurnForAllThatIsPushedMeanwhile() {
     LoopClient one = LoopClient.connected(broker.frontend(), 1, 'a', 60);
     LoopClient two = LoopClient.connected(broker.frontend(), 1, 'b', 60);
-    keepBusy(1);
+    broker.keepBusy(1, busy);
 
     for (int i = 1; i <= 3; i++) {
       broker.frontend().push(connection(0), stored(i));
@@ -80,7 +69,7 @@ class PushQueueTest {
     LoopClient one = LoopClient.connected(broker.frontend(), 1, 'a', 60);
     LoopClient two = LoopClient.connected(broker.frontend(), 1, 'b', 60);
     var queue = new PushQueue(broker.loop(1), 2, 1_000);
-    keepBusy(1);
+    broker.keepBusy(1, busy);
 
     for (int i = 1; i <= 4; i++) queue.offer(connection(0).number(), stored(i));
     queue.offer(connection(1).number(), stored(1));
@@ -107,7 +96,7 @@ class PushQueueTest {
   @Test
   void theBytesOfAMessageForManyCountOnceAndThoseOfManyAreBounded() {
     var queue = new PushQueue(broker.loop(1), 1_000, 1_000);
-    keepBusy(1);
+    broker.keepBusy(1, busy);
     InboxMessage large = stored(1, QoS.AT_LEAST_ONCE, "x".repeat(700));
 
     for (int i = 0; i < 10; i++) queue.offer(100 + i, large);
@@ -126,7 +115,7 @@ class PushQueueTest {
     LoopClient one = LoopClient.connected(broker.frontend(), 1, 'a', 60);
     var queue = new PushQueue(broker.loop(1), 1, 1_000);
     long dropped = broker.frontend().copies().dropped();
-    keepBusy(1);
+    broker.keepBusy(1, busy);
 
     queue.offer(connection(0).number(), stored(1));
     queue.offer(connection(0).number(), stored(0, QoS.AT_MOST_ONCE, "q"));
