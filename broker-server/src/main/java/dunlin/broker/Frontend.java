@@ -414,7 +414,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return handle != null && handle.isOf(route) ? handle : null;
   }
 
-  /** A group that has no members here, for a message whose route names a filter that nobody here has any more. */
+  /** A group that has no members here, for a message whose route names a filter without subscribers here. */
   FilterHandle withoutMembers(Route route) {
     return new FilterHandle(route.tenant(), route.filter(), route.handle(), loops.length);
   }

@@ -67,7 +67,7 @@ final class Wills {
     }
   }
 
-  /** A leader begins: what was reported in its log, which has just been replayed, was reported to nobody who is there. */
+  /** A leader begins. Its replayed log marked wills as reported, but that report reached no running server. */
   void leaderBegins() {
     for (PendingWill will : List.copyOf(state.willsByEpoch.values())) {
       unqueue(will);
