@@ -15,6 +15,7 @@ import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
+import dunlin.runtime.LatencyHistogram;
 import dunlin.runtime.LogText;
 import dunlin.runtime.NodeBeans;
 import io.micrometer.core.instrument.Counter;
@@ -62,6 +63,13 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final MeterRegistry meters;
   private final HopLedger publishes;
   private final HopLedger copies;
+  private final LatencyHistogram acknowledging =
+      new LatencyHistogram(
+          "dunlin.publish.acknowledge", "From a PUBLISH of QoS 1 or 2 to its PUBACK or PUBREC without an error, to the millisecond");
+  private final LatencyHistogram delivering =
+      new LatencyHistogram(
+          "dunlin.publish.delivery",
+          "From a PUBLISH until it is written for a subscriber, to the millisecond; without repetitions and messages with the flag RETAIN");
   private final Traffic traffic;
   private final DropEvents dropEvents;
   private final Fanout fanout = new Fanout(this);
@@ -109,12 +117,17 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.publishes = new HopLedger(meters, "publish", () -> sum(loop -> loop.counts().publishes().waiting()));
     this.copies = new HopLedger(meters, "session", () -> sum(loop -> loop.counts().copies().waiting()));
     this.traffic = new Traffic(meters);
-    this.storeFailures = meters.counter("dunlin.frontend.store-failures");
-    Counter leavesRefused = meters.counter("dunlin.frontend.leaves-refused");
+    this.storeFailures =
+        counter(meters, "dunlin.frontend.store-failures", "Requests of clients that failed because a store could not do them");
+    Counter leavesRefused =
+        counter(
+            meters, "dunlin.frontend.leaves-refused",
+            "Times that the session tier could not take note of the end of a connection, and is told again");
     this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), leavesRefused::increment);
-    this.pushesAstray = meters.counter("dunlin.frontend.pushes-astray");
-    this.connectionsOpened = meters.counter("dunlin.connections.opened");
-    this.unexpected = meters.counter("dunlin.frontend.unexpected");
+    this.pushesAstray = counter(meters, "dunlin.frontend.pushes-astray", "Messages that came for a connection that is not there any more");
+    this.connectionsOpened = counter(meters, "dunlin.connections.opened", "Client connections opened since the start");
+    this.unexpected =
+        counter(meters, "dunlin.frontend.unexpected", "Failures that only a fault of Dunlin's own can cause; each is in the log");
     this.violations = new Violations(nodeId, meters, System::nanoTime);
     this.listeners = new Listeners(settings, decoderLimits(settings), meters);
     AtomicInteger threads = new AtomicInteger();
@@ -122,6 +135,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
         new MultiThreadIoEventLoopGroup(
             settings.lanes(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()),
             settings.transport().handlers());
+  }
+
+  private static Counter counter(MeterRegistry meters, String name, String help) {
+    return Counter.builder(name).description(help).register(meters);
   }
 
   private static DecoderLimits decoderLimits(FrontendSettings settings) {
@@ -309,6 +326,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return copies;
   }
 
+  /** How long publishes wait for their acknowledgement, and how long for their subscribers. */
+  public List<LatencyHistogram> latencies() {
+    return List.of(acknowledging, delivering);
+  }
+
   // ---------------------------------------------------------------------------------------------------- for the session tier
 
   @Override
@@ -449,7 +471,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   LoopCounts newCounts() {
-    return new LoopCounts(publishes, copies, dropEvents);
+    return new LoopCounts(publishes, copies, dropEvents, acknowledging, delivering);
   }
 
   Counter storeFailures() {
@@ -475,7 +497,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   void disconnected(ReasonCode reason) {
-    meters.counter("dunlin.frontend.disconnects", "reason", reason.label()).increment();
+    Counter.builder("dunlin.frontend.disconnects")
+        .description("Connections that the broker has ended, by reason code")
+        .tag("reason", reason.label())
+        .register(meters)
+        .increment();
   }
 
   /** Something that only a fault of ours can cause. */

@@ -1,20 +1,21 @@
 package dunlin.broker;
 
+import dunlin.runtime.Description;
+
 /** What operators see of a node's frontend and do to it by JMX: {@code dunlin:type=Frontend,node=<id>}. */
+@Description("The part of the node that clients connect to")
 public interface FrontendMXBean {
-  /** Open connections. */
+  @Description("Open connections")
   int getConnections();
 
-  /** Whether clients are being sent away and new ones refused. */
+  @Description("Whether clients are being sent away and new ones refused")
   boolean isDraining();
 
-  /**
-   * Sends clients to another server: those that are connected at this pace, new ones at once. The node is not ready any more.
-   *
-   * @param serverReference what clients of MQTT 5 are told to use; empty for the setting {@code dunlin.drain.server-reference}
-   */
-  void drain(String serverReference, int connectionsPerSecond);
+  @Description("Sends clients to another server: those that are connected at this pace, new ones at once. The node is not ready any more")
+  void drain(
+      @Description("What clients of MQTT 5 are told to use; empty for the setting dunlin.drain.server-reference") String serverReference,
+      @Description("How many are sent away in a second, at least 1") int connectionsPerSecond);
 
-  /** Serves clients again. */
+  @Description("Ends drain: clients are served again")
   void stopDrain();
 }

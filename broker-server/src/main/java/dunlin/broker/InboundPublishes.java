@@ -283,6 +283,7 @@ final class InboundPublishes {
     } else if (reason.isError()) {
       acknowledgeError(publish);
     } else {
+      session.loop().counts().acknowledging().add(session.loop().nowMillis() - publish.acceptedAtMillis());
       if (!publish.matched()) reason = ReasonCode.NO_MATCHING_SUBSCRIBERS;
       if (publish.qos() == QoS.AT_LEAST_ONCE) session.connection().writer().writePuback(publish.packetId(), reason);
       else for (int i = 0; i <= publish.repeats(); i++) session.connection().writer().writePubrec(publish.packetId(), reason);

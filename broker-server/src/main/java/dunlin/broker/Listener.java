@@ -62,7 +62,12 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
     this.proxies = settings.proxyProtocol() ? Listeners.ranges(settings) : List.of();
     for (ListenerRefusal reason : ListenerRefusal.values()) {
       refused.put(
-          reason, meters.counter("dunlin.listener.refused", "listener", settings.name(), "reason", reason.label()));
+          reason,
+          Counter.builder("dunlin.listener.refused")
+              .description("Connections that a listener has closed before MQTT began")
+              .tag("listener", settings.name())
+              .tag("reason", reason.label())
+              .register(meters));
     }
     Gauge.builder("dunlin.listener.connections", connections, AtomicInteger::get)
         .description("Open connections of a listener")

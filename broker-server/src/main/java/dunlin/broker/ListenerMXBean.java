@@ -1,23 +1,26 @@
 package dunlin.broker;
 
+import dunlin.runtime.Description;
 import java.util.Map;
 
 /** A listener as operators see it by JMX. */
+@Description("A place that clients connect to")
 public interface ListenerMXBean {
+  @Description("The name in dunlin.listeners.<name>")
   String getName();
 
-  /** tcp, tls, ws, wss or unix. */
+  @Description("tcp, tls, ws, wss or unix")
   String getType();
 
-  /** Where clients connect to, with the port in use. */
+  @Description("Where clients connect to, with the port in use")
   String getAddress();
 
-  /** Open connections. */
+  @Description("Open connections")
   int getConnections();
 
-  /** Connections closed before MQTT began, by reason. */
+  @Description("Connections closed before MQTT began, by reason")
   Map<String, Long> getRefused();
 
-  /** When the certificate in use expires, in ISO format; empty without TLS. */
+  @Description("When the certificate in use expires, in ISO format; empty without TLS")
   String getCertificateExpiry();
 }

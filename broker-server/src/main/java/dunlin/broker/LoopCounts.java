@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
+import dunlin.runtime.LatencyHistogram;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -10,10 +11,24 @@ import java.lang.invoke.VarHandle;
 final class LoopCounts {
   private final Hop publishes;
   private final Hop copies;
+  private final LatencyHistogram.Local acknowledging;
+  private final LatencyHistogram.Local delivering;
 
-  LoopCounts(HopLedger publishes, HopLedger copies, DropEvents events) {
+  LoopCounts(HopLedger publishes, HopLedger copies, DropEvents events, LatencyHistogram acknowledging, LatencyHistogram delivering) {
     this.publishes = new Hop(publishes.local(), events, "publish");
     this.copies = new Hop(copies.local(), events, "session");
+    this.acknowledging = acknowledging.local();
+    this.delivering = delivering.local();
+  }
+
+  /** From a PUBLISH to its PUBACK or PUBREC. */
+  LatencyHistogram.Local acknowledging() {
+    return acknowledging;
+  }
+
+  /** From a PUBLISH until it is written for a subscriber. */
+  LatencyHistogram.Local delivering() {
+    return delivering;
   }
 
   /** From the client to the dist tier: one for each PUBLISH. */

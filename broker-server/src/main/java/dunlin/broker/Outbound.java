@@ -157,9 +157,14 @@ final class Outbound {
       gone(sequence, message, DropReason.PACKET_TOO_LARGE);
       return;
     }
+    if (!message.duplicate && !message.retain) delivered(message.message);
     message.sequence = sequence;
     if (sequence == nextSequence) nextSequence++;
     window.add(message);
+  }
+
+  private void delivered(Publication message) {
+    counts.delivering().add(session.loop().nowMillis() - message.acceptedAtMillis());
   }
 
   /** Will never be sent: an inbox may forget it. */
@@ -175,6 +180,7 @@ final class Outbound {
       counts.copies().dropped(DropReason.EXPIRED);
     } else if (connection.writer().writePublish(message, qos, duplicate, retain, packetId, identifiers)) {
       counts.copies().delivered();
+      if (!retain) delivered(message);
     } else {
       counts.copies().dropped(DropReason.PACKET_TOO_LARGE);
     }

@@ -12,6 +12,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private final QoS qos;
   private final int size;
   private final boolean hasReasons;
+  private final long acceptedAtMillis;
 
   private boolean finished;
   private boolean abandoned;
@@ -28,6 +29,12 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     this.qos = qos;
     this.size = size;
     this.hasReasons = session.version().hasProperties();
+    this.acceptedAtMillis = session.loop().nowMillis();
+  }
+
+  /** When it came. */
+  long acceptedAtMillis() {
+    return acceptedAtMillis;
   }
 
   /** Where it came in. */

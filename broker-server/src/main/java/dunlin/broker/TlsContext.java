@@ -74,7 +74,11 @@ final class TlsContext implements AutoCloseable {
   }
 
   private Counter counter(MeterRegistry meters, String result) {
-    return meters.counter("dunlin.listener.tls.reloads", "listener", settings.name(), "result", result);
+    return Counter.builder("dunlin.listener.tls.reloads")
+        .description("Times that a listener's certificate files had changed and were read again")
+        .tag("listener", settings.name())
+        .tag("result", result)
+        .register(meters);
   }
 
   /** @throws ListenerException that names the setting whose file is missing or cannot be used */

@@ -88,7 +88,10 @@ final class Violations {
 
     /** Registered when it is first needed: most reasons never are. */
     Counter counter() {
-      return meters.counter("dunlin.frontend.protocol-errors", "reason", reason.label());
+      return Counter.builder("dunlin.frontend.protocol-errors")
+          .description("What clients did against the protocol or over a limit, by the reason code that answered it")
+          .tag("reason", reason.label())
+          .register(meters);
     }
   }
 }

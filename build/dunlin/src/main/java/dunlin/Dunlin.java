@@ -60,6 +60,11 @@ public final class Dunlin implements AutoCloseable {
     return node.adminPort();
   }
 
+  /** The port of {@code dunlin.health.port}, also when that said 0, or -1 when there is none. */
+  public int healthPort() {
+    return node.healthPort();
+  }
+
   /** The node's id, which lives in its data directory. */
   public String nodeId() {
     return node.id();

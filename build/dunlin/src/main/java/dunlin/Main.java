@@ -1,6 +1,5 @@
 package dunlin;
 
-import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.ListenerException;
 import dunlin.runtime.Metrics;
 import dunlin.runtime.SettingException;
@@ -37,7 +36,7 @@ final class Main {
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(started.get()), "dunlin-stop"));
     try {
       Settings settings = Settings.ofProcess(NodeSettings.ALL);
-      started.set(Node.start(settings, Authenticators.none(), failure -> storeFailed(failure, err)));
+      started.set(Node.startProcess(settings, failure -> storeFailed(failure, err)));
     } catch (SettingException | StoreException | ListenerException e) {
       err.println("dunlin: " + e.getMessage());
       Runtime.getRuntime().halt(CANNOT_START);

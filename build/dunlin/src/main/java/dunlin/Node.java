@@ -15,6 +15,7 @@ import dunlin.inbox.InboxSettings;
 import dunlin.retain.RetainServer;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.DropEvents;
+import dunlin.runtime.LogText;
 import dunlin.runtime.Metrics;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
@@ -52,6 +53,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
 
 /**
  * A broker, which is all tiers in one process, or a store node, put together. Reading {@link #startBroker} and {@link #startStore} from
@@ -74,7 +76,7 @@ final class Node implements AutoCloseable {
   private static final int REPORT_SECONDS = 5;
 
   /** As the jar says it; there is none when the classes are run from a folder. */
-  private static final String VERSION =
+  static final String VERSION =
       Objects.requireNonNullElse(Node.class.getPackage().getImplementationVersion(), "of no release");
 
   private final ArrayDeque<AutoCloseable> opened = new ArrayDeque<>();
@@ -82,12 +84,17 @@ final class Node implements AutoCloseable {
   private final Readiness readiness = new Readiness();
   private final Settings settings;
 
+  /** Whether the process is this node's alone, and so what is measured of it. */
+  private final boolean ownsProcess;
+
   private volatile @Nullable Frontend frontend; // set once; the admin port asks meanwhile
   private @Nullable RangeStore store;
   private @Nullable AdminServer admin;
+  private @Nullable AdminServer health;
 
-  private Node(Settings settings) {
+  private Node(Settings settings, boolean ownsProcess) {
     this.settings = settings;
+    this.ownsProcess = ownsProcess;
   }
 
   /**
@@ -96,7 +103,15 @@ final class Node implements AutoCloseable {
    * @param authenticators those of the application that the node is part of
    */
   static Node start(Settings settings, Authenticators authenticators, Consumer<RuntimeException> onFailure) {
-    Node node = new Node(settings);
+    return start(new Node(settings, false), authenticators, onFailure);
+  }
+
+  /** The same for a process that is nothing but this node. */
+  static Node startProcess(Settings settings, Consumer<RuntimeException> onFailure) {
+    return start(new Node(settings, true), Authenticators.none(), onFailure);
+  }
+
+  private static Node start(Node node, Authenticators authenticators, Consumer<RuntimeException> onFailure) {
     try {
       node.start(authenticators, onFailure);
       return node;
@@ -108,12 +123,22 @@ final class Node implements AutoCloseable {
 
   private void start(Authenticators authenticators, Consumer<RuntimeException> onFailure) {
     NodeSettings.check(settings);
+    introduce();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(meters::close);
     if (NodeSettings.isStore(settings)) startStore(meters, onFailure);
     else startBroker(authenticators, meters, onFailure);
     readiness.started();
     log.info("node {} is ready", id());
+  }
+
+  /** First of all, so that a start that fails has said what it was that failed. */
+  private void introduce() {
+    String file = settings.get(Settings.CONFIG);
+    log.info(
+        "Dunlin {} on Java {}, process {}; data directory {}; {}",
+        VERSION, Runtime.version(), ProcessHandle.current().pid(), settings.get(NodeSettings.DATA_DIR).toAbsolutePath().normalize(),
+        file.isEmpty() ? "no configuration file" : "configuration file " + file);
   }
 
   private void startBroker(Authenticators authenticators, CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
@@ -135,6 +160,11 @@ final class Node implements AutoCloseable {
     StallWatch watch = new StallWatch(stallMax(), progress::moved, System::nanoTime);
     openAdmin(metrics, probes(progress::text, watch::stalled, ranges));
     Authentication authentication = opening(Authentication.open(authenticationSettings, authenticators, meters));
+    if (!authentication.authenticates()) {
+      // An application has chosen so in its own code, and need not be warned of it.
+      log.atLevel(ownsProcess ? Level.WARN : Level.INFO)
+          .log("Nobody is authenticated: whoever reaches a listener may connect, with any client identifier, and use all topics");
+    }
     DropEvents drops = opening(new DropEvents(name));
     housekeeping.scheduleWithFixedDelay(drops::flush, 1, 1, TimeUnit.SECONDS);
     housekeeping.scheduleWithFixedDelay(authentication::refresh, 1, 1, TimeUnit.SECONDS);
@@ -146,6 +176,7 @@ final class Node implements AutoCloseable {
                 frontendSettings, authentication, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
     frontend = clients;
     metrics.beans().register("Frontend", clients);
+    clients.latencies().forEach(metrics::show);
     InboxSettings inboxSettings = NodeSettings.inbox(settings);
     int shards = inboxSettings.shards();
     DistWorker dist =
@@ -226,6 +257,8 @@ final class Node implements AutoCloseable {
     Metrics metrics = opening(Metrics.open(name));
     meters.add(metrics.registry());
     metrics.beans().register(settings);
+    metrics.bindBuild(VERSION);
+    if (ownsProcess) metrics.bindProcess();
     return metrics;
   }
 
@@ -292,6 +325,7 @@ final class Node implements AutoCloseable {
 
   /** An admin port that nobody asked for by number must not keep a broker from starting. */
   private void openAdmin(Metrics metrics, Probes probes) {
+    openHealth(probes);
     int port = settings.get(NodeSettings.ADMIN_PORT);
     if (port < 0) return;
     boolean asked = settings.isSet(NodeSettings.ADMIN_PORT);
@@ -302,6 +336,21 @@ final class Node implements AutoCloseable {
       admin = opening(AdminServer.start(loopback(0), probes::unhealthy, probes::unready, metrics::scrape));
       log.warn("port {} is taken, the admin port is {}", port, admin.port());
     }
+    log.info("admin port {} on loopback: /health, /ready and /metrics", admin.port());
+  }
+
+  /** Apart from the admin port, for who asks from another machine, such as a kubelet. */
+  private void openHealth(Probes probes) {
+    int port = settings.get(NodeSettings.HEALTH_PORT);
+    if (port < 0) return;
+    InetSocketAddress address = new InetSocketAddress(settings.get(NodeSettings.HEALTH_HOST), port);
+    if (address.isUnresolved()) throw new SettingException("dunlin.health.host: unknown host " + LogText.escaped(address.getHostString()));
+    try {
+      health = opening(AdminServer.startHealth(address, probes::unhealthy, probes::unready));
+    } catch (IllegalStateException e) {
+      throw new SettingException("dunlin.health.host, dunlin.health.port: %s".formatted(e.getMessage()), e);
+    }
+    log.info("health port {} on {}: /health and /ready", health.port(), settings.get(NodeSettings.HEALTH_HOST));
   }
 
   private static InetSocketAddress loopback(int port) {
@@ -318,6 +367,10 @@ final class Node implements AutoCloseable {
     return admin == null ? -1 : admin.port();
   }
 
+  int healthPort() {
+    return health == null ? -1 : health.port();
+  }
+
   String id() {
     if (store == null) throw new IllegalStateException("not started");
     return store.nodeId();
@@ -326,7 +379,9 @@ final class Node implements AutoCloseable {
   @Override
   public void close() {
     if (!closed.compareAndSet(false, true)) return;
+    boolean served = readiness.ready();
     readiness.closed();
+    if (served) log.info("node {} stops", id());
     for (AutoCloseable part : opened) {
       try {
         part.close();
@@ -334,5 +389,6 @@ final class Node implements AutoCloseable {
         log.warn("closing {} failed", part.getClass().getSimpleName(), e);
       }
     }
+    if (served) log.info("node {} has stopped", id());
   }
 }

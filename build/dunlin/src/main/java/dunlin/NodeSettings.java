@@ -95,6 +95,15 @@ final class NodeSettings {
                   + " -1 opens no port.")
           .defaultMeans("8080, or any free port when that is taken");
 
+  static final Setting<String> HEALTH_HOST =
+      Setting.text(
+          "dunlin.health.host", "127.0.0.1", "Address of the HTTP endpoint that dunlin.health.port opens. 0.0.0.0 lets other machines ask, such as a"
+              + " kubelet.");
+  static final Setting<Integer> HEALTH_PORT =
+      Setting.integer(
+          "dunlin.health.port", -1, -1, 65_535, "Port of an HTTP endpoint with /health and /ready only, beside the admin port. 0 takes any free"
+              + " port, -1 opens no port.");
+
   static final Setting<Duration> START_STALL_MAX =
       Setting.duration(
           "dunlin.start.stall-max", Duration.ofSeconds(60), Duration.ofSeconds(1), Duration.ofHours(1),
@@ -284,7 +293,7 @@ final class NodeSettings {
       withFamilies(
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS,
           PASSWORD_FILE, AUTH_PROVIDER, AUTH_PROVIDER_OPTIONS, AUTH_TIMEOUT, AUTH_THREADS, AUTH_QUEUE_MAX, AUTH_FAILURES_MAX,
-          ADMIN_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
+          ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,

@@ -3,6 +3,11 @@ package dunlin;
 import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.fields;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
@@ -13,6 +18,11 @@ import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.lang.ArchCondition;
+import com.tngtech.archunit.lang.ConditionEvents;
+import com.tngtech.archunit.lang.SimpleConditionEvent;
+import dunlin.runtime.Description;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -90,6 +100,35 @@ class ArchitectureTest {
     onlyIn("dunlin.store.remote..", "io.grpc..", "com.google.protobuf..");
     onlyIn("dunlin.broker..", "io.netty..");
     onlyIn("dunlin.runtime..", "com.typesafe.config..", "com.sun.net.httpserver..");
+  }
+
+  /** The short ways to a meter leave no place for what it is about. */
+  @Test
+  void metersAreDescribed() {
+    for (String method : List.of("counter", "timer", "summary", "gauge", "gaugeCollectionSize", "gaugeMapSize")) {
+      noClasses().should().callMethodWhere(target(owner(type(MeterRegistry.class))).and(target(name(method)))).check(CLASSES);
+    }
+  }
+
+  @Test
+  void beansAreDescribed() {
+    classes()
+        .that()
+        .haveSimpleNameEndingWith("MXBean")
+        .should(
+            new ArchCondition<>("say what they and their methods and parameters are") {
+              @Override
+              public void check(JavaClass bean, ConditionEvents events) {
+                Class<?> shape = bean.reflect();
+                boolean all = shape.isAnnotationPresent(Description.class);
+                for (var method : shape.getDeclaredMethods()) {
+                  all &= method.isAnnotationPresent(Description.class);
+                  for (var parameter : method.getParameters()) all &= parameter.isAnnotationPresent(Description.class);
+                }
+                events.add(new SimpleConditionEvent(bean, all, bean.getName() + " lacks a description"));
+              }
+            })
+        .check(CLASSES);
   }
 
   private static void onlyIn(String owner, String... libraries) {

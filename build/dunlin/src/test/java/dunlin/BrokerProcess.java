@@ -169,7 +169,7 @@ final class BrokerProcess implements AutoCloseable {
 
   /** SIGTERM, and no more. */
   void terminate() {
-    process.destroy();
+    process.toHandle().destroy(); // Process.destroy would close the streams, and with them what it says at its end
   }
 
   /** Waits for its end and for the last of its output; returns the exit code. */

@@ -42,7 +42,10 @@ final class RetainMeters {
   RetainMeters(MeterRegistry registry, RetainRange range, ProposalLine<?, ?> line) {
     this.registry = registry;
     messages =
-        Gauge.builder("dunlin.retain.messages", range, r -> r.index().size()).strongReference(true).register(registry);
+        Gauge.builder("dunlin.retain.messages", range, r -> r.index().size())
+            .description("Topics with a retained message")
+            .strongReference(true)
+            .register(registry);
     waiting =
         Gauge.builder("dunlin.retain.waiting", line, ProposalLine::waiting)
             .description("Messages to be retained that wait until the range has room")
@@ -54,10 +57,10 @@ final class RetainMeters {
             .baseUnit("seconds")
             .strongReference(true)
             .register(registry);
-    stored = registry.counter("dunlin.retain.stored");
-    removed = registry.counter("dunlin.retain.removed");
-    expired = registry.counter("dunlin.retain.expired");
-    found = registry.counter("dunlin.retain.found");
+    stored = counter(registry, "dunlin.retain.stored", "Retained messages stored");
+    removed = counter(registry, "dunlin.retain.removed", "Retained messages removed by their publishers");
+    expired = counter(registry, "dunlin.retain.expired", "Retained messages that have expired");
+    found = counter(registry, "dunlin.retain.found", "Retained messages read for new subscriptions");
     refusedFull = refused(registry, "full");
     refusedBusy = refused(registry, "busy");
     refusedFailed = refused(registry, "failed");
@@ -72,7 +75,14 @@ final class RetainMeters {
     registry.remove(oldest);
   }
 
+  private static Counter counter(MeterRegistry registry, String name, String help) {
+    return Counter.builder(name).description(help).register(registry);
+  }
+
   private static Counter refused(MeterRegistry registry, String reason) {
-    return registry.counter("dunlin.retain.refused", "reason", reason);
+    return Counter.builder("dunlin.retain.refused")
+        .description("Retained messages, or pages of them, that were refused, by reason")
+        .tag("reason", reason)
+        .register(registry);
   }
 }

@@ -10,6 +10,7 @@ import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,10 +36,11 @@ public final class AdminServer implements AutoCloseable {
   private final ThreadPoolExecutor handlers;
   private final Supplier<Optional<String>> unhealthy;
   private final Supplier<Optional<String>> unready;
-  private final Supplier<String> metrics;
+  /** Null when it has none to show. */
+  private final @Nullable Supplier<String> metrics;
 
   private AdminServer(
-      HttpServer server, Supplier<Optional<String>> unhealthy, Supplier<Optional<String>> unready, Supplier<String> metrics) {
+      HttpServer server, Supplier<Optional<String>> unhealthy, Supplier<Optional<String>> unready, @Nullable Supplier<String> metrics) {
     this.server = server;
     this.unhealthy = unhealthy;
     this.unready = unready;
@@ -70,12 +72,26 @@ public final class AdminServer implements AutoCloseable {
       Supplier<Optional<String>> unhealthy,
       Supplier<Optional<String>> unready,
       Supplier<String> metrics) {
+    return open(address, unhealthy, unready, metrics);
+  }
+
+  /** The same without the metrics: for an address that others than operators may reach. */
+  public static AdminServer startHealth(
+      InetSocketAddress address, Supplier<Optional<String>> unhealthy, Supplier<Optional<String>> unready) {
+    return open(address, unhealthy, unready, null);
+  }
+
+  private static AdminServer open(
+      InetSocketAddress address,
+      Supplier<Optional<String>> unhealthy,
+      Supplier<Optional<String>> unready,
+      @Nullable Supplier<String> metrics) {
     HttpServer server;
     try {
       server = HttpServer.create(address, QUEUE_MAX);
     } catch (IOException failure) {
       throw new IllegalStateException(
-          "The admin listener cannot bind %s:%d: %s."
+          "The HTTP endpoint cannot bind %s:%d: %s."
               .formatted(address.getHostString(), address.getPort(), failure.getMessage()),
           failure);
     }
@@ -103,12 +119,11 @@ public final class AdminServer implements AutoCloseable {
         send(exchange, 405, TEXT, "only GET and HEAD\n");
         return;
       }
-      switch (String.valueOf(exchange.getRequestURI().getPath())) {
-        case "/health" -> probe(exchange, "alive", unhealthy.get());
-        case "/ready" -> probe(exchange, "ready", unready.get());
-        case "/metrics" -> send(exchange, 200, PROMETHEUS_TEXT, metrics.get());
-        default -> send(exchange, 404, TEXT, "not found\n");
-      }
+      String path = String.valueOf(exchange.getRequestURI().getPath());
+      if (path.equals("/health")) probe(exchange, "alive", unhealthy.get());
+      else if (path.equals("/ready")) probe(exchange, "ready", unready.get());
+      else if (path.equals("/metrics") && metrics != null) send(exchange, 200, PROMETHEUS_TEXT, metrics.get());
+      else send(exchange, 404, TEXT, "not found\n");
     } catch (IOException gone) {
       log.debug("The admin client {} went away", exchange.getRemoteAddress(), gone);
     } catch (RuntimeException failure) {

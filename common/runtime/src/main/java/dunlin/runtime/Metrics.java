@@ -2,10 +2,12 @@ package dunlin.runtime;
 
 import com.codahale.metrics.jmx.JmxReporter;
 import io.micrometer.core.instrument.Clock;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
@@ -13,7 +15,16 @@ import io.micrometer.jmx.JmxConfig;
 import io.micrometer.jmx.JmxMeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
+import io.prometheus.metrics.model.snapshots.Exemplars;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot.HistogramDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricMetadata;
+import io.prometheus.metrics.model.snapshots.PrometheusNaming;
 import java.lang.management.ManagementFactory;
+import java.util.List;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -29,11 +40,13 @@ public final class Metrics implements AutoCloseable {
   private final CompositeMeterRegistry registry = new CompositeMeterRegistry();
   private final PrometheusMeterRegistry prometheus = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final JmxMeters shown = new JmxMeters();
+  private final String node;
   private final NodeBeans beans;
 
   private @Nullable JvmGcMetrics garbageCollection; // listens to the collectors until it is closed
 
   private Metrics(String node) {
+    this.node = node;
     beans = new NodeBeans(node);
     add(prometheus, node);
     if (beans.available()) add(jmx(node), node);
@@ -69,8 +82,8 @@ public final class Metrics implements AutoCloseable {
   }
 
   /**
-   * Adds what concerns the whole process: memory, garbage collection, threads, processors, uptime. For the launcher: an
-   * embedded node does not own its process. Once at most.
+   * Adds what concerns the whole process: memory, garbage collection, threads, processors, file descriptors, uptime. For the
+   * launcher: an embedded node does not own its process. Once at most.
    */
   public void bindProcess() {
     if (garbageCollection != null) throw new IllegalStateException("bound already");
@@ -79,7 +92,34 @@ public final class Metrics implements AutoCloseable {
     new JvmMemoryMetrics().bindTo(registry);
     new JvmThreadMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
+    new FileDescriptorMetrics().bindTo(registry);
     new UptimeMetrics().bindTo(registry);
+  }
+
+  /** Says which release this is and what it runs on: a 1 whose tags are the answer. */
+  public void bindBuild(String version) {
+    Gauge.builder("dunlin.build.info", () -> 1)
+        .description("Always 1; its labels say which release of Dunlin this is, and on which Java it runs")
+        .tag("version", version)
+        .tag("java", Runtime.version().toString())
+        .register(registry);
+  }
+
+  /** Shows a histogram as Prometheus text and by JMX. Micrometer's own would look at a clock, and count by a locked instruction. */
+  public void show(LatencyHistogram histogram) {
+    String family = PrometheusNaming.sanitizeMetricName(histogram.name().replace('.', '_') + "_seconds");
+    MetricMetadata about = new MetricMetadata(family, histogram.help());
+    Labels labels = Labels.of("node", node);
+    double[] bounds = LatencyHistogram.boundsSeconds();
+    prometheus
+        .getPrometheusRegistry()
+        .register(
+            () -> {
+              var buckets = ClassicHistogramBuckets.of(bounds, histogram.counts());
+              var point = new HistogramDataPointSnapshot(buckets, histogram.sumMillis() / 1_000.0, labels, Exemplars.EMPTY, 0);
+              return new HistogramSnapshot(about, List.of(point));
+            });
+    beans.register("Latency", Map.of("name", histogram.name()), histogram);
   }
 
   /** Where features register their meters. */

@@ -69,7 +69,7 @@ public final class NodeBeans implements AutoCloseable {
     String name = name(type, keys);
     try {
       ObjectName objectName = new ObjectName(name);
-      server.registerMBean(bean, objectName);
+      server.registerMBean(DescribedBean.of(bean), objectName);
       registered.push(objectName);
     } catch (JMException failure) {
       log.warn("Not visible by JMX: {}", name, failure);

@@ -3,7 +3,8 @@ package dunlin.runtime;
 import java.util.Map;
 
 /** What is in force on one node, as JMX tools see it. */
+@Description("The settings in force")
 public interface SettingsMXBean {
-  /** Every setting's value by its key; secrets are masked. */
+  @Description("Every setting's value by its key; secrets are masked")
   Map<String, String> getEffective();
 }

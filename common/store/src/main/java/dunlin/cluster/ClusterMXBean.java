@@ -1,11 +1,14 @@
 package dunlin.cluster;
 
+import dunlin.runtime.Description;
 import java.util.List;
 
 /**
  * The cluster as an operator sees and changes it, from any of its nodes. Nodes, ranges and operations are named by their UUID
  * or by a beginning of it that only one has, of at least four characters. What cannot be done is refused with the reason.
  */
+@Description(
+    "The cluster, as it is seen and changed from any of its nodes. For a UUID, its beginning will do: at least four characters, which only one has")
 public interface ClusterMXBean {
   /** @param state JOINED, SUSPECT, DOWN, DRAINING or LEFT */
   record NodeRow(String id, String host, String region, String zone, String state, int replicas) {}
@@ -19,48 +22,54 @@ public interface ClusterMXBean {
   /** @param waiting why it does not move, as far as this node knows, which is when it leads the meta group */
   record OperationRow(String id, String what, boolean cancelled, String waiting) {}
 
+  @Description("UUID of this node")
   String getNode();
 
-  /** Empty before the node belongs to one. */
+  @Description("UUID of the cluster; empty before the node belongs to one")
   String getCluster();
 
-  /** Whether the last heartbeat came to a leader of the meta group. */
+  @Description("Whether the last heartbeat came to a leader of the meta group")
   boolean isConnected();
 
-  /** How often the map has changed, as far as this node has heard. */
+  @Description("How often the map has changed, as far as this node has heard")
   long getMapVersion();
 
+  @Description("The nodes of the cluster")
   List<NodeRow> getNodes();
 
+  @Description("The ranges of the cluster, and which nodes have their replicas")
   List<RangeRow> getRanges();
 
-  /** What is under way. */
+  @Description("Changes that are under way")
   List<OperationRow> getOperations();
 
-  /** Gives a range one more replica. Answers with the operation's identifier; so do the others below. */
-  String addReplica(String range, String node);
+  @Description("Gives a range one more replica. Answers with the operation's identifier")
+  String addReplica(@Description("UUID of the range") String range, @Description("UUID of the node that is to have it") String node);
 
-  /** Moves a replica to a node that has none; the node that loses it may be dead. */
-  String moveReplica(String range, String from, String to);
+  @Description("Moves a replica to a node that has none; the node that loses it may be dead. Answers with the operation's identifier")
+  String moveReplica(
+      @Description("UUID of the range") String range,
+      @Description("UUID of the node that loses it") String from,
+      @Description("UUID of the node that gets it") String to);
 
-  /** Makes a replica anew where it is, because its files are damaged. */
-  String replaceReplica(String range, String node);
+  @Description("Makes a replica anew where it is, because its files are damaged. Answers with the operation's identifier")
+  String replaceReplica(@Description("UUID of the range") String range, @Description("UUID of the node") String node);
 
-  /** Lets a node lead a range. */
-  String transferLeadership(String range, String node);
+  @Description("Lets a node lead a range. Answers with the operation's identifier")
+  String transferLeadership(@Description("UUID of the range") String range, @Description("UUID of the node") String node);
 
-  /** @param cut the first key of the upper part, in hexadecimal */
-  String split(String range, String cut);
+  @Description("Splits a range into two. Answers with the operation's identifier")
+  String split(@Description("UUID of the range") String range, @Description("The first key of the upper part, in hexadecimal") String cut);
 
-  /** Moves everything off a node, which stays a member. */
-  String drainNode(String node);
+  @Description("Moves everything off a node, which stays a member. Answers with the operation's identifier")
+  String drainNode(@Description("UUID of the node") String node);
 
-  /** Moves everything off a node, which then has left for ever. Refused when replicas would be lost. */
-  String leaveNode(String node);
+  @Description("Moves everything off a node, which then has left for ever; refused when replicas would be lost. Answers with the operation's identifier")
+  String leaveNode(@Description("UUID of the node") String node);
 
-  /** Has an operation undone as far as it has come; not possible for a split. */
-  void cancel(String operation);
+  @Description("Has an operation undone as far as it has come; not possible for a split")
+  void cancel(@Description("The operation's identifier") String operation);
 
-  /** Takes a node that has left off the list. */
-  void forgetNode(String node);
+  @Description("Takes a node that has left off the list")
+  void forgetNode(@Description("UUID of the node") String node);
 }

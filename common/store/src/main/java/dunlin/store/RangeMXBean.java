@@ -1,49 +1,48 @@
 package dunlin.store;
 
+import dunlin.runtime.Description;
 import java.util.Map;
 
 /** What operators see of this node's replica of one range and do to it by JMX: {@code dunlin:type=Range,node=<id>,range=<name>}. */
+@Description("This node's replica of one range of the store")
 public interface RangeMXBean {
-  /** leader, follower, candidate, listener, outside, quarantined or stopped. */
+  @Description("leader, follower, candidate, listener, outside, quarantined or stopped")
   String getRole();
 
-  /** The id of the node that leads the range, as far as this one knows; else empty. */
+  @Description("The id of the node that leads the range, as far as this one knows; else empty")
   String getLeader();
 
-  /** Raft's current term. */
+  @Description("Raft's current term")
   long getTerm();
 
-  /** The last entry of the log that a majority has. */
+  @Description("The last entry of the log that a majority has")
   long getCommittedIndex();
 
-  /** The last entry that readers see. */
+  @Description("The last entry that readers see")
   long getAppliedIndex();
 
-  /** Committed entries that readers here do not see yet. */
+  @Description("Committed entries that readers here do not see yet")
   long getApplyLag();
 
-  /** Entries that each peer is behind its leader here, by node; -1 where that is unknown, as it is on who does not lead. */
+  @Description("Entries that each peer is behind its leader here, by node; -1 where that is unknown, as it is on who does not lead")
   Map<String, Long> getPeerLags();
 
-  /** Bytes of the log's files. */
+  @Description("Bytes of the log's files")
   long getLogBytes();
 
-  /** Commands that wait for the log. */
+  @Description("Commands that wait for the log")
   int getQueued();
 
-  /** From a command's proposal until it is durable, applied and readable: the mean since the start, in milliseconds. */
+  @Description("From a command's proposal until it is durable, applied and readable: the mean since the start, in milliseconds")
   double getCommitMillis();
 
-  /** The longest of the last minutes. */
+  @Description("The longest of the last minutes")
   double getCommitMillisMax();
 
-  /**
-   * On the leader: lets the voter with this node id lead from now on. Waits until it does, for at most half a minute.
-   *
-   * @throws IllegalStateException saying why it does not
-   */
-  void transferLeadership(String node);
+  /** @throws IllegalStateException saying why the node does not lead */
+  @Description("On the leader: lets another voter lead from now on. Waits until it does, for at most half a minute")
+  void transferLeadership(@Description("The id of the node that is to lead") String node);
 
-  /** On the leader: takes the replica of the node with this id out of the range, such as one that is gone for good. */
-  void removePeer(String node);
+  @Description("On the leader: takes the replica of a node out of the range, such as one that is gone for good")
+  void removePeer(@Description("The id of the node") String node);
 }
