@@ -107,6 +107,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private @Nullable LiveSession session;
   private boolean publishWill = true;
+
+  /** What has ended the connection, in a word for the log: nothing was said until something was. */
+  private String end = "connection-lost";
+
   private long sessionExpirySeconds;
 
   private @Nullable ByteBuf held;
@@ -387,8 +391,12 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   void opened(Opening opened, LiveSession live) {
     session = live;
     sessionExpirySeconds = opened.sessionExpirySeconds();
+    ConnectionLog.connected(this, live, opened.identity(), opened.sessionPresent());
     ConnectionId displaced = opened.displaced();
-    if (displaced != null) live.inbound().follow(displaced);
+    if (displaced != null) {
+      live.inbound().follow(displaced);
+      ConnectionLog.takenOver(live, displaced);
+    }
     if (state != State.OPENING) {
       leaveSession();
       return;
@@ -516,6 +524,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       return;
     }
     publishWill = packet.reason() != ReasonCode.SUCCESS;
+    end = publishWill ? "disconnect-with-will" : "disconnect";
     if (packet.sessionExpirySeconds() >= 0) sessionExpirySeconds = Math.min(packet.sessionExpirySeconds(), expiryMax);
     close();
   }
@@ -552,6 +561,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection of {} closed with {}: {}", clientId(), reason, explanation);
     loop.frontend().disconnected(reason);
+    end = reason.label();
     if (state == State.LIVE && version().hasProperties()) {
       String reference = serverReference.isEmpty() ? null : serverReference;
       writer.writePacket(new Packet.Disconnect(reason, -1, explanation, reference, List.of()));
@@ -630,6 +640,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     LiveSession left = session;
     if (left == null || left.ended()) return;
     left.end();
+    ConnectionLog.disconnected(left, end);
     loop.frontend().leave(left, publishWill, sessionExpirySeconds);
   }
 

@@ -179,6 +179,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     }
     await(started);
     loops[0].executor().scheduleWithFixedDelay(violations::flush, 1, 1, TimeUnit.SECONDS);
+    loops[0].executor().scheduleWithFixedDelay(listeners::flush, 1, 1, TimeUnit.SECONDS);
     loops[0].executor().scheduleWithFixedDelay(leaving::again, LEAVE_RETRY_MILLIS, LEAVE_RETRY_MILLIS, TimeUnit.MILLISECONDS);
     Gauge.builder("dunlin.frontend.leaving", leaving, Leaving::waiting)
         .description("Sessions whose connection has ended and that the session tier still believes to be connected")
@@ -589,6 +590,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     stopListening();
     group.shutdownGracefully(0, 1_000, TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
     violations.flush();
+    listeners.flush();
     listeners.close();
     publishes.close();
     copies.close();

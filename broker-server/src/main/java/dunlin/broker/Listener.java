@@ -28,14 +28,19 @@ import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** One listener: whom it lets in, what their bytes pass through before they are MQTT, and what it has counted. */
 final class Listener implements ListenerMXBean, ChannelFutureListener {
   /*
    * Owner: admit is for the event loop that accepts; the rest is for any.
-   * Bounds: its settings. A connection is refused before anything is allocated for it; it costs what it costs the operating system.
+   * Bounds: its settings, and REFUSAL_LINES_A_SECOND lines in the log. A connection is refused before anything is allocated for it; it costs what it costs the operating system.
    * Failure: what is refused is closed without a word, since before CONNECT there is nobody who would understand one.
    */
+  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final int REFUSAL_LINES_A_SECOND = 5;
+
   private final ListenerSettings settings;
   private final Listeners all;
   private final DecoderLimits decoderLimits;
@@ -45,6 +50,7 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
   private final List<AddressRange> proxies;
   private final WebOrigins origins;
   private final AtomicInteger connections = new AtomicInteger();
+  private final LineLimit refusalLines = new LineLimit(REFUSAL_LINES_A_SECOND, System::nanoTime);
   private final Map<ListenerRefusal, Counter> refused = new EnumMap<>(ListenerRefusal.class);
 
   /** Set once, when it listens. */
@@ -141,6 +147,22 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
 
   void refused(ListenerRefusal reason) {
     Objects.requireNonNull(refused.get(reason)).increment();
+  }
+
+  /** Counts one that an operator will be asked about, and tells of it: a few lines a second, with the number of those left out. */
+  void refused(ListenerRefusal reason, Channel connection, String explanation) {
+    refused(reason);
+    if (!refusalLines.admits()) return;
+    events.warn(
+        "event=connection-refused listener={} reason={} address={} explanation={} untold={}",
+        settings.name(), reason.label(), Violations.quoted(String.valueOf(peerOf(connection).address())), Violations.quoted(explanation),
+        refusalLines.leftOut());
+  }
+
+  /** Tells how much was not told; called about once a second. */
+  void flush() {
+    long untold = refusalLines.leftOut();
+    if (untold > 0) events.warn("event=connection-refused listener={} untold={}", settings.name(), untold);
   }
 
   // ------------------------------------------------------------------------------------------------------- what bytes pass through

@@ -238,6 +238,11 @@ final class Listeners implements AutoCloseable {
     for (Listener listener : all) beans.register("Listener", Map.of("name", listener.getName()), listener);
   }
 
+  /** Tells of refusals that were not told; called about once a second. */
+  void flush() {
+    for (Listener listener : all) listener.flush();
+  }
+
   /** Looks whether certificates have changed. */
   void reloadCertificates() {
     for (Listener listener : all) {

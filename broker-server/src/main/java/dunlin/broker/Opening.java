@@ -24,6 +24,7 @@ final class Opening {
   private final Connection connection;
   private final Frontend frontend;
   private final Packet.Connect packet;
+  private final Identity identity;
   private final Publisher publisher;
   private final boolean assigned;
   private final long sessionExpirySeconds;
@@ -39,6 +40,7 @@ final class Opening {
     this.connection = connection;
     this.frontend = connection.loop().frontend();
     this.packet = packet;
+    this.identity = identity;
     this.authenticationData = authenticationData;
     this.assigned = packet.clientId().isEmpty();
     this.publisher = new Publisher(identity.tenant(), assigned ? assign(connection.peer()) : packet.clientId());
@@ -62,6 +64,15 @@ final class Opening {
     long longest = frontend.settings().keepAliveMax().toSeconds();
     if (longest == 0 || !packet.version().hasProperties()) return asked;
     return asked == 0 || asked > longest ? (int) longest : asked;
+  }
+
+  /** Who the client is. */
+  Identity identity() {
+    return identity;
+  }
+
+  boolean sessionPresent() {
+    return sessionPresent;
   }
 
   long sessionExpirySeconds() {

@@ -5,13 +5,9 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.handler.codec.DecoderException;
 import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import java.nio.channels.ClosedChannelException;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
-/** Counts a TLS handshake that fails, and is gone once one has succeeded. */
+/** Counts and tells of a TLS handshake that fails, and is gone once one has succeeded. */
 final class TlsFront extends ChannelInboundHandlerAdapter {
-  private static final Logger log = LoggerFactory.getLogger(TlsFront.class);
-
   private final Listener listener;
 
   TlsFront(Listener listener) {
@@ -24,8 +20,7 @@ final class TlsFront extends ChannelInboundHandlerAdapter {
       if (handshake.isSuccess()) {
         ctx.pipeline().remove(this);
       } else if (!(handshake.cause() instanceof ClosedChannelException)) { // who went away has not failed at anything
-        listener.refused(ListenerRefusal.TLS_HANDSHAKE);
-        log.debug("TLS handshake of {} failed: {}", ctx.channel().remoteAddress(), handshake.cause().toString());
+        listener.refused(ListenerRefusal.TLS_HANDSHAKE, ctx.channel(), String.valueOf(handshake.cause().getMessage()));
         ctx.close();
       }
     }

@@ -25,8 +25,6 @@ import java.security.NoSuchAlgorithmException;
 import java.util.Base64;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Turns the one HTTP request of a connection into a WebSocket, or answers it with an error and closes; RFC 6455, section 4.2, and
@@ -38,7 +36,6 @@ final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
    * Bounds: HEAD_MAX bytes of request line and of headers; the time for CONNECT runs from when the connection was accepted.
    * Failure: every request that does not become a WebSocket gets a status of 4xx, is counted, and is the connection's last.
    */
-  private static final Logger log = LoggerFactory.getLogger(WebSocketUpgrade.class);
   private static final int HEAD_MAX = 8 * 1_024;
   private static final String SALT = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
   private static final int KEY_LENGTH = 16;
@@ -152,8 +149,7 @@ final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
 
   private void refuse(ChannelHandlerContext ctx, HttpResponseStatus status, String headers) {
     answered = true;
-    listener.refused(ListenerRefusal.HTTP_REQUEST);
-    log.debug("HTTP request of {} refused with {}", ctx.channel().remoteAddress(), status);
+    listener.refused(ListenerRefusal.HTTP_REQUEST, ctx.channel(), "HTTP " + status);
     ctx.writeAndFlush(head(ctx, status, headers + "Connection: close\r\nContent-Length: 0\r\n"))
         .addListener(ChannelFutureListener.CLOSE);
   }

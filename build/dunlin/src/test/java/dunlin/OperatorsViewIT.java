@@ -61,7 +61,7 @@ class OperatorsViewIT {
 
       var help = new HashMap<String, String>();
       var families = new ArrayList<String>();
-      for (String line : get(broker.node().adminPort(), "/metrics").body().split("\n")) {
+      for (String line : get(broker.node().adminPort(), "/metrics").body().lines().toList()) {
         String[] words = line.split(" ", 4);
         if (line.startsWith("# HELP ")) help.put(words[2], words.length > 3 ? words[3].strip() : "");
         if (line.startsWith("# TYPE ")) families.add(words[2]);
