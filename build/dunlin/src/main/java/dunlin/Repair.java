@@ -220,6 +220,7 @@ final class Repair {
           "sessions: %s; subscriptions: %s; messages waiting: %s with %s bytes"
               .formatted(
                   number(sessions.sessions()), number(sessions.subscriptions()), number(sessions.messages()), number(sessions.bytes())));
+      part("Counts that are wrong (a start believes the summaries)", sessions.wrong(), wrong -> wrong);
       part("Largest inboxes", sessions.largest(), inbox -> messages(inbox) + ": " + owner(inbox));
       part("Largest messages", sessions.largestMessages(), Repair::text);
       part("Most subscriptions", sessions.mostSubscriptions(), inbox -> number(inbox.subscriptions()) + ": " + owner(inbox));

@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How much stands in one inbox, a session's or a group's, and how far a session's is sent; the messages themselves are rows. All of it but
- * {@code handed} and {@code overtaken} can be built again from these.
+ * {@code handed} and {@code overtaken} can be built again from these, and a start takes it from a row that sums it up.
  */
 final class Backlog {
   /*
@@ -25,6 +25,15 @@ final class Backlog {
   /** Whose inbox it is; null for a group's, and for what an ended session or group has left. */
   final @Nullable SessionState session;
 
+  /** Whose inbox it is; null for a session's. */
+  final @Nullable GroupState group;
+
+  /** Why the messages are lost that an ended session or group has left in it; null while that is there. */
+  @Nullable DropReason left;
+
+  /** Whether {@link Summaries} is to write its row. */
+  boolean touched;
+
   /** No message has a lower sequence; there may be none with this one. */
   long first;
 
@@ -33,6 +42,9 @@ final class Backlog {
 
   int count;
   long bytes;
+
+  /** No message here expires before this, as the log alone decides; {@link Long#MAX_VALUE} when none does. */
+  long soonest = Long.MAX_VALUE;
 
   /** What may still be delivered although it has left; null while there is nothing. */
   @Nullable Overtaken overtaken;
@@ -48,17 +60,28 @@ final class Backlog {
   @SuppressWarnings("unused") // through EXPIRES_NEXT
   private volatile long expiresNext = Long.MAX_VALUE;
 
-  Backlog(String tenant, byte[] prefix, long origin) {
-    this.tenant = tenant;
-    this.prefix = prefix;
+  Backlog(GroupState group, long origin) {
+    tenant = group.key.tenant();
+    prefix = SessionKeys.groupMessages(group.key, group.birth);
     session = null;
+    this.group = group;
     first = origin;
     next = origin;
+  }
+
+  /** What an ended session or group has left. */
+  Backlog(String tenant, byte[] prefix, DropReason left) {
+    this.tenant = tenant;
+    this.prefix = prefix;
+    this.left = left;
+    session = null;
+    group = null;
   }
 
   Backlog(SessionState session, long origin) {
     this.tenant = session.key.tenant();
     this.session = session;
+    group = null;
     first = origin;
     next = origin;
     sentBelow = origin;
@@ -95,11 +118,20 @@ final class Backlog {
   }
 
   byte[] key(long sequence) {
+    return SessionKeys.message(prefix(), sequence);
+  }
+
+  /** What the keys of its messages begin with; it ends with the birth of its session or group. */
+  byte[] prefix() {
     byte[] begins = prefix;
     if (begins == null) {
       SessionState owner = Objects.requireNonNull(session);
       prefix = begins = SessionKeys.sessionMessages(owner.key, owner.birth);
     }
-    return SessionKeys.message(begins, sequence);
+    return begins;
+  }
+
+  long birth() {
+    return SessionKeys.birth(prefix());
   }
 }

@@ -57,7 +57,7 @@ final class GroupState {
     this.key = key;
     this.birth = birth;
     this.window = window;
-    backlog = new Backlog(key.tenant(), SessionKeys.groupMessages(key, birth), ORIGIN);
+    backlog = new Backlog(this, ORIGIN);
     ring = key.filter().ordered() ? new HashRing<>() : null;
   }
 
@@ -67,6 +67,11 @@ final class GroupState {
 
     /** Sequences in the session's inbox of the group's messages that it has not acknowledged. */
     final SortedSet<Long> outstanding = new TreeSet<>();
+
+    /** Whether {@link Summaries} is to write what is outstanding, and whether there is a row of that. */
+    boolean touched;
+
+    boolean summed;
 
     /** What it counted for when it was looked at last: its room, and the load that it stands under. */
     private int room;

@@ -2,7 +2,6 @@ package dunlin.inbox;
 
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.GroupState.GroupMember;
-import dunlin.inbox.RangeState.Leftover;
 import dunlin.model.QoS;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
@@ -44,6 +43,7 @@ final class Groups {
   /** A message of the group was stored in a member's inbox. */
   void assigned(Change change, GroupState group, GroupMember member, long sequence) {
     group.assigned(member, sequence);
+    state.summaries.touch(group, member);
     writeRecord(change, group);
   }
 
@@ -85,6 +85,7 @@ final class Groups {
   }
 
   private void remove(Change change, GroupState group, GroupMember member) {
+    state.summaries.left(change.out(), group, member);
     if (group.leave(member)) change.effects().route(route(member.subscriber), false);
     if (group.size() > 0) {
       askForDrain(change, group);
@@ -92,9 +93,8 @@ final class Groups {
     }
     state.groups.remove(group.key);
     change.out().delete(SessionKeys.group(group.key));
-    if (group.backlog.count > 0) {
-      state.leftovers.put(group.birth, new Leftover(group.backlog, DropReason.GROUP_ENDED));
-    }
+    change.out().delete(SessionKeys.groupInbox(group.key));
+    if (group.backlog.count > 0) state.leave(group.backlog, DropReason.GROUP_ENDED);
   }
 
   /** A member's connection has come. */

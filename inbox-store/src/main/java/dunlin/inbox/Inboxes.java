@@ -1,10 +1,9 @@
 package dunlin.inbox;
 
 import dunlin.model.Publication;
-import dunlin.store.FieldReader;
-import dunlin.store.FieldWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** The messages of all inboxes: their headers, their bounds, and the bodies that several of them share. */
@@ -16,8 +15,8 @@ final class Inboxes {
    * Costs: no message is read here but one that is handed on from a group's inbox. A header is read for what the HeaderCache does not
    * know, a stretch at a time. A message of one inbox stands beside its header, under the same sequence; one of several inboxes, or
    * that came through a group and so may change its inbox, in a body row. A step over many headers takes SLICE_BYTES_MAX of them.
+   * What an inbox holds all together is a row of Summaries, which must be told of each inbox that changes.
    */
-  private static final int FORMAT = 1;
   private static final int SLICE_BYTES_MAX = 1 << 20;
 
   private final RangeState state;
@@ -51,6 +50,7 @@ final class Inboxes {
     if (fits(inbox, size)) return true;
     if (size > state.limits.bytesMax()) return false;
     boolean dropsOldest = state.limits.overflow() == OverflowPolicy.DROP_OLDEST;
+    state.summaries.touch(inbox); // the first message may be found to be a later one
     var row = headers.ceiling(change, inbox, inbox.first);
     while (row != null && !fits(inbox, size)) {
       var stored = row.stored();
@@ -88,6 +88,7 @@ final class Inboxes {
   }
 
   void reserve(Backlog inbox, int size) {
+    state.summaries.touch(inbox);
     inbox.count++;
     inbox.bytes += size;
     state.queued.incrementAndGet();
@@ -101,6 +102,7 @@ final class Inboxes {
     byte[] key = inbox.key(sequence);
     change.out().put(key, header);
     if (content != null) change.out().put(SessionKeys.content(key), content);
+    if (stored.expiresAt() != StoredMessage.NEVER) inbox.soonest = Math.min(inbox.soonest, stored.expiresAt());
     // After the row: who is told of it here finds it at the next look at the latest.
     inbox.expires(stored.expiresAt());
     if (inbox.session != null && inbox.session.owner != null) headers.appended(inbox, sequence, stored);
@@ -117,27 +119,6 @@ final class Inboxes {
   void rewrite(Change change, Backlog inbox, long sequence, StoredMessage stored) {
     change.out().put(inbox.key(sequence), stored.toBytes());
     headers.changed(inbox, sequence, stored);
-  }
-
-  private static void writeCursor(Change change, SessionState session) {
-    change
-        .out()
-        .put(
-            SessionKeys.cursor(session.key),
-            FieldWriter.bytesOf(
-                fields -> {
-                  fields.octet(FORMAT);
-                  fields.number(session.nextSequence());
-                }));
-  }
-
-  static long readCursor(byte[] value) {
-    return FieldReader.read(
-        value,
-        in -> {
-          RangeState.expectFormat(in.octet());
-          return in.number();
-        });
   }
 
   /** The header of a message, or null when there is none with this sequence. */
@@ -171,6 +152,7 @@ final class Inboxes {
 
   /** Takes a message out of an inbox whose body goes on to another one. */
   void take(Change change, Backlog inbox, long sequence, StoredMessage stored) {
+    state.summaries.touch(inbox);
     change.out().delete(inbox.key(sequence));
     headers.removed(inbox, sequence);
     inbox.count--;
@@ -183,12 +165,14 @@ final class Inboxes {
       if (inbox.count > 0) return;
       inbox.next = GroupState.ORIGIN;
       inbox.first = inbox.next;
+      inbox.soonest = Long.MAX_VALUE;
       headers.forget(inbox);
       return;
     }
-    // Now that no row tells which sequences were used, the cursor has to: none is ever used again.
-    if (sequence == inbox.next - 1 && state.sessions.get(session.key) == session) writeCursor(change, session);
-    if (inbox.count == 0) inbox.first = inbox.next;
+    if (inbox.count == 0) {
+      inbox.first = inbox.next; // no sequence is ever used again
+      inbox.soonest = Long.MAX_VALUE;
+    }
     if (stored.group() != null) releaseMember(change, session, sequence, stored);
   }
 
@@ -198,22 +182,20 @@ final class Inboxes {
     var member = group == null ? null : group.member(session);
     if (group == null || member == null) return;
     group.released(member, sequence);
+    state.summaries.touch(group, member);
     if (group.backlog.count > 0 && group.hasRoom()) change.effects().drain(group.key);
   }
 
   /** Stores a message that so many header rows will refer to. */
   long writeBody(Change change, String tenant, byte[] message, int references) {
-    long id = state.nextBody(change.out());
+    long id = BodyReferences.id(state.nextBody(change.out()), references > 1);
     change.out().put(SessionKeys.body(tenant, id), message);
-    if (references > 1) state.bodyReferences.put(id, references);
+    if (references > 1) state.references.begin(tenant, id, references);
     return id;
   }
 
   private void releaseBody(Change change, String tenant, long id) {
-    Integer references = state.bodyReferences.get(id);
-    if (references == null) change.out().delete(SessionKeys.body(tenant, id));
-    else if (references == 2) state.bodyReferences.remove(id);
-    else state.bodyReferences.put(id, references - 1);
+    if (state.references.release(change.out(), tenant, id)) change.out().delete(SessionKeys.body(tenant, id));
   }
 
   /** The message of a body row. */
@@ -257,7 +239,8 @@ final class Inboxes {
   }
 
   /** Deletes up to so many messages that an ended session or group has left. Answers how many there were. */
-  int sweep(Change change, Backlog inbox, DropReason reason, int max) {
+  int sweep(Change change, Backlog inbox, int max) {
+    var reason = Objects.requireNonNull(inbox.left);
     var rows = first(change, inbox, max);
     for (Row row : rows) {
       remove(change, inbox, row.sequence(), row.stored());

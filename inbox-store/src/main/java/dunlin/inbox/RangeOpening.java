@@ -1,6 +1,5 @@
 package dunlin.inbox;
 
-import dunlin.inbox.RangeState.Leftover;
 import dunlin.inbox.SessionKeys.Parsed;
 import dunlin.model.TopicFilter;
 import dunlin.store.RangeReader;
@@ -11,12 +10,13 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
-/** Builds a range's memory from its rows, in one pass over them in the order of their keys. Messages themselves are not read. */
+/** Builds a range's memory from its rows, in one pass over them in the order of their keys. Neither messages nor their headers are read. */
 final class RangeOpening {
   /*
-   * Owner: the thread that opens the range; used once. The header of every message is read, because nothing else says how often a
-   * body is referred to: about a microsecond each. Bodies and contents are passed over, however large they are.
-   * Failure: a row that cannot be read stops the replica.
+   * Owner: the thread that opens the range; used once.
+   * Bounds: a few rows for each session, subscription and group. What waits in their inboxes is taken from Summaries, however much it is.
+   * Failure: a row that cannot be read stops the replica. A summary that says something else than the headers is not noticed here, but
+   * by `dunlin repair`, which reads all of them.
    */
   private final RangeState state;
   private final SessionLife life;
@@ -24,7 +24,7 @@ final class RangeOpening {
   private final Wills wills;
   private final List<RouteKey> routes = new ArrayList<>();
 
-  /** What is kept of the key that the last row had, since many messages follow each other. */
+  /** What is kept of the key that the last row had, since a session has several. */
   private @Nullable SessionKey lastSession;
 
   RangeOpening(RangeState state, SessionLife life, Subscriptions subscriptions, Wills wills) {
@@ -39,7 +39,6 @@ final class RangeOpening {
     state.clear();
     byte[] from = {0};
     while (from != null) from = openFrom(rows, from);
-    state.bodyReferences.values().removeIf(references -> references == 1);
     for (GroupState group : state.groups.values()) group.recount(state.limits.groupWindow());
     return routes;
   }
@@ -67,11 +66,16 @@ final class RangeOpening {
       else throw new IllegalStateException("row of unknown kind " + key[1]);
       return;
     }
-    var parsed = Parsed.of(key);
-    switch (parsed.space()) {
-      case SessionKeys.GROUP -> takeGroup(parsed, value);
-      case SessionKeys.SESSION -> takeSession(parsed, value);
-      default -> throw new IllegalStateException("row in unknown space " + parsed.space());
+    byte space = SessionKeys.space(key);
+    switch (space) {
+      case SessionKeys.LEFT -> {
+        var left = Summaries.readLeft(SessionKeys.tenant(key), value);
+        state.leftovers.put(SessionKeys.birth(key), left);
+        count(left);
+      }
+      case SessionKeys.GROUP -> takeGroup(Parsed.of(key), value);
+      case SessionKeys.SESSION -> takeSession(Parsed.of(key), value);
+      default -> throw new IllegalStateException("row in unknown space " + space);
     }
   }
 
@@ -79,20 +83,10 @@ final class RangeOpening {
     var group = new GroupKey(parsed.tenant(), filter(parsed.name()));
     switch (parsed.kind()) {
       case SessionKeys.GROUP_RECORD -> state.groups.put(group, Groups.readRecord(group, value, state.limits.groupWindow()));
-      case SessionKeys.GROUP_MESSAGE -> {
-        var stored = count(value);
-        long birth = parsed.rest().getLong();
-        long sequence = parsed.rest().getLong();
-        var present = state.groups.get(group);
-        if (present == null || present.birth != birth) {
-          leftover(group.tenant(), SessionKeys.groupMessages(group, birth), birth, sequence, DropReason.GROUP_ENDED, stored);
-          return;
-        }
-        var inbox = present.backlog;
-        if (inbox.count == 0) inbox.first = sequence;
-        inbox.next = sequence + 1;
-        inbox.count++;
-        inbox.bytes += stored.size();
+      case SessionKeys.GROUP_INBOX -> {
+        var inbox = group(group).backlog;
+        Summaries.read(value, inbox);
+        count(inbox);
       }
       default -> throw new IllegalStateException("group row of unknown kind " + parsed.kind());
     }
@@ -103,10 +97,10 @@ final class RangeOpening {
     var session = state.sessions.get(key);
     switch (parsed.kind()) {
       case SessionKeys.RECORD -> life.restore(key, value);
-      case SessionKeys.CURSOR -> {
+      case SessionKeys.INBOX -> {
         var inbox = present(session, key).backlog();
-        inbox.next = Inboxes.readCursor(value);
-        inbox.first = inbox.next;
+        Summaries.read(value, inbox);
+        count(inbox);
         anyHanded(inbox);
       }
       case SessionKeys.SUBSCRIPTION -> {
@@ -117,16 +111,11 @@ final class RangeOpening {
       }
       case SessionKeys.EXCHANGE ->
           SessionLife.restoreReceived(present(session, key), Short.toUnsignedInt(parsed.rest().getShort()));
-      case SessionKeys.MESSAGE -> {
-        var stored = count(value);
-        long birth = parsed.rest().getLong();
-        long sequence = parsed.rest().getLong();
-        if (session == null || session.birth != birth) {
-          leftover(key.tenant(), SessionKeys.sessionMessages(key, birth), birth, sequence, DropReason.SESSION_ENDED, stored);
-        } else {
-          anyHanded(session.backlog());
-          SessionLife.restore(state, session, sequence, stored);
-        }
+      case SessionKeys.OUTSTANDING -> {
+        var member = group(new GroupKey(key.tenant(), filter(utf8(parsed.rest())))).member(present(session, key));
+        if (member == null) throw new IllegalStateException("messages of a group that the session has left: " + key);
+        for (long sequence : Summaries.readOutstanding(value)) member.outstanding.add(sequence);
+        member.summed = true;
       }
       case SessionKeys.WILL -> wills.restore(key, parsed.rest().getLong(), value);
       default -> throw new IllegalStateException("session row of unknown kind " + parsed.kind());
@@ -138,23 +127,15 @@ final class RangeOpening {
     inbox.resetHanded(Long.MAX_VALUE - 1);
   }
 
-  private StoredMessage count(byte[] value) {
-    var stored = StoredMessage.read(value);
-    state.queued.incrementAndGet();
-    state.queuedBytes.addAndGet(stored.size());
-    if (stored.bodyId() != StoredMessage.OWN) state.bodyReferences.merge(stored.bodyId(), 1, Integer::sum);
-    return stored;
+  private void count(Backlog inbox) {
+    state.queued.addAndGet(inbox.count);
+    state.queuedBytes.addAndGet(inbox.bytes);
   }
 
-  private void leftover(String tenant, byte[] prefix, long birth, long sequence, DropReason reason, StoredMessage stored) {
-    var left =
-        state.leftovers.computeIfAbsent(
-            birth, _ -> new Leftover(new Backlog(tenant, prefix, GroupState.ORIGIN), reason));
-    var inbox = left.backlog();
-    if (inbox.count == 0) inbox.first = sequence;
-    inbox.next = sequence + 1;
-    inbox.count++;
-    inbox.bytes += stored.size();
+  private GroupState group(GroupKey key) {
+    var group = state.groups.get(key);
+    if (group == null) throw new IllegalStateException("row of a group that has no record: " + key);
+    return group;
   }
 
   private SessionKey sessionKey(Parsed parsed) {

@@ -17,8 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 final class RangeState {
   /*
    * Owner: the applying thread. Other threads read sessions, groups, index and the counts without a lock.
-   * Bounds: by the rows that it is built from; nothing is kept for a stored message but a share of its body's count,
-   * and headers in a HeaderCache of fixed size.
+   * Bounds: by the sessions, subscriptions and groups; nothing is kept for a stored message but what caches of fixed size have of it.
    */
   private static final int FORMAT = 1;
   private static final int NAMES_MAX = 1_024;
@@ -48,8 +47,8 @@ final class RangeState {
   /** Subscribers of plain subscriptions; replaced when the range is opened again. */
   volatile FilterIndex<FilterSubscribers> index = new FilterIndex<>();
 
-  /** How many message rows refer to a body row, when there are several. */
-  final Map<Long, Integer> bodyReferences = new HashMap<>();
+  final BodyReferences references = new BodyReferences();
+  final Summaries summaries = new Summaries(this);
 
   final OnlineSessions online = new OnlineSessions();
 
@@ -62,8 +61,8 @@ final class RangeState {
   /** The same wills by epoch. */
   final Map<Long, PendingWill> willsByEpoch = new HashMap<>();
 
-  /** What ended sessions and groups have left, by birth. */
-  final NavigableMap<Long, Leftover> leftovers = new TreeMap<>();
+  /** What ended sessions and groups have left, by birth: messages to be deleted step by step. */
+  final NavigableMap<Long, Backlog> leftovers = new TreeMap<>();
 
   /** Names that many sessions have in common, tenants and frontends, each kept once. */
   private final Map<String, String> names = new HashMap<>();
@@ -71,9 +70,6 @@ final class RangeState {
   InboxLimits limits = InboxSettings.defaults().limits();
   long epochs;
   long bodies;
-
-  /** Messages to be deleted step by step. */
-  record Leftover(Backlog backlog, DropReason reason) {}
 
   RangeState(int shards) {
     this.shards = shards;
@@ -90,7 +86,8 @@ final class RangeState {
     onlineCount.set(0);
     durableCount.set(0);
     index = new FilterIndex<>();
-    bodyReferences.clear();
+    references.clear();
+    summaries.clear();
     online.clear();
     expiring.clear();
     dueWills.clear();
@@ -175,6 +172,13 @@ final class RangeState {
   private String shared(String name) {
     if (names.size() >= NAMES_MAX) return names.getOrDefault(name, name);
     return names.computeIfAbsent(name, _ -> name);
+  }
+
+  /** The owner of this inbox has ended; what waits in it is deleted step by step. */
+  void leave(Backlog inbox, DropReason reason) {
+    inbox.left = reason;
+    leftovers.put(inbox.birth(), inbox);
+    summaries.touch(inbox);
   }
 
   void attach(SessionState session, ConnectionId connection) {

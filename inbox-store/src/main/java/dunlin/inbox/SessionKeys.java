@@ -9,66 +9,89 @@ import org.jspecify.annotations.Nullable;
  * The keys of a session range: tenant first, texts ended by U+0000, which MQTT allows in none of them, numbers big-endian.
  *
  * <pre>
- *   0 e | 0 l                                      counters, limits (no tenant is empty)
- *   tenant 0 b id                                  body of a message that several inboxes hold, or that came through a group
- *   tenant 0 g filter 0 1                          group
- *   tenant 0 g filter 0 2 birth sequence           header of a message in a group's inbox
- *   tenant 0 s client 0 1                          session record: owner, epoch, expiry
- *   tenant 0 s client 0 2                          its cursor: the next sequence, when no message row tells
- *   tenant 0 s client 0 3 filter                   subscription
- *   tenant 0 s client 0 4 packet identifier        QoS 2 exchange that the client began
- *   tenant 0 s client 0 5 birth sequence           header of a message in its inbox
- *   tenant 0 s client 0 6 epoch                    will of the connection with that epoch
- *   tenant 0 t client 0 5 birth sequence           content of a message that only this inbox holds
+ *   0 e | 0 l                                counters, limits (no tenant is empty)
+ *   tenant 0 b id                            body of a message that several inboxes hold, or that came through a group
+ *   tenant 0 g filter 0 1                    group
+ *   tenant 0 g filter 0 2                    its inbox summed up, while there is a message in it
+ *   tenant 0 h filter 0 birth sequence       header of a message in a group's inbox
+ *   tenant 0 l birth                         what an ended session or group has left, summed up
+ *   tenant 0 m client 0 birth sequence       header of a message in a session's inbox
+ *   tenant 0 r id                            how many headers refer to a body, when several may
+ *   tenant 0 s client 0 1                    session record: owner, epoch, expiry
+ *   tenant 0 s client 0 2                    its inbox summed up, once there was a message
+ *   tenant 0 s client 0 3 filter             subscription
+ *   tenant 0 s client 0 4 packet identifier  QoS 2 exchange that the client began
+ *   tenant 0 s client 0 5 filter             what it has not acknowledged of a group's messages, summed up
+ *   tenant 0 s client 0 6 epoch              will of the connection with that epoch
+ *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
  * </pre>
  *
  * <p>The birth of a session or group keeps its messages apart from those of its predecessor, which are deleted step by
- * step after the predecessor has ended. What is large, bodies and contents, stands apart from all that a start reads.
+ * step after the predecessor has ended. A start reads the spaces g, l and s, which have a few rows for each session and group,
+ * and passes over the others, which have rows for each message.
  */
 final class SessionKeys {
   static final byte[] COUNTERS = {0, 'e'};
   static final byte[] LIMITS = {0, 'l'};
   static final byte BODY = 'b';
   static final byte GROUP = 'g';
+  static final byte GROUP_MESSAGE = 'h';
+  static final byte LEFT = 'l';
+  static final byte MESSAGE = 'm';
+  static final byte REFERENCES = 'r';
   static final byte SESSION = 's';
   static final byte CONTENT = 't';
 
   static final int GROUP_RECORD = 1;
-  static final int GROUP_MESSAGE = 2;
+  static final int GROUP_INBOX = 2;
 
   static final int RECORD = 1;
-  static final int CURSOR = 2;
+  static final int INBOX = 2;
   static final int SUBSCRIPTION = 3;
   static final int EXCHANGE = 4;
-  static final int MESSAGE = 5;
+  static final int OUTSTANDING = 5;
   static final int WILL = 6;
 
   private SessionKeys() {}
 
   static byte[] body(String tenant, long id) {
+    return numbered(tenant, BODY, id);
+  }
+
+  /** How many headers refer to a body. */
+  static byte[] references(String tenant, long bodyId) {
+    return numbered(tenant, REFERENCES, bodyId);
+  }
+
+  /** What an ended session or group has left. */
+  static byte[] left(String tenant, long birth) {
+    return numbered(tenant, LEFT, birth);
+  }
+
+  private static byte[] numbered(String tenant, byte space, long number) {
     byte[] name = utf8(tenant);
-    return ByteBuffer.allocate(name.length + 10).put(name).put((byte) 0).put(BODY).putLong(id).array();
+    return ByteBuffer.allocate(name.length + 10).put(name).put((byte) 0).put(space).putLong(number).array();
   }
 
   static byte[] group(GroupKey group) {
-    return group(group, GROUP_RECORD, 0).array();
+    return named(group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_RECORD).array();
+  }
+
+  static byte[] groupInbox(GroupKey group) {
+    return named(group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_INBOX).array();
   }
 
   /** What the keys of a group's messages begin with. */
   static byte[] groupMessages(GroupKey group, long birth) {
-    return group(group, GROUP_MESSAGE, 8).putLong(birth).array();
-  }
-
-  private static ByteBuffer group(GroupKey group, int kind, int more) {
-    return named(group.tenant(), GROUP, group.filter().text(), kind, more);
+    return named(group.tenant(), GROUP_MESSAGE, group.filter().text(), 8).putLong(birth).array();
   }
 
   static byte[] record(SessionKey session) {
     return session(session, RECORD, 0).array();
   }
 
-  static byte[] cursor(SessionKey session) {
-    return session(session, CURSOR, 0).array();
+  static byte[] inbox(SessionKey session) {
+    return session(session, INBOX, 0).array();
   }
 
   static byte[] subscription(SessionKey session, String filterText) {
@@ -80,29 +103,34 @@ final class SessionKeys {
     return session(session, EXCHANGE, 2).putShort((short) packetId).array();
   }
 
+  /** What a member has not acknowledged of a group's messages. */
+  static byte[] outstanding(SessionKey session, String filterText) {
+    byte[] filter = utf8(filterText);
+    return session(session, OUTSTANDING, filter.length).put(filter).array();
+  }
+
   static byte[] will(SessionKey session, long epoch) {
     return session(session, WILL, 8).putLong(epoch).array();
   }
 
   /** What the keys of a session's messages begin with. */
   static byte[] sessionMessages(SessionKey session, long birth) {
-    return session(session, MESSAGE, 8).putLong(birth).array();
+    return named(session.tenant(), MESSAGE, session.clientId(), 8).putLong(birth).array();
   }
 
   private static ByteBuffer session(SessionKey session, int kind, int more) {
-    return named(session.tenant(), SESSION, session.clientId(), kind, more);
+    return named(session.tenant(), SESSION, session.clientId(), 1 + more).put((byte) kind);
   }
 
-  private static ByteBuffer named(String tenant, byte space, String name, int kind, int more) {
+  private static ByteBuffer named(String tenant, byte space, String name, int more) {
     byte[] first = utf8(tenant);
     byte[] second = utf8(name);
-    return ByteBuffer.allocate(first.length + second.length + 4 + more)
+    return ByteBuffer.allocate(first.length + second.length + 3 + more)
         .put(first)
         .put((byte) 0)
         .put(space)
         .put(second)
-        .put((byte) 0)
-        .put((byte) kind);
+        .put((byte) 0);
   }
 
   /** The key of a message: the prefix of its inbox and its sequence. */
@@ -124,12 +152,18 @@ final class SessionKeys {
    */
   static byte @Nullable [] behindUnread(byte[] key) {
     if (key[0] == 0) return null;
-    int space = spaceOf(key);
-    byte kind = key[space];
-    if (kind != BODY && kind != CONTENT) return null;
-    byte[] behind = Arrays.copyOf(key, space + 1);
-    behind[space]++;
+    int at = spaceOf(key);
+    byte space = key[at];
+    boolean unread = space == BODY || space == GROUP_MESSAGE || space == MESSAGE || space == REFERENCES || space == CONTENT;
+    if (!unread) return null;
+    byte[] behind = Arrays.copyOf(key, at + 1);
+    behind[at]++;
     return behind;
+  }
+
+  /** In which space a row stands that is not one of the range's own two. */
+  static byte space(byte[] key) {
+    return key[spaceOf(key)];
   }
 
   private static int spaceOf(byte[] key) {
@@ -139,7 +173,24 @@ final class SessionKeys {
   }
 
   static long sequence(byte[] messageKey) {
-    return ByteBuffer.wrap(messageKey).getLong(messageKey.length - 8);
+    return lastNumber(messageKey);
+  }
+
+  /** The birth in the beginning of message keys, or in the key of what was left. */
+  static long birth(byte[] key) {
+    return lastNumber(key);
+  }
+
+  static long bodyId(byte[] referencesKey) {
+    return lastNumber(referencesKey);
+  }
+
+  private static long lastNumber(byte[] key) {
+    return ByteBuffer.wrap(key).getLong(key.length - 8);
+  }
+
+  static String tenant(byte[] key) {
+    return new String(key, 0, spaceOf(key) - 1, StandardCharsets.UTF_8);
   }
 
   private static byte[] utf8(String text) {
@@ -147,11 +198,12 @@ final class SessionKeys {
   }
 
   /**
-   * A key taken apart, for building the indexes at open.
+   * The key of a group's or session's row taken apart, or that of a message's header.
    *
-   * @param space {@link #GROUP} or {@link #SESSION}
+   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE} or {@link #MESSAGE}
    * @param name the filter's text or the client identifier
-   * @param rest what stands behind the kind
+   * @param kind of a header 0
+   * @param rest what stands behind the kind; of a header its birth and its sequence
    */
   record Parsed(String tenant, byte space, String name, int kind, ByteBuffer rest) {
     static Parsed of(byte[] key) {
@@ -159,8 +211,10 @@ final class SessionKeys {
       String tenant = text(key, 0, tenantEnd);
       byte space = key[tenantEnd + 1];
       int nameEnd = zeroFrom(key, tenantEnd + 2);
+      String name = text(key, tenantEnd + 2, nameEnd);
+      if (space == GROUP_MESSAGE || space == MESSAGE) return new Parsed(tenant, space, name, 0, rest(key, nameEnd + 1));
       if (nameEnd + 1 >= key.length) throw new IllegalStateException("key of " + key.length + " bytes has no kind");
-      return new Parsed(tenant, space, text(key, tenantEnd + 2, nameEnd), key[nameEnd + 1], rest(key, nameEnd + 2));
+      return new Parsed(tenant, space, name, key[nameEnd + 1], rest(key, nameEnd + 2));
     }
 
     private static int zeroFrom(byte[] key, int from) {

@@ -1,6 +1,5 @@
 package dunlin.inbox;
 
-import dunlin.inbox.RangeState.Leftover;
 import dunlin.inbox.SessionResult.Outcome;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
@@ -137,16 +136,14 @@ final class SessionLife {
     state.expireAt(session, SessionState.NEVER);
     subscriptions.removeAll(change, session);
     change.out().delete(SessionKeys.record(session.key));
-    change.out().delete(SessionKeys.cursor(session.key));
+    change.out().delete(SessionKeys.inbox(session.key));
     var received = session.receivedPacketIds;
     if (received != null) {
       received.stream().forEach(id -> change.out().delete(SessionKeys.exchange(session.key, id)));
     }
     state.sessions.remove(session.key);
     inboxes.connectionEnded(change, session);
-    if (session.waiting() > 0) {
-      state.leftovers.put(session.birth, new Leftover(session.backlog(), DropReason.SESSION_ENDED));
-    }
+    if (session.waiting() > 0) state.leave(session.backlog(), DropReason.SESSION_ENDED);
   }
 
   /** Ends sessions whose time has come, in up to so many steps and those of one session more. Answers how many are left. */
@@ -165,9 +162,13 @@ final class SessionLife {
   void sweep(Change change, int max) {
     int left = max;
     while (left > 0 && !state.leftovers.isEmpty()) {
-      var next = state.leftovers.firstEntry();
-      left -= inboxes.sweep(change, next.getValue().backlog(), next.getValue().reason(), left);
-      if (next.getValue().backlog().count == 0) state.leftovers.remove(next.getKey());
+      var next = state.leftovers.firstEntry().getValue();
+      int swept = inboxes.sweep(change, next, left);
+      left -= Math.max(1, swept);
+      // Nothing is left, or less than was counted.
+      if (next.count > 0 && swept > 0) continue;
+      state.leftovers.remove(next.birth());
+      change.out().delete(SessionKeys.left(next.tenant, next.birth()));
     }
   }
 
@@ -217,6 +218,18 @@ final class SessionLife {
                 }));
   }
 
+  /** The birth of the session that a record is of. */
+  static long readBirth(byte[] value) {
+    return FieldReader.read(
+        value,
+        in -> {
+          RangeState.expectFormat(in.octet());
+          long birth = in.number();
+          in.skipRest();
+          return birth;
+        });
+  }
+
   /** Takes a session back in from its record. */
   void restore(SessionKey key, byte[] value) {
     FieldReader.read(
@@ -232,20 +245,6 @@ final class SessionLife {
           state.sessions.put(session.key, session);
           return session;
         });
-  }
-
-  /** Takes a message of a session back in from its row. */
-  static void restore(RangeState state, SessionState session, long sequence, StoredMessage stored) {
-    var inbox = session.backlog();
-    if (inbox.count == 0) inbox.first = sequence;
-    inbox.next = Math.max(inbox.next, sequence + 1);
-    inbox.count++;
-    inbox.bytes += stored.size();
-    inbox.expires(stored.expiresAt());
-    var filter = stored.group();
-    var group = filter == null ? null : state.groups.get(new GroupKey(session.key.tenant(), filter));
-    var member = group == null ? null : group.member(session);
-    if (member != null) member.outstanding.add(sequence);
   }
 
   static void restoreReceived(SessionState session, int packetId) {

@@ -96,6 +96,11 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
     return results;
   }
 
+  @Override
+  public void summarize(RangeWriter out) {
+    state.summaries.write(out);
+  }
+
   private static void keepRoutes(Effects effects, Set<RouteKey> routes) {
     for (Effects.RouteChange change : effects.routes()) {
       if (change.wanted()) routes.add(change.route());

@@ -1,8 +1,9 @@
 package dunlin.inbox;
 
 import dunlin.inbox.SessionKeys.Parsed;
+import dunlin.model.TopicFilter;
+import dunlin.runtime.LogText;
 import dunlin.store.RangeReader;
-import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -13,7 +14,8 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is large among stored sessions, found in one pass over their rows.
+ * What is large among stored sessions, found in one pass over their rows, which also compares the headers of messages with the rows
+ * that sum them up.
  *
  * @param sessions how many there are
  * @param messages how many wait, for sessions and groups, those of ended ones that are not deleted yet among them
@@ -23,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  * @param largestMessages the messages with most bytes
  * @param mostSubscriptions the sessions with most subscriptions
  * @param longestFilters the topic filters with most bytes
+ * @param wrong what a start would believe although the headers say something else; empty when all is well
  */
 public record StoredSessions(
     long sessions,
@@ -32,9 +35,11 @@ public record StoredSessions(
     List<Inbox> largest,
     List<Message> largestMessages,
     List<Inbox> mostSubscriptions,
-    List<Filter> longestFilters) {
+    List<Filter> longestFilters,
+    List<String> wrong) {
   /*
-   * Bounds: a few of each, and the inbox whose rows are being read: the rows of one stand together. A message's row is read and let go.
+   * Bounds: a few of each, and the inbox whose rows are being read: its headers stand together, and the rows of its session do. A row is
+   * read and let go.
    */
 
   /** The kind of range that sessions are stored in. */
@@ -63,71 +68,73 @@ public record StoredSessions(
     largestMessages = List.copyOf(largestMessages);
     mostSubscriptions = List.copyOf(mostSubscriptions);
     longestFilters = List.copyOf(longestFilters);
+    wrong = List.copyOf(wrong);
   }
 
   /** Reads all rows. A message that several inboxes hold counts for each of them. */
   public static StoredSessions read(RangeReader rows, int most) {
-    var pass = new Pass(most);
+    var pass = new Pass(rows, most);
     rows.scan(
         new byte[] {1}, // behind the counters and limits
         null,
         (key, value) -> {
-          pass.take(Parsed.of(key), value);
+          pass.take(key, value);
           return true;
         });
-    pass.endInbox();
     return pass.result();
   }
 
   /** One session with what waits for it; empty when there is none. */
   public static Optional<Inbox> session(RangeReader rows, String tenant, String clientId) {
     var key = new SessionKey(tenant, clientId);
-    var pass = new Pass(1);
     byte[] first = SessionKeys.record(key);
+    if (rows.get(first) == null) return Optional.empty();
     byte[] end = first.clone();
     end[end.length - 1] = Byte.MAX_VALUE; // behind all kinds of rows of the session
+    var waits = new Backlog(tenant, first, DropReason.SESSION_ENDED);
+    long[] subscriptions = {0};
     rows.scan(
         first,
         end,
         (row, value) -> {
-          pass.take(Parsed.of(row), value);
+          int kind = Parsed.of(row).kind();
+          if (kind == SessionKeys.INBOX) Summaries.read(value, waits);
+          else if (kind == SessionKeys.SUBSCRIPTION) subscriptions[0]++;
           return true;
         });
-    var found = pass.inbox;
-    return found == null || !found.present ? Optional.empty() : Optional.of(found.result());
+    return Optional.of(new Inbox(tenant, clientId, false, true, waits.count, waits.bytes, subscriptions[0]));
   }
 
   /** How many bytes a message of a session has; empty when it is not there. */
   public static Optional<Integer> message(RangeReader rows, String tenant, String clientId, long sequence) {
     var key = new SessionKey(tenant, clientId);
-    Integer[] found = {null};
-    byte[] first = SessionKeys.record(key);
-    byte[] end = first.clone();
-    end[end.length - 1] = SessionKeys.MESSAGE + 1;
-    first[first.length - 1] = SessionKeys.MESSAGE;
-    rows.scan(
-        first,
-        end,
-        (row, value) -> {
-          if (SessionKeys.sequence(row) == sequence) found[0] = StoredMessage.read(value).size();
-          return true;
-        });
-    return Optional.ofNullable(found[0]);
+    byte[] record = rows.get(SessionKeys.record(key));
+    if (record == null) return Optional.empty();
+    byte[] messages = SessionKeys.sessionMessages(key, SessionLife.readBirth(record));
+    byte[] header = rows.get(SessionKeys.message(messages, sequence));
+    return header == null ? Optional.empty() : Optional.of(StoredMessage.read(header).size());
   }
 
+  /** The headers of one inbox, or the subscriptions of one session. */
   private static final class Counted {
     private final String tenant;
     private final String name;
     private final boolean group;
+    private final long birth;
     private boolean present;
     private long messages;
     private long bytes;
     private long subscriptions;
 
-    Counted(String tenant, String name, boolean group) {
+    Counted(String tenant, String name, boolean group, long birth) {
       this.tenant = tenant;
       this.name = name;
       this.group = group;
+      this.birth = birth;
+    }
+
+    boolean is(Parsed row, long of) {
+      return birth == of && name.equals(row.name()) && tenant.equals(row.tenant());
     }
 
     Inbox result() {
@@ -136,82 +143,143 @@ public record StoredSessions(
   }
 
   private static final class Pass {
+    private static final long NO_BIRTH = -1;
+
+    private final RangeReader rows;
+    private final int most;
     private final Largest<Inbox> largest;
     private final Largest<Message> messages;
     private final Largest<Inbox> subscribed;
     private final Largest<Filter> filters;
+    private final List<String> wrong = new ArrayList<>();
     private long sessions;
     private long count;
     private long bytes;
+    private long sharing;
     private long subscriptions;
+    private long summedCount;
+    private long summedBytes;
+    private long references;
     private @Nullable Counted inbox;
+    private @Nullable Counted session;
 
-    Pass(int most) {
+    Pass(RangeReader rows, int most) {
+      this.rows = rows;
+      this.most = most;
       largest = new Largest<>(most, Inbox::bytes);
       messages = new Largest<>(most, Message::bytes);
       subscribed = new Largest<>(most, Inbox::subscriptions);
       filters = new Largest<>(most, Filter::bytes);
     }
 
-    void take(Parsed row, byte[] value) {
-      if (row.space() == SessionKeys.BODY || row.space() == SessionKeys.CONTENT) return;
-      boolean group = row.space() == SessionKeys.GROUP;
-      var of = inboxOf(row.tenant(), row.name(), group);
-      if (group) takeGroup(of, row, value);
-      else takeSession(of, row, value);
-    }
-
-    private void takeGroup(Counted of, Parsed row, byte[] value) {
-      if (row.kind() == SessionKeys.GROUP_RECORD) of.present = true;
-      else if (row.kind() == SessionKeys.GROUP_MESSAGE) message(of, row.rest(), value);
-    }
-
-    private void takeSession(Counted of, Parsed row, byte[] value) {
-      switch (row.kind()) {
-        case SessionKeys.RECORD -> {
-          of.present = true;
-          sessions++;
+    void take(byte[] key, byte[] value) {
+      switch (SessionKeys.space(key)) {
+        case SessionKeys.GROUP_MESSAGE -> message(Parsed.of(key), true, value);
+        case SessionKeys.MESSAGE -> message(Parsed.of(key), false, value);
+        case SessionKeys.REFERENCES -> references += BodyReferences.references(value);
+        case SessionKeys.LEFT -> sum(Summaries.readLeft(SessionKeys.tenant(key), value));
+        case SessionKeys.GROUP -> {
+          if (Parsed.of(key).kind() == SessionKeys.GROUP_INBOX) sum(summary(value));
         }
+        case SessionKeys.SESSION -> takeSession(Parsed.of(key), value);
+        default -> {} // a message
+      }
+    }
+
+    private static Backlog summary(byte[] value) {
+      var inbox = new Backlog("", new byte[0], DropReason.SESSION_ENDED);
+      Summaries.read(value, inbox);
+      return inbox;
+    }
+
+    private void sum(Backlog inbox) {
+      summedCount += inbox.count;
+      summedBytes += inbox.bytes;
+    }
+
+    private void takeSession(Parsed row, byte[] value) {
+      switch (row.kind()) {
+        case SessionKeys.RECORD -> sessions++;
+        case SessionKeys.INBOX -> sum(summary(value));
         case SessionKeys.SUBSCRIPTION -> {
+          var of = session;
+          if (of == null || !of.is(row, NO_BIRTH)) {
+            endSession();
+            session = of = new Counted(row.tenant(), row.name(), false, NO_BIRTH);
+            of.present = true;
+          }
           of.subscriptions++;
           subscriptions++;
           filters.offer(new Filter(of.tenant, of.name, StandardCharsets.UTF_8.decode(row.rest()).toString()));
         }
-        case SessionKeys.MESSAGE -> message(of, row.rest(), value);
         default -> {} // a row of a few bytes
       }
     }
 
-    private void message(Counted of, ByteBuffer birthAndSequence, byte[] value) {
-      int size = StoredMessage.read(value).size();
+    private void message(Parsed row, boolean group, byte[] value) {
+      long birth = row.rest().getLong();
+      long sequence = row.rest().getLong();
+      var of = inbox;
+      if (of == null || of.group != group || !of.is(row, birth)) {
+        endInbox();
+        inbox = of = new Counted(row.tenant(), row.name(), group, birth);
+      }
+      var stored = StoredMessage.read(value);
       of.messages++;
-      of.bytes += size;
+      of.bytes += stored.size();
       count++;
-      bytes += size;
-      messages.offer(
-          new Message(of.tenant, of.name, of.group, birthAndSequence.getLong(birthAndSequence.position() + Long.BYTES), size));
+      bytes += stored.size();
+      if (BodyReferences.shared(stored.bodyId())) sharing++;
+      messages.offer(new Message(of.tenant, of.name, group, sequence, stored.size()));
     }
 
-    private Counted inboxOf(String tenant, String name, boolean group) {
-      var now = inbox;
-      if (now != null && now.group == group && now.name.equals(name) && now.tenant.equals(tenant)) return now;
-      endInbox();
-      var next = new Counted(tenant, name, group);
-      inbox = next;
-      return next;
-    }
-
-    void endInbox() {
+    private void endInbox() {
       var ended = inbox;
       if (ended == null) return;
-      if (ended.messages > 0) largest.offer(ended.result());
-      if (ended.subscriptions > 0) subscribed.offer(ended.result());
+      byte[] left = rows.get(SessionKeys.left(ended.tenant, ended.birth));
+      ended.present = left == null;
+      var summed = left == null ? summaryOf(ended) : Summaries.readLeft(ended.tenant, left);
+      if (summed == null || summed.count != ended.messages || summed.bytes != ended.bytes) tellWrong(ended, summed);
+      largest.offer(ended.result());
+    }
+
+    private @Nullable Backlog summaryOf(Counted of) {
+      byte[] key =
+          of.group
+              ? SessionKeys.groupInbox(new GroupKey(of.tenant, TopicFilter.parse(of.name).orElseThrow()))
+              : SessionKeys.inbox(new SessionKey(of.tenant, of.name));
+      byte[] value = rows.get(key);
+      return value == null ? null : summary(value);
+    }
+
+    private void tellWrong(Counted of, @Nullable Backlog summed) {
+      if (wrong.size() >= most) return;
+      wrong.add(
+          "%s \"%s\" of tenant %s has %d messages with %d bytes, and its summary says %s"
+              .formatted(
+                  of.group ? "group" : "client",
+                  LogText.escaped(of.name),
+                  LogText.escaped(of.tenant),
+                  of.messages,
+                  of.bytes,
+                  summed == null ? "nothing" : summed.count + " with " + summed.bytes));
+    }
+
+    private void endSession() {
+      var ended = session;
+      if (ended != null) subscribed.offer(ended.result());
     }
 
     StoredSessions result() {
+      endInbox();
+      endSession();
+      if (summedCount != count || summedBytes != bytes)
+        wrong.add("%d messages with %d bytes wait, and all summaries say %d with %d".formatted(count, bytes, summedCount, summedBytes));
+      if (references != sharing)
+        wrong.add("%d waiting messages share a body, and the counts of these bodies say %d".formatted(sharing, references));
       return new StoredSessions(
           sessions, count, bytes, subscriptions, largest.descending(), messages.descending(), subscribed.descending(),
-          filters.descending());
+          filters.descending(), wrong);
     }
   }
 

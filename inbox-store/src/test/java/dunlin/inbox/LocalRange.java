@@ -84,6 +84,7 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
       return;
     }
     R result = logic.apply(List.of(command), rows).getFirst();
+    logic.summarize(rows);
     var unheard = silent;
     if (unheard != null && unheard.isInstance(command)) {
       completion.failed(new OutcomeUnknownException("applied, for all that is known", new IllegalStateException()));

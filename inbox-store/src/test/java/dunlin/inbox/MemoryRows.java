@@ -19,6 +19,15 @@ final class MemoryRows implements RangeWriter {
   long bytesRead;
   int writes;
 
+  MemoryRows() {}
+
+  /** The rows as they are now. */
+  MemoryRows(MemoryRows others) {
+    synchronized (others) {
+      rows.putAll(others.rows);
+    }
+  }
+
   void countAnew() {
     gets = 0;
     scans = 0;

@@ -24,7 +24,13 @@ final class RangeHarness {
   static final String TENANT = "default";
 
   private final SessionCommandCodec codec = new SessionCommandCodec();
-  final MemoryRows rows = new MemoryRows();
+  MemoryRows rows = new MemoryRows();
+
+  /** The rows as they were written out last, and the commands since; kept for {@link #crash} where that comes. */
+  private MemoryRows written = new MemoryRows();
+
+  private final List<SessionCommand> unwritten = new ArrayList<>();
+  boolean crashes;
   SessionRange range = new SessionRange(16);
   Effects effects = new Effects();
   long now = 1_000_000;
@@ -49,8 +55,25 @@ final class RangeHarness {
     return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4, 1_000);
   }
 
+  /** Adds the summaries, as the store does whenever it writes the rows. */
+  void write() {
+    range.summarize(rows);
+    if (!crashes) return;
+    written = new MemoryRows(rows);
+    unwritten.clear();
+  }
+
+  /** What a crash does and the start behind it: the rows written last, and the log from there. */
+  void crash() {
+    rows = new MemoryRows(written);
+    range = new SessionRange(16);
+    range.open(rows);
+    for (SessionCommand command : unwritten) range.apply(List.of(command), rows);
+  }
+
   /** What a restart does. */
   void reopen() {
+    write();
     forgotten += range.state().overtaken.get();
     range = new SessionRange(16);
     range.open(rows);
@@ -60,7 +83,9 @@ final class RangeHarness {
     var bytes = ByteBuffer.allocate(codec.encodedLength(command));
     codec.encode(command, bytes);
     if (bytes.hasRemaining()) throw new AssertionError(bytes.remaining() + " bytes too many for " + command);
-    var result = range.apply(List.of(codec.decode(bytes.flip())), rows).getFirst();
+    var decoded = codec.decode(bytes.flip());
+    var result = range.apply(List.of(decoded), rows).getFirst();
+    if (crashes) unwritten.add(decoded);
     effects = result.effects();
     appended += effects.appended();
     acknowledged += effects.acknowledged();
@@ -218,6 +243,7 @@ final class RangeHarness {
 
   /** Keys of all rows but the range's own two. */
   List<String> rowKeys() {
+    write();
     return rows.dump().keySet().stream().filter(key -> !key.startsWith("<0>")).toList();
   }
 }

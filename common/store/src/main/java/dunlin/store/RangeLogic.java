@@ -21,4 +21,11 @@ public interface RangeLogic<C, R> {
 
   /** Applies the commands of one log entry in order; as many results, in the same order. */
   List<R> apply(List<C> commands, RangeWriter out);
+
+  /**
+   * Adds rows that sum up what {@link #apply} has changed since the last call, so that {@link #open} need not read all that was
+   * summed up. Called just before the changes are written, in one write with them: after a crash both are there or neither.
+   * Replicas write at other points of the log, so what is added may only say how things stand, never how they came about.
+   */
+  default void summarize(RangeWriter out) {}
 }

@@ -227,6 +227,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     var to = replica();
     var position = new LogPosition(getLastAppliedTermIndex().getTerm(), getLastAppliedTermIndex().getIndex());
     if (position.equals(to.rows.written())) return;
+    if (pendingEntries > 0) logic.summarize(to.pending);
     to.rows.write(to.pending, position);
     to.pending.clear();
     pendingEntries = 0;

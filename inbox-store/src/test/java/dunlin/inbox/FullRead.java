@@ -1,0 +1,97 @@
+package dunlin.inbox;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.inbox.GroupState.GroupMember;
+import dunlin.inbox.SessionKeys.Parsed;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+
+/** What the headers of all messages say together, read one by one: what a start must believe without reading any. */
+final class FullRead {
+  private final Map<Long, Found> inboxes = new TreeMap<>();
+  private final Map<String, SortedSet<Long>> outstanding = new TreeMap<>();
+  private final Map<Long, Integer> references = new HashMap<>();
+  private final Map<Long, Integer> counted = new HashMap<>();
+  private long messages;
+  private long bytes;
+
+  private static final class Found {
+    private int count;
+    private long bytes;
+    private long first;
+    private long last;
+    private long soonest = Long.MAX_VALUE;
+  }
+
+  private FullRead(MemoryRows rows) {
+    rows.scan(
+        new byte[] {1},
+        null,
+        (key, value) -> {
+          byte space = SessionKeys.space(key);
+          if (space == SessionKeys.MESSAGE || space == SessionKeys.GROUP_MESSAGE) header(Parsed.of(key), StoredMessage.read(value));
+          if (space == SessionKeys.REFERENCES) counted.put(SessionKeys.bodyId(key), BodyReferences.references(value));
+          return true;
+        });
+  }
+
+  private void header(Parsed key, StoredMessage stored) {
+    long birth = key.rest().getLong();
+    long sequence = key.rest().getLong();
+    var inbox = inboxes.computeIfAbsent(birth, _ -> new Found());
+    if (inbox.count++ == 0) inbox.first = sequence;
+    inbox.last = sequence;
+    inbox.bytes += stored.size();
+    if (stored.expiresAt() != StoredMessage.NEVER) inbox.soonest = Math.min(inbox.soonest, stored.expiresAt());
+    messages++;
+    bytes += stored.size();
+    if (BodyReferences.shared(stored.bodyId())) references.merge(stored.bodyId(), 1, Integer::sum);
+    var group = stored.group();
+    if (group != null) outstanding.computeIfAbsent(birth + " " + group.text(), _ -> new TreeSet<>()).add(sequence);
+  }
+
+  /** Compares what a start makes of these rows, which were just written out, with what their headers say. */
+  static void assertAStartBelievesTheHeadersOf(MemoryRows rows, String as) {
+    var read = new FullRead(new MemoryRows(rows));
+    var range = new SessionRange(16);
+    range.open(rows);
+    var state = range.state();
+
+    assertThat(state.queued).as(as).hasValue(read.messages);
+    assertThat(state.queuedBytes).as(as).hasValue(read.bytes);
+    assertThat(read.counted).as(as).isEqualTo(read.references);
+    var unseen = new TreeMap<>(read.inboxes);
+    for (SessionState session : state.sessions.values()) {
+      compare(session.backlogIfAny(), unseen.remove(session.birth), as);
+    }
+    for (GroupState group : state.groups.values()) {
+      compare(group.backlog, unseen.remove(group.birth), as);
+      for (GroupMember member : group.members()) {
+        var expected = read.outstanding.getOrDefault(member.session().birth + " " + group.key.filter().text(), new TreeSet<>());
+        assertThat(member.outstanding).as("%s, %s in %s", as, member.clientId(), group.key).isEqualTo(expected);
+      }
+    }
+    state.leftovers.forEach((birth, left) -> compare(left, unseen.remove(birth), as));
+    assertThat(unseen).as("%s: headers that belong to nothing", as).isEmpty();
+    assertThat(StoredSessions.read(rows, 3).wrong()).as(as).isEmpty();
+  }
+
+  private static void compare(@Nullable Backlog inbox, @Nullable Found found, String as) {
+    if (found == null) {
+      assertThat(inbox == null ? 0 : inbox.count).as(as).isZero();
+      assertThat(inbox == null ? 0 : inbox.bytes).as(as).isZero();
+      return;
+    }
+    assertThat(inbox).as(as).isNotNull();
+    assertThat(inbox.count).as(as).isEqualTo(found.count);
+    assertThat(inbox.bytes).as(as).isEqualTo(found.bytes);
+    assertThat(inbox.first).as(as).isLessThanOrEqualTo(found.first);
+    assertThat(inbox.next).as(as).isGreaterThan(found.last);
+    if (inbox.session != null) assertThat(inbox.expiresNext()).as(as).isLessThanOrEqualTo(found.soonest);
+  }
+}
