@@ -145,6 +145,15 @@ public final class Authentication implements AutoCloseable {
     if (!settings.passwordFile().isEmpty()) FileAuthenticator.check(settings.passwordFile());
   }
 
+  /**
+   * Finds out whether the provider that the settings name is on the class path. It is not opened.
+   *
+   * @throws SettingException when it is not
+   */
+  public static void checkProvider(AuthenticationSettings settings) {
+    if (!settings.provider().isEmpty()) provider(settings.provider());
+  }
+
   /** Whether, by what the settings say, a listener may be open to others than this machine's clients. */
   public static boolean mayListenAnywhere(AuthenticationSettings settings, Authenticators embedded) {
     return settings.anonymous()

@@ -252,6 +252,15 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   /**
+   * All that {@link #check} would refuse, a sentence for each.
+   *
+   * @param ports whether also ports and socket files that are taken
+   */
+  public static List<String> problems(FrontendSettings settings, boolean mayListenAnywhere, boolean ports) {
+    return Listeners.problems(settings, mayListenAnywhere, ports);
+  }
+
+  /**
    * Binds the listeners: from now on clients can connect.
    *
    * @throws ListenerException when an address cannot be bound or may not be without authentication

@@ -94,22 +94,62 @@ final class Listeners implements AutoCloseable {
    * @throws ListenerException when one cannot
    */
   static void check(FrontendSettings settings, boolean mayListenAnywhere) {
-    settings.transport().check();
+    for (Runnable step : steps(settings, mayListenAnywhere, true)) step.run();
+  }
+
+  /** All that {@link #check} would refuse; of a step that needs another one, only the first thing. */
+  static List<String> problems(FrontendSettings settings, boolean mayListenAnywhere, boolean ports) {
+    List<String> problems = new ArrayList<>();
+    for (Runnable step : steps(settings, mayListenAnywhere, ports)) {
+      try {
+        step.run();
+      } catch (ListenerException problem) {
+        problems.add(String.valueOf(problem.getMessage()));
+      }
+    }
+    return problems;
+  }
+
+  /**
+   * What is to be looked at, each for itself.
+   *
+   * @param ports whether also at what is free only while the node does not run: ports, and files of sockets
+   */
+  private static List<Runnable> steps(FrontendSettings settings, boolean mayListenAnywhere, boolean ports) {
+    List<Runnable> steps = new ArrayList<>();
+    steps.add(settings.transport()::check);
     if (settings.listeners().isEmpty()) {
-      throw new ListenerException("no listener is left (dunlin.listeners.<name>.enabled): nobody could connect");
+      steps.add(
+          () -> {
+            throw new ListenerException("no listener is left (dunlin.listeners.<name>.enabled): nobody could connect");
+          });
     }
     for (ListenerSettings one : settings.listeners()) {
-      ranges(one);
+      boolean unix = one.type() == ListenerSettings.Type.UNIX;
+      steps.add(() -> ranges(one));
       if (one.type().encrypted()) {
-        checkTls(one);
-        TlsContext.check(one);
+        steps.add(() -> checkTls(one));
+        steps.add(() -> TlsContext.check(one));
       }
-      if (one.type().webSocket() && !one.path().startsWith("/")) {
-        throw new ListenerException("the path " + one.path() + " (" + one.key("path") + ") does not begin with a slash");
+      if (one.type().webSocket()) {
+        steps.add(() -> checkPath(one));
+        steps.add(() -> WebOrigins.of(one));
       }
-      if (one.type().webSocket()) WebOrigins.of(one);
-      if (one.type() == ListenerSettings.Type.UNIX) clear(one);
-      else checkFree(one, checkedAddress(one, mayListenAnywhere));
+      if (unix && ports) steps.add(() -> clear(one));
+      if (!unix) {
+        steps.add(
+            () -> {
+              InetAddress address = checkedAddress(one, mayListenAnywhere);
+              if (ports) checkFree(one, address);
+            });
+      }
+    }
+    return steps;
+  }
+
+  private static void checkPath(ListenerSettings one) {
+    if (!one.path().startsWith("/")) {
+      throw new ListenerException("the path " + one.path() + " (" + one.key("path") + ") does not begin with a slash");
     }
   }
 

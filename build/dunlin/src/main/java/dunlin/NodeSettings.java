@@ -13,6 +13,7 @@ import dunlin.runtime.Settings;
 import dunlin.store.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -406,13 +407,21 @@ final class NodeSettings {
 
   /** Refuses what the settings allow to say but this version cannot do. */
   static void check(Settings settings) {
-    if (!isStore(settings)) checkBroker(settings);
+    List<String> problems = problems(settings);
+    if (!problems.isEmpty()) throw new SettingException(problems.getFirst());
+  }
+
+  /** All that {@link #check} would refuse, a sentence for each. */
+  static List<String> problems(Settings settings) {
+    List<String> problems = new ArrayList<>();
+    if (!isStore(settings)) findInBroker(settings, problems);
     if (isUnfit(settings.get(RESPONSE_INFORMATION), 16_384, "+#")) {
-      throw new SettingException("dunlin.mqtt.response-information: no wildcards, no control characters, at most 16384 characters");
+      problems.add("dunlin.mqtt.response-information: no wildcards, no control characters, at most 16384 characters");
     }
     if (isUnfit(settings.get(SERVER_REFERENCE), FrontendSettings.SERVER_REFERENCE_MAX, "")) {
-      throw new SettingException("dunlin.drain.server-reference: no control characters, at most 1024 characters");
+      problems.add("dunlin.drain.server-reference: no control characters, at most 1024 characters");
     }
+    return problems;
   }
 
   /** Whether this is a node of a cluster, without a broker. */
@@ -421,17 +430,17 @@ final class NodeSettings {
   }
 
   /** What a broker has acknowledged is on this node alone: it must not look as if it were in a cluster. */
-  private static void checkBroker(Settings settings) {
+  private static void findInBroker(Settings settings, List<String> problems) {
     if (!settings.get(ROLES).equals(BROKER)) {
-      throw new SettingException(
+      problems.add(
           "dunlin.roles: this version runs all roles of a broker in one process, or store by itself; leave it at its default or say store");
     }
     if (!settings.get(ClusterKeys.SEEDS).isEmpty()) {
-      throw new SettingException(
+      problems.add(
           "dunlin.cluster.seeds: a broker of this version runs alone and cannot join other nodes, leave it empty; only dunlin.roles=store joins");
     }
     if (settings.get(ClusterKeys.SERVICE_PORT) != 0) {
-      throw new SettingException(
+      problems.add(
           "dunlin.cluster.service-port: a broker of this version runs alone and answers no other nodes, leave it at 0");
     }
   }

@@ -7,13 +7,16 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NavigableSet;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Supplier;
 
 /**
  * What is in force on one node, for every setting it knows: read once, before anything starts, and never changed.
@@ -48,20 +51,73 @@ public final class Settings {
     Map<String, Setting<?>> byKey = byKey(known);
     List<RawSetting> raws = new ArrayList<>(highest.values());
     for (SettingSource source : lower) raws.addAll(source.values());
+    return load(byKey, raws, (_, wrong) -> { throw wrong; });
+  }
+
+  /** Told of each value that cannot be read, by its key; what it throws ends the reading. */
+  @FunctionalInterface
+  private interface Wrong {
+    void found(String key, SettingException problem);
+  }
+
+  private static Settings load(Map<String, Setting<?>> byKey, List<RawSetting> raws, Wrong wrong) {
     Map<String, Object> values = new HashMap<>();
-    readAll(raws, byKey, values);
+    readAll(raws, byKey, values, wrong);
 
     String file = (String) values.getOrDefault(CONFIG.key(), "");
     if (!file.isEmpty()) {
-      List<RawSetting> fromFile = SettingSource.file(filePath(file)).values();
+      List<RawSetting> fromFile = new ArrayList<>();
+      try {
+        fromFile.addAll(SettingSource.file(filePath(file)).values());
+      } catch (SettingException unreadable) {
+        wrong.found(CONFIG.key(), unreadable);
+      }
       for (RawSetting raw : fromFile) {
         if (raw.key().equals(CONFIG.key())) {
-          throw new SettingException("%s (%s) cannot be set in the file itself.".formatted(raw.key(), raw.origin()));
+          wrong.found(raw.key(), new SettingException("%s (%s) cannot be set in the file itself.".formatted(raw.key(), raw.origin())));
         }
       }
-      readAll(fromFile, byKey, values);
+      readAll(fromFile, byKey, values, wrong);
     }
     return new Settings(byKey, values);
+  }
+
+  /**
+   * What was read although something in it may be wrong.
+   *
+   * @param settings without the values that cannot be read: their defaults are in force
+   * @param problems a sentence for each of these
+   * @param wrongKeys their keys
+   */
+  public record Inspected(Settings settings, List<String> problems, Set<String> wrongKeys) {
+    public Inspected {
+      problems = List.copyOf(problems);
+      wrongKeys = Set.copyOf(wrongKeys);
+    }
+  }
+
+  /** Reads the usual three as {@link #ofProcess} does, and goes on past what is wrong. */
+  public static Inspected inspectProcess(Collection<Setting<?>> known) {
+    return inspect(known, List.of(SettingSource::systemProperties, SettingSource::environment));
+  }
+
+  static Inspected inspect(Collection<Setting<?>> known, List<Supplier<SettingSource>> sources) {
+    List<String> problems = new ArrayList<>();
+    Set<String> wrongKeys = new HashSet<>();
+    Wrong wrong =
+        (key, problem) -> {
+          wrongKeys.add(key);
+          problems.add(String.valueOf(problem.getMessage()));
+        };
+    List<RawSetting> raws = new ArrayList<>();
+    for (Supplier<SettingSource> source : sources) {
+      try {
+        raws.addAll(source.get().values());
+      } catch (SettingException unreadable) {
+        wrong.found("", unreadable);
+      }
+    }
+    return new Inspected(load(byKey(known), raws, wrong), problems, wrongKeys);
   }
 
   /** The usual three: system properties over environment over the configuration file. */
@@ -141,9 +197,13 @@ public final class Settings {
   }
 
   /** Reads everything, also what is hidden: a mistake that waits for a variable to be unset is found now. */
-  private static void readAll(List<RawSetting> raws, Map<String, Setting<?>> known, Map<String, Object> values) {
+  private static void readAll(List<RawSetting> raws, Map<String, Setting<?>> known, Map<String, Object> values, Wrong wrong) {
     for (RawSetting raw : raws) {
-      values.putIfAbsent(raw.key(), declared(raw, known).read(raw));
+      try {
+        values.putIfAbsent(raw.key(), declared(raw, known).read(raw));
+      } catch (SettingException problem) {
+        wrong.found(raw.key(), problem);
+      }
     }
   }
 

@@ -110,6 +110,47 @@ final class DataDirectory implements AutoCloseable {
     }
   }
 
+  /** Finds out whether the directory could be opened, were it not in use, and changes nothing. */
+  static void check(Path path) {
+    Path directory = path.toAbsolutePath().normalize();
+    try {
+      if (!Files.exists(directory)) {
+        Path above = directory.getParent();
+        while (above != null && !Files.exists(above)) above = above.getParent();
+        if (above == null || !Files.isDirectory(above) || !Files.isWritable(above))
+          throw new StoreException("directory " + directory + " cannot be created: " + above + " is no directory that may be written to");
+        return;
+      }
+      if (!Files.isDirectory(directory)) throw new StoreException("data directory " + directory + " is not a directory");
+      refuseForeign(directory);
+      if (!Files.isWritable(directory)) throw new StoreException("data directory " + directory + " is not writable");
+      if (Files.exists(directory.resolve(NodeIdentity.FILE))) NodeIdentity.read(directory);
+    } catch (IOException e) {
+      throw new StoreException("data directory " + directory + " cannot be used: " + reason(e), e);
+    }
+  }
+
+  /** Whether a node uses it now. What cannot be found out counts as no. */
+  static boolean inUse(Path path) {
+    Path directory = path.toAbsolutePath().normalize();
+    Path file = directory.resolve(LOCK);
+    if (!Files.isWritable(file)) return false;
+    try {
+      refuseOwnedByThisProcess(directory); // before the file is opened: closing it would give this process's lock away
+    } catch (StoreException ours) {
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+    try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      return channel.tryLock() == null;
+    } catch (OverlappingFileLockException e) {
+      return true;
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
   NodeIdentity identity() {
     return identity;
   }

@@ -103,6 +103,20 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return new RangeStore(settings, data, meters, data.disk(), System::nanoTime, true);
   }
 
+  /**
+   * Finds out, and changes nothing, whether a node could use a data directory that no other one uses.
+   *
+   * @throws StoreException when it could not
+   */
+  public static void check(Path dataDirectory) {
+    DataDirectory.check(dataDirectory);
+  }
+
+  /** Whether a node, of this process or another, uses a data directory now. */
+  public static boolean inUse(Path dataDirectory) {
+    return DataDirectory.inUse(dataDirectory);
+  }
+
   static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters, DiskSpace.Source disk) {
     return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime, true);
   }

@@ -1,0 +1,138 @@
+package dunlin;
+
+import dunlin.broker.Authentication;
+import dunlin.broker.AuthenticationProvider.Authenticators;
+import dunlin.broker.AuthenticationSettings;
+import dunlin.broker.Frontend;
+import dunlin.broker.ListenerException;
+import dunlin.runtime.Setting;
+import dunlin.runtime.SettingException;
+import dunlin.runtime.Settings;
+import dunlin.store.RangeStore;
+import dunlin.store.StoreException;
+import dunlin.store.remote.ServiceTls;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+
+/** {@code bin/dunlin check}: what would keep a node from starting, all of it, found without starting one. */
+final class Check {
+  /*
+   * A part whose settings could not be read is not looked at: with their defaults it would be another part. While a node uses the data
+   * directory its ports are taken as they should be, so they are not looked at either.
+   */
+  private static final int WRONG = 1;
+
+  private final Settings settings;
+  private final Set<String> wrongKeys;
+  private final List<String> problems = new ArrayList<>();
+  private final List<String> notes = new ArrayList<>();
+
+  private Check(Settings.Inspected read) {
+    settings = read.settings();
+    wrongKeys = read.wrongKeys();
+    problems.addAll(read.problems());
+  }
+
+  public static void main(String[] args) {
+    PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
+    PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8);
+    Check check = of(Settings.inspectProcess(NodeSettings.ALL));
+    check.notes.forEach(note -> out.println("dunlin check: note: " + note));
+    check.problems.forEach(problem -> err.println("dunlin check: " + problem));
+    if (!check.problems.isEmpty()) System.exit(WRONG);
+    out.println("dunlin check: all is well");
+  }
+
+  static Check of(Settings.Inspected read) {
+    Check check = new Check(read);
+    check.look();
+    return check;
+  }
+
+  List<String> problems() {
+    return problems;
+  }
+
+  List<String> notes() {
+    return notes;
+  }
+
+  private void look() {
+    problems.addAll(NodeSettings.problems(settings));
+    boolean ports = true;
+    if (readable("dunlin.data-dir")) {
+      Path data = settings.get(NodeSettings.DATA_DIR);
+      find(() -> RangeStore.check(data));
+      if (RangeStore.inUse(data)) {
+        ports = false;
+        notes.add("a node uses the data directory %s now, so ports are not looked at".formatted(data.toAbsolutePath().normalize()));
+      }
+    }
+    if (readable("dunlin.roles")) {
+      if (NodeSettings.isStore(settings)) store(ports);
+      else broker(ports);
+    }
+    if (ports && readable("dunlin.admin.") && settings.isSet(NodeSettings.ADMIN_PORT)) {
+      free(NodeSettings.ADMIN_PORT, new InetSocketAddress(InetAddress.getLoopbackAddress(), port(NodeSettings.ADMIN_PORT)));
+    }
+    if (ports && readable("dunlin.health.")) {
+      free(NodeSettings.HEALTH_PORT, new InetSocketAddress(settings.get(NodeSettings.HEALTH_HOST), port(NodeSettings.HEALTH_PORT)));
+    }
+  }
+
+  private void broker(boolean ports) {
+    if (!readable("dunlin.auth.")) return;
+    AuthenticationSettings authentication = NodeSettings.authentication(settings);
+    find(() -> Authentication.check(authentication));
+    find(() -> Authentication.checkProvider(authentication));
+    boolean anywhere = Authentication.mayListenAnywhere(authentication, Authenticators.none());
+    if (readable("dunlin.listeners.") && readable("dunlin.io.")) {
+      find(() -> problems.addAll(Frontend.problems(NodeSettings.frontend(settings), anywhere, ports)));
+    }
+  }
+
+  private void store(boolean ports) {
+    if (!readable("dunlin.cluster.")) return;
+    find(() -> ClusterKeys.member(settings, Set.of()));
+    find(() -> ServiceTls.of(ClusterKeys.read(settings).security()));
+    if (!ports) return;
+    free(ClusterKeys.PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), port(ClusterKeys.PORT)));
+    free(ClusterKeys.SERVICE_PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), port(ClusterKeys.SERVICE_PORT)));
+  }
+
+  /** Whether all settings that begin like this could be read. */
+  private boolean readable(String beginning) {
+    return wrongKeys.stream().noneMatch(key -> key.startsWith(beginning));
+  }
+
+  private int port(Setting<Integer> setting) {
+    return Math.max(0, settings.get(setting));
+  }
+
+  private void find(Runnable step) {
+    try {
+      step.run();
+    } catch (SettingException | StoreException | ListenerException | IllegalArgumentException problem) {
+      String sentence = String.valueOf(problem.getMessage());
+      if (!problems.contains(sentence)) problems.add(sentence);
+    }
+  }
+
+  private void free(Setting<Integer> setting, InetSocketAddress address) {
+    if (address.getPort() == 0) return;
+    try (ServerSocket probe = new ServerSocket()) {
+      probe.setReuseAddress(true);
+      probe.bind(address);
+    } catch (IOException e) {
+      problems.add("%s: cannot listen on %s:%d: %s".formatted(setting.key(), address.getHostString(), address.getPort(), e.getMessage()));
+    }
+  }
+}

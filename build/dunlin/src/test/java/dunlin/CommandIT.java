@@ -1,0 +1,133 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What bin/dunlin does besides running a broker: help, its version, and a check of what a start would need. */
+class CommandIT {
+  @TempDir Path directory;
+
+  private record Ended(int code, List<String> out, List<String> err) {}
+
+  private Ended run(String... arguments) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("dist.directory"), "bin", "dunlin").toString());
+    command.addAll(List.of(arguments));
+    Path out = Files.createTempFile(directory, "out", "");
+    Path err = Files.createTempFile(directory, "err", "");
+    ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
+    builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
+    Process process = builder.start();
+    try {
+      assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("it ends").isTrue();
+    } finally {
+      process.destroyForcibly();
+    }
+    return new Ended(process.exitValue(), Files.readAllLines(out, StandardCharsets.UTF_8), Files.readAllLines(err, StandardCharsets.UTF_8));
+  }
+
+  private Ended check(Path data, String... settings) throws IOException, InterruptedException {
+    List<String> arguments = new ArrayList<>(List.of("check", "-Ddunlin.data-dir=" + data, "-Ddunlin.listeners.tcp.port=0"));
+    for (String setting : settings) arguments.add("-D" + setting);
+    return run(arguments.toArray(new String[0]));
+  }
+
+  @Test
+  void helpNamesEveryCommand() throws Exception {
+    for (String word : List.of("--help", "-h", "help")) {
+      var help = run(word);
+      assertThat(help.code()).isZero();
+      assertThat(help.err()).isEmpty();
+      assertThat(String.join("\n", help.out())).contains("bin/dunlin check", "bin/dunlin passwd", "bin/dunlin repair", "--version", "docs/configuration.md");
+    }
+  }
+
+  @Test
+  void theVersionIsThatOfTheJars() throws Exception {
+    var version = run("--version");
+    assertThat(version.code()).isZero();
+    assertThat(version.out()).singleElement().asString().matches("Dunlin 0\\.\\S+, on Java 25.*");
+  }
+
+  @Test
+  void whatIsNotUnderstoodIsNamed() throws Exception {
+    var wrong = run("--verison");
+    assertThat(wrong.code()).isEqualTo(2);
+    assertThat(wrong.err().getFirst()).isEqualTo("dunlin: not understood: --verison");
+    assertThat(wrong.out()).isEmpty();
+  }
+
+  @Test
+  void aCheckOfWhatIsInOrderLeavesNothingBehind() throws Exception {
+    Path data = directory.resolve("data");
+    var check = check(data);
+    assertThat(check.err()).isEmpty();
+    assertThat(check.out()).containsExactly("dunlin check: all is well");
+    assertThat(check.code()).isZero();
+    assertThat(data).doesNotExist();
+  }
+
+  @Test
+  void aCheckListsEveryProblemAndNotTheFirstOnly() throws Exception {
+    Path foreign = Files.createDirectories(directory.resolve("foreign"));
+    Files.writeString(foreign.resolve("thesis.tex"), "content");
+    Path passwords = Files.writeString(directory.resolve("passwords"), "nonsense");
+    try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      var check =
+          check(
+              foreign,
+              "dunlin.mqtt.packet-max=99GiB",
+              "dunlin.listener.tcp.prt=1883",
+              "dunlin.drain.server-reference=" + "x".repeat(1_025),
+              "dunlin.auth.password-file=" + passwords,
+              "dunlin.auth.provider=none-such",
+              "dunlin.listeners.secure.type=tls",
+              "dunlin.listeners.secure.tls.certificate=/no/such.pem",
+              "dunlin.listeners.secure.tls.key=/no/such.key",
+              "dunlin.listeners.web.type=ws",
+              "dunlin.listeners.web.path=mqtt",
+              "dunlin.listeners.tcp.port=" + taken.getLocalPort(),
+              "dunlin.health.port=" + taken.getLocalPort());
+
+      assertThat(check.code()).isEqualTo(1);
+      assertThat(check.out()).isEmpty();
+      assertThat(check.err()).allSatisfy(line -> assertThat(line).startsWith("dunlin check: "));
+      for (String problem :
+          List.of(
+              "dunlin.mqtt.packet-max", "dunlin.listener.tcp.prt", "dunlin.drain.server-reference", "is not Dunlin's", passwords.toString(),
+              "none-such", "/no/such.pem", "dunlin.listeners.web.path", "(dunlin.listeners.tcp.host,", "dunlin.health.port")) {
+        assertThat(check.err()).as(problem).filteredOn(line -> line.contains(problem)).hasSize(1);
+      }
+      assertThat(check.err()).hasSize(10);
+    }
+  }
+
+  @Test
+  void portsOfANodeThatRunsAreNotAProblem() throws Exception {
+    Path data = directory.resolve("data");
+    try (var broker = BrokerProcess.start(data)) {
+      var check = check(data, "dunlin.listeners.tcp.port=" + broker.port());
+      assertThat(check.err()).isEmpty();
+      assertThat(check.out()).hasSize(2).first().asString().contains("note: a node uses the data directory " + data);
+      assertThat(check.code()).isZero();
+    }
+  }
+
+  @Test
+  void aStoreNodeIsCheckedAsOne() throws Exception {
+    var check = check(directory.resolve("data"), "dunlin.roles=store", "dunlin.cluster.service-port=1");
+    assertThat(check.code()).isEqualTo(1);
+    assertThat(check.err()).anySatisfy(line -> assertThat(line).contains("dunlin.cluster.port"));
+  }
+}
