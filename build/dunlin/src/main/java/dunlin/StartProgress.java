@@ -52,11 +52,15 @@ final class StartProgress {
   String text() {
     List<String> parts = new ArrayList<>();
     for (var range : store.progress()) {
-      if (!range.open()) {
-        parts.add("%s: %s rows read".formatted(range.range(), number(range.rowsRead())));
-      } else if (!range.led()) {
-        parts.add(
-            "%s: %s log entries replayed, %s left".formatted(range.range(), number(range.entriesApplied()), number(range.entriesLeft())));
+      switch (range.step()) {
+        case FILES -> parts.add("%s: opening its files".formatted(range.range()));
+        case ROWS -> parts.add("%s: %s rows read".formatted(range.range(), number(range.rowsRead())));
+        case LOG -> parts.add("%s: %s rows read, reading its log".formatted(range.range(), number(range.rowsRead())));
+        case ENTRIES -> {
+          if (range.led()) continue;
+          parts.add(
+              "%s: %s log entries replayed, %s left".formatted(range.range(), number(range.entriesApplied()), number(range.entriesLeft())));
+        }
       }
     }
     if (parts.isEmpty()) parts.add(number(routes.getAsLong()) + " routes announced");

@@ -274,7 +274,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * led here then, and has applied all that is committed; one with others has its part in it, whatever that is.
    *
    * <p>That takes as long as it takes to read the rows and to apply what the log has behind them. It is given up when nothing
-   * has moved for so long: no row was read, no entry applied.
+   * has moved for so long: no row was read, no entry applied. While RocksDB opens its files and Ratis reads its log nothing can be seen
+   * to move; these may take half an hour.
    *
    * @throws StoreException naming the range, when one cannot start or nothing moves any more; the store is closed then
    */
@@ -284,7 +285,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     var running = run("start", this::startRanges);
     starting = running;
     try {
-      new StallWatch(stallMax, this::moved, nanoTime).await(running);
+      var moves = new StartMoves(nanoTime);
+      new StallWatch(stallMax, () -> moves.moved(progress()), nanoTime).await(running);
       if (!state.compareAndSet(State.STARTING, State.STARTED)) throw new StoreException("closed while it started");
       var _ = firstFailure.thenAccept(fatal::complete);
     } catch (ExecutionException e) {
@@ -303,10 +305,6 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   /** How far each range has come, while the store starts and while it serves. Any thread; never blocks. */
   public List<RangeProgress> progress() {
     return ranges.stream().map(ReplicatedRange::progress).toList();
-  }
-
-  private long moved() {
-    return progress().stream().mapToLong(RangeProgress::moved).sum();
   }
 
   /** Has the upkeep of a store that was opened stepped come by once. */

@@ -72,6 +72,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   private volatile RangeStateMachine<C, R> stateMachine; // replaced only while no Raft server runs
   private volatile boolean launched;
+  private volatile boolean readingRows;
+  private volatile boolean logRead;
   private volatile boolean quarantined;
   private volatile boolean removed;
   private volatile @Nullable RaftServer serving; // set once, when the range is served
@@ -398,6 +400,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     try {
       if (initial != null && rows.placed() == null && rows.written().index() < 0) rows.place(Placed.begin(initial));
       copy.replace(rows); // one that was complete when the process ended: its log may be cut already
+      readingRows = true;
       logic.open(counting(rows));
       return rows;
     } catch (IOException | InterruptedException e) {
@@ -435,8 +438,13 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   RangeProgress progress() {
     var applying = stateMachine;
     return new RangeProgress(
-        id, rows() != null, rowsRead.get(), applying.appliedEntries(), applying.entriesLeft(), led(), proposer.queued(),
+        id, step(), rowsRead.get(), applying.appliedEntries(), applying.entriesLeft(), led(), proposer.queued(),
         Duration.ofNanos(proposer.oldestNanos(System.nanoTime())));
+  }
+
+  private RangeProgress.Step step() {
+    if (rows() == null) return readingRows ? RangeProgress.Step.ROWS : RangeProgress.Step.FILES;
+    return logRead ? RangeProgress.Step.ENTRIES : RangeProgress.Step.LOG;
   }
 
   private void rowsFailed(StoreException e) {
@@ -517,6 +525,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   /** The range is served: from now on commands go to its log whenever this replica leads. */
   void startProposing(RaftServer server) throws IOException {
+    logRead = true;
     proposer.start(server, group, threadName("proposer"));
     serving = server;
     if (leadership.leading()) confirmBase();
@@ -524,6 +533,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   /** Completed when this replica has led, or else at once when there are others that may. */
   CompletableFuture<@Nullable Void> ready(RaftServer server) throws IOException {
+    logRead = true;
     return Membership.alone(server.getDivision(group)) ? leadership.first() : CompletableFuture.completedFuture(null);
   }
 

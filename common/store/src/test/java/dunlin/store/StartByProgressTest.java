@@ -150,7 +150,7 @@ class StartByProgressTest {
     clock.leapWithEachLook(STALL_MAX.dividedBy(2));
     assertThat(store.progress())
         .singleElement()
-        .satisfies(range -> assertThat(range.open()).isFalse())
+        .satisfies(range -> assertThat(range.step()).isEqualTo(RangeProgress.Step.ROWS))
         .satisfies(range -> assertThat(range.rowsRead()).isEqualTo(1));
     assertThatThrownBy(() -> start.get(20, TimeUnit.SECONDS))
         .hasCauseInstanceOf(StoreException.class)
@@ -180,6 +180,7 @@ class StartByProgressTest {
             });
     store.start(OneRange.DEADLINE);
     assertThat(store.progress()).singleElement().satisfies(idle -> assertThat(idle.oldest()).isZero());
+    assertThat(store.progress().getFirst().step()).isEqualTo(RangeProgress.Step.ENTRIES);
 
     var result = new CompletableFuture<String>();
     range.propose(new Put("a", "b"), OneRange.completing(result));
