@@ -197,6 +197,7 @@ final class Node implements AutoCloseable {
     opened.push(retain);
     retain.start();
     awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()), watch, progress);
+    progress.ended();
     dist.removeRoutesBefore(clients.shard(), ranges.incarnation())
         .whenComplete(
             (removed, failure) -> {

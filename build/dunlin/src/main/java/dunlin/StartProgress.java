@@ -82,6 +82,16 @@ final class StartProgress {
     toldNanos = nanos;
   }
 
+  /** Tells the log what the start has done, when it has ended. */
+  void ended() {
+    var now = figures();
+    log.info(
+        "started with {} rows read, {} log entries replayed, {} routes announced",
+        number(now.rows()),
+        number(now.entries()),
+        number(now.routes()));
+  }
+
   private static String number(long figure) {
     return String.format(Locale.ROOT, "%,d", figure);
   }
