@@ -158,7 +158,7 @@ final class Node implements AutoCloseable {
     StartProgress progress = new StartProgress(ranges, routesAnnounced::sum, System::nanoTime);
     report(progress, housekeeping);
     StallWatch watch = new StallWatch(stallMax(), progress::moved, System::nanoTime);
-    openAdmin(metrics, probes(progress::text, watch::stalled, ranges));
+    openAdmin(metrics, probes(progress::text, watch::stalled, ranges, Optional::empty));
     Authentication authentication = opening(Authentication.open(authenticationSettings, authenticators, meters));
     if (!authentication.authenticates()) {
       // An application has chosen so in its own code, and need not be warned of it.
@@ -234,9 +234,11 @@ final class Node implements AutoCloseable {
     metrics.beans().register("Cluster", cluster.bean());
     StartProgress progress = new StartProgress(ranges, () -> 0, System::nanoTime);
     report(progress, housekeeping);
-    openAdmin(metrics, probes(progress::text, () -> false, ranges)); // now, since the others may be long in coming
+    // Now, since the others may be long in coming.
+    openAdmin(metrics, probes(() -> cluster.unserved().orElseGet(progress::text), () -> false, ranges, cluster::unserved));
     cluster.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
     ranges.show(metrics.beans());
+    cluster.awaitVoters(readiness::isStarting);
   }
 
   private static Optional<RangeLocation.Peer> serviceOf(Cluster cluster, UUID node) {
@@ -283,9 +285,10 @@ final class Node implements AutoCloseable {
         TimeUnit.SECONDS);
   }
 
-  private Probes probes(Supplier<String> start, BooleanSupplier stalled, RangeStore ranges) {
+  /** @param unserved why what this node is for is not there, which other nodes have a part in */
+  private Probes probes(Supplier<String> start, BooleanSupplier stalled, RangeStore ranges, Supplier<Optional<String>> unserved) {
     return new Probes(
-        readiness, start, stalled, ranges, settings.get(NodeSettings.READY_COMMAND_AGE_MAX), this::isDraining);
+        readiness, start, stalled, ranges, settings.get(NodeSettings.READY_COMMAND_AGE_MAX), this::isDraining, unserved);
   }
 
   private boolean isDraining() {

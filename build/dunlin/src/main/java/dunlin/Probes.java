@@ -20,10 +20,12 @@ final class Probes {
   private final RangeStore store;
   private final Duration commandAgeMax;
   private final BooleanSupplier draining;
+  private final Supplier<Optional<String>> unserved;
 
   /**
    * @param start how far the start has come, in words
    * @param stalled whether the start has been given up because nothing moved
+   * @param unserved why other nodes keep this one from what it is for
    * @param commandAgeMax how long a command may wait for a range before the node says that it does not serve
    */
   Probes(
@@ -32,13 +34,15 @@ final class Probes {
       BooleanSupplier stalled,
       RangeStore store,
       Duration commandAgeMax,
-      BooleanSupplier draining) {
+      BooleanSupplier draining,
+      Supplier<Optional<String>> unserved) {
     this.readiness = readiness;
     this.start = start;
     this.stalled = stalled;
     this.store = store;
     this.commandAgeMax = commandAgeMax;
     this.draining = draining;
+    this.unserved = unserved;
   }
 
   /** Why the node should be started anew; nothing while it serves, or gets on with its start. */
@@ -54,6 +58,8 @@ final class Probes {
     if (readiness.isClosed()) return Optional.of("stopping");
     if (!readiness.ready()) return Optional.of("starting: " + start.get());
     if (draining.getAsBoolean()) return Optional.of("draining");
+    var others = unserved.get();
+    if (others.isPresent()) return others;
     if (store.diskLow()) return Optional.of("disk low: nothing new is stored (dunlin.store.disk-free-min)");
     return store.progress().stream()
         .filter(range -> range.oldest().compareTo(commandAgeMax) > 0)

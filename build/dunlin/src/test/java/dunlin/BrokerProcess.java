@@ -23,6 +23,7 @@ import java.util.stream.Stream;
 /** The shipped broker as a process of its own, as {@code bin/dunlin} starts it, on ports that the system chose. */
 final class BrokerProcess implements AutoCloseable {
   private static final Duration START_MAX = Duration.ofSeconds(30);
+  private static final Pattern ADMIN_PORT = Pattern.compile("admin port (\\d+) on loopback");
   private static final Pattern LISTENS = Pattern.compile("listener tcp: tcp on \\S+:(\\d+)");
 
   private final Process process;
@@ -123,6 +124,15 @@ final class BrokerProcess implements AutoCloseable {
       if (matcher.find()) return Integer.parseInt(matcher.group(1));
     }
     throw new AssertionError("listens on no port; " + this);
+  }
+
+  /** Where it answers operators; only with {@code dunlin.admin.port=0} among its settings. */
+  int adminPort() {
+    for (String line : out) {
+      Matcher matcher = ADMIN_PORT.matcher(line);
+      if (matcher.find()) return Integer.parseInt(matcher.group(1));
+    }
+    throw new AssertionError("does not say its admin port; " + this);
   }
 
   /** Memory that the operating system has given it; on Linux. */

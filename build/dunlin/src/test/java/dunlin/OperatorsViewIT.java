@@ -15,7 +15,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Pattern;
 import javax.management.MBeanInfo;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
@@ -25,7 +24,6 @@ import org.junit.jupiter.api.io.TempDir;
 class OperatorsViewIT {
   private static final Duration LIMIT = Duration.ofSeconds(20);
 
-  private static final Pattern ADMIN_PORT = Pattern.compile("admin port (\\d+) on loopback");
 
   @TempDir Path directory;
 
@@ -137,7 +135,7 @@ class OperatorsViewIT {
       assertThat(broker.out())
           .anySatisfy(line -> assertThat(line).contains("Dunlin 0.", "process " + broker.pid(), "data directory " + data, "dunlin.conf"));
       assertThat(broker.out()).anySatisfy(line -> assertThat(line).contains("WARN", "Nobody is authenticated"));
-      assertThat(get(adminPort(broker), "/metrics").body()).contains("jvm_memory_used_bytes", "process_cpu_usage", "process_files_open_files");
+      assertThat(get(broker.adminPort(), "/metrics").body()).contains("jvm_memory_used_bytes", "process_cpu_usage", "process_files_open_files");
 
       broker.terminate();
 
@@ -145,13 +143,5 @@ class OperatorsViewIT {
       assertThat(broker.out().subList(broker.out().size() - 2, broker.out().size()))
           .satisfiesExactly(line -> assertThat(line).endsWith(" stops"), line -> assertThat(line).endsWith(" has stopped"));
     }
-  }
-
-  private static int adminPort(BrokerProcess broker) {
-    for (String line : broker.out()) {
-      var matcher = ADMIN_PORT.matcher(line);
-      if (matcher.find()) return Integer.parseInt(matcher.group(1));
-    }
-    throw new AssertionError("it does not say its admin port; " + broker);
   }
 }

@@ -26,6 +26,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
@@ -114,7 +115,7 @@ class ProbesTest {
 
   private AdminServer admin(RangeStore store, StallWatch watch) {
     var progress = new StartProgress(store, routes::get, System::nanoTime);
-    var probes = new Probes(readiness, progress::text, watch::stalled, store, AGE_MAX, draining::get);
+    var probes = new Probes(readiness, progress::text, watch::stalled, store, AGE_MAX, draining::get, Optional::empty);
     var anyPort = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     return AdminServer.start(anyPort, probes::unhealthy, probes::unready, () -> "");
   }

@@ -11,6 +11,10 @@ import dunlin.cluster.ClusterMXBean.RangeRow;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -253,6 +257,45 @@ class StoreClusterIT {
     assertThat(node.process().err()).singleElement().asString().startsWith("dunlin: ").contains("of a kind unknown here");
     assertThat(node.data.resolve("cluster").resolve("identity")).doesNotExist();
     TestBroker.on(node.data).close();
+  }
+
+  @Test
+  void aNodeHasStartedWhenThreeVoteAndIsNotReadyWithoutAMajority() throws Exception {
+    for (int i = 0; i < 3; i++) node();
+    String seeds = nodes.stream().map(StoreNode::address).collect(Collectors.joining(","));
+    for (var node : nodes) node.launch(seeds, 3, "dunlin.admin.port=0");
+    for (var node : nodes) {
+      node.awaitStarted();
+      assertThat(meta(node).voters()).as("when it says that it has started").hasSize(3);
+      await().atMost(LONG).untilAsserted(() -> assertThat(ready(node)).isEqualTo("200 ready"));
+    }
+
+    var left = new ArrayList<>(nodes);
+    var founder =
+        nodes.stream()
+            .filter(node -> node.process().out().stream().anyMatch(line -> line.contains("has founded cluster")))
+            .findFirst()
+            .orElseThrow();
+    founder.kill();
+    left.remove(founder);
+    await().atMost(LONG).until(() -> left.getFirst().role().equals("leader") || left.getLast().role().equals("leader"));
+    for (var node : left) await().atMost(LONG).untilAsserted(() -> assertThat(ready(node)).isEqualTo("200 ready"));
+
+    var last = left.getLast();
+    left.getFirst().kill();
+    await().atMost(LONG).untilAsserted(() -> assertThat(ready(last)).startsWith("503 ").contains("majority"));
+
+    founder.launch(seeds, 3);
+    founder.awaitStarted();
+    await().atMost(LONG).untilAsserted(() -> assertThat(ready(last)).isEqualTo("200 ready"));
+  }
+
+  private static String ready(StoreNode node) throws IOException, InterruptedException {
+    try (var client = HttpClient.newHttpClient()) {
+      var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + node.process().adminPort() + "/ready")).build();
+      var answer = client.send(request, HttpResponse.BodyHandlers.ofString());
+      return answer.statusCode() + " " + answer.body().strip();
+    }
   }
 
   private static RangeRow meta(StoreNode node) throws IOException, JMException {

@@ -47,6 +47,8 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -91,6 +93,9 @@ public final class Cluster implements AutoCloseable {
   private final ClusterMeters meters;
   private final Semaphore slots = new Semaphore(CALLS_MAX);
 
+  /** Whether this node had belonged to its cluster before it was started. */
+  private final boolean member;
+
   private volatile @Nullable ClusterIdentity identity;
   private volatile @Nullable Parts parts; // set once, when the node belongs to its cluster and the store runs
   private volatile boolean closed;
@@ -110,7 +115,9 @@ public final class Cluster implements AutoCloseable {
     this.calls = new OwnCalls(calls);
     directory = dataDirectory.resolve("cluster");
     self = store.member().node();
-    identity = ClusterIdentity.read(directory).orElse(null);
+    var stored = ClusterIdentity.read(directory);
+    identity = stored.orElse(null);
+    member = stored.isPresent() && !stored.get().founding();
     known = new KnownMap(directory);
     meta =
         new MetaRange(
@@ -198,6 +205,31 @@ public final class Cluster implements AutoCloseable {
       heartbeat.start();
     }
     log.info("Node {} belongs to cluster {}", self, belongs.cluster());
+  }
+
+  /**
+   * Waits until the cluster survives the loss of a node, as far as its settings want that: until the meta group has a vote on as many nodes as
+   * it is founded with, three by default. Before, the death of the founder would leave the others without a majority, for good if its
+   * disk is lost. A node that has been a member before goes on at once with what there is.
+   *
+   * @param goOn whether it is still worth waiting
+   */
+  public void awaitVoters(BooleanSupplier goOn) {
+    if (member) return;
+    while (goOn.getAsBoolean() && unserved().isPresent()) {
+      LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(LOOK_AGAIN_MILLIS));
+      if (Thread.currentThread().isInterrupted() || closed) throw new StoreException("closed while the cluster was founded");
+    }
+  }
+
+  /** Why this node, or its cluster, does not do what it is for; nothing when it does. */
+  public Optional<String> unserved() {
+    if (parts == null) return Optional.of("this node does not belong to its cluster yet");
+    if (!connected()) return Optional.of("no leader of the meta group answers, which takes a majority of the nodes that vote in it");
+    if (member) return Optional.empty();
+    int wanted = Math.min(settings.bootstrapExpect(), Math.max(1, settings.operations().replicas()));
+    long voters = known.map().find(MetaRange.KIND, new byte[0]).map(range -> (long) range.voters().size()).orElse(0L);
+    return voters >= wanted ? Optional.empty() : Optional.of("%d of %d nodes vote in the meta group".formatted(voters, wanted));
   }
 
   private void declareFirst() {
