@@ -22,11 +22,13 @@ import org.jspecify.annotations.Nullable;
  * A running node, embedded in the application that built it.
  *
  * <p>Several nodes may run in one JVM: nothing is static, no shutdown hook is set, logging is left to the application (SLF4J).
- * Any thread may call it.
+ * Any thread may call it; once it is closed, all but {@link #close} and {@link #nodeId} throw an {@link IllegalStateException}.
  */
 public final class Dunlin implements AutoCloseable {
   private final Node node;
   private final @Nullable TemporaryDirectory temporary;
+
+  private volatile boolean closed; // any thread may close
 
   private Dunlin(Node node, @Nullable TemporaryDirectory temporary) {
     this.node = node;
@@ -50,24 +52,30 @@ public final class Dunlin implements AutoCloseable {
    * @throws IllegalStateException on a store node, which has no listeners
    */
   public int port(String listener) {
-    int port = node.frontend().port(listener);
+    int port = open().frontend().port(listener);
     if (port < 0) throw new IllegalArgumentException("no listener with a port: " + listener);
     return port;
   }
 
   /** The port of /health, /ready and /metrics, or -1 when there is none. */
   public int adminPort() {
-    return node.adminPort();
+    return open().adminPort();
   }
 
   /** The port of {@code dunlin.health.port}, also when that said 0, or -1 when there is none. */
   public int healthPort() {
-    return node.healthPort();
+    return open().healthPort();
   }
 
   /** The node's id, which lives in its data directory. */
   public String nodeId() {
     return node.id();
+  }
+
+  /** The node, unless it has been closed: then whatever is asked of it has no answer. */
+  private Node open() {
+    if (closed) throw new IllegalStateException("this node has been closed");
+    return node;
   }
 
   /** What the node has counted of its messages. */
@@ -83,12 +91,12 @@ public final class Dunlin implements AutoCloseable {
    * @param connectionsPerSecond at least 1
    */
   public void drain(String serverReference, int connectionsPerSecond) {
-    node.frontend().drain(serverReference, connectionsPerSecond);
+    open().frontend().drain(serverReference, connectionsPerSecond);
   }
 
   /** Ends {@link #drain}: clients are served again. */
   public void stopDrain() {
-    node.frontend().stopDrain();
+    open().frontend().stopDrain();
   }
 
   /**
@@ -97,6 +105,7 @@ public final class Dunlin implements AutoCloseable {
    */
   @Override
   public void close() {
+    closed = true;
     node.close();
     if (temporary != null) temporary.delete();
   }

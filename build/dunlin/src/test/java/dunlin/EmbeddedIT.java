@@ -33,6 +33,7 @@ import javax.management.JMException;
 import javax.management.MalformedObjectNameException;
 import javax.management.ObjectName;
 import javax.management.openmbean.TabularData;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -122,6 +123,19 @@ class EmbeddedIT {
     }
     assertThat(data).doesNotExist();
     awaitNoMoreThan(before);
+  }
+
+  @Test
+  void aNodeThatIsClosedSaysSo() {
+    var node = Dunlin.builder().inMemory().tcpPort(0).build();
+    node.close();
+    node.close();
+
+    for (ThrowingCallable call :
+        List.<ThrowingCallable>of(
+            node::tcpPort, () -> node.port("tcp"), node::adminPort, node::healthPort, () -> node.drain("", 1), node::stopDrain)) {
+      assertThatThrownBy(call).isInstanceOf(IllegalStateException.class).hasMessage("this node has been closed");
+    }
   }
 
   /** Micrometer warns when meters come before the registries that show them. */
