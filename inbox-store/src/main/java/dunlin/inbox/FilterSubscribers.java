@@ -1,5 +1,6 @@
 package dunlin.inbox;
 
+import dunlin.model.TopicFilter;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +16,9 @@ final class FilterSubscribers {
   private static final int SLOTS_MIN = 2;
   private static final int SCAN_MAX = 16;
 
+  /** What all of them have, so that each need not have a copy. */
+  final TopicFilter filter;
+
   private volatile AtomicReferenceArray<Subscriber> slots = new AtomicReferenceArray<>(SLOTS_MIN);
 
   private int used;
@@ -22,6 +26,10 @@ final class FilterSubscribers {
 
   /** How many there are in each bucket; null while they are few enough to look through. */
   private int @Nullable [] perBucket;
+
+  FilterSubscribers(TopicFilter filter) {
+    this.filter = filter;
+  }
 
   void forEach(Consumer<Subscriber> visitor) {
     var array = slots;

@@ -13,13 +13,29 @@ import org.jspecify.annotations.Nullable;
 final class OnlineSessions {
   /*
    * Owner: the applying thread.
-   * A line leads through the sessions themselves, since most sessions are online and none should cost an entry of its own. It is in the order
+   * A line leads from session to session, by a small object of each that is online, and no entry of a tree. It is in the order
    *   of their epochs, so that every replica ends the connections of a lost frontend in the same order. A connection
    *   that comes has the highest epoch, so it is the last; when a range is opened sessions come in the order of their keys,
    *   and a line is sorted when its first one is asked for.
    * Bounds: a line for each life of a frontend that has a connection here.
    */
   private final Map<String, NavigableMap<Long, Line>> byFrontend = new HashMap<>();
+
+  /** Between whom a session stands. An object of its own, since most sessions of a large range are absent. */
+  static final class Place {
+    private @Nullable SessionState previous;
+    private @Nullable SessionState next;
+
+    private Place(@Nullable SessionState previous) {
+      this.previous = previous;
+    }
+  }
+
+  private static Place place(SessionState session) {
+    var place = session.online;
+    if (place == null) throw new IllegalStateException("not online: " + session.key);
+    return place;
+  }
 
   private static final class Line {
     private @Nullable SessionState first;
@@ -28,26 +44,24 @@ final class OnlineSessions {
 
     void append(SessionState session) {
       SessionState before = last;
-      session.previousOnline = before;
-      session.nextOnline = null;
+      session.online = new Place(before);
       last = session;
       if (before == null) {
         first = session;
       } else {
-        before.nextOnline = session;
+        place(before).next = session;
         sorted &= before.epoch < session.epoch;
       }
     }
 
     void remove(SessionState session) {
-      SessionState before = session.previousOnline;
-      SessionState after = session.nextOnline;
+      SessionState before = place(session).previous;
+      SessionState after = place(session).next;
       if (before == null) first = after;
-      else before.nextOnline = after;
+      else place(before).next = after;
       if (after == null) last = before;
-      else after.previousOnline = before;
-      session.previousOnline = null;
-      session.nextOnline = null;
+      else place(after).previous = before;
+      session.online = null;
     }
 
     @Nullable SessionState first() {
@@ -57,7 +71,7 @@ final class OnlineSessions {
 
     private void sort() {
       List<SessionState> sessions = new ArrayList<>();
-      for (SessionState each = first; each != null; each = each.nextOnline) sessions.add(each);
+      for (SessionState each = first; each != null; each = place(each).next) sessions.add(each);
       sessions.sort(Comparator.comparingLong(each -> each.epoch));
       first = null;
       last = null;

@@ -52,8 +52,8 @@ final class RangeState {
 
   final OnlineSessions online = new OnlineSessions();
 
-  /** Sessions without a connection that expire, by deadline and birth. */
-  final NavigableMap<DueKey, SessionState> expiring = new TreeMap<>();
+  /** Sessions without a connection that expire. */
+  final ExpiryQueue expiring = new ExpiryQueue();
 
   /** Wills that are to be published, by time and epoch. */
   final NavigableMap<DueKey, PendingWill> dueWills = new TreeMap<>();
@@ -198,14 +198,14 @@ final class RangeState {
 
   /** Says how long a session stays behind its connection, and so whether it counts as durable. */
   void stay(SessionState session, long expirySeconds) {
-    if (session.expirySeconds > 0) durableCount.decrementAndGet();
-    session.expirySeconds = expirySeconds;
+    if (session.expirySeconds() > 0) durableCount.decrementAndGet();
+    session.expirySeconds(expirySeconds);
     if (expirySeconds > 0) durableCount.incrementAndGet();
   }
 
   void expireAt(SessionState session, long deadline) {
-    if (session.deadline != SessionState.NEVER) expiring.remove(new DueKey(session.deadline, session.birth));
+    if (session.deadline != SessionState.NEVER) expiring.remove(session);
     session.deadline = deadline;
-    if (deadline != SessionState.NEVER) expiring.put(new DueKey(deadline, session.birth), session);
+    if (deadline != SessionState.NEVER) expiring.add(session);
   }
 }

@@ -32,7 +32,7 @@ final class SessionLife {
     var key = new SessionKey(request.tenant(), request.clientId());
     var before = state.sessions.get(key);
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
-    boolean adds = request.durable() && (before == null || before.expirySeconds == 0);
+    boolean adds = request.durable() && (before == null || before.expirySeconds() == 0);
     if (adds && state.durableCount.get() >= state.limits.sessionsMax()) return new Outcome.Full();
     var displaced = before != null && resumes ? before.owner : null;
     if (before != null) {
@@ -66,7 +66,7 @@ final class SessionLife {
   }
 
   private static boolean isResumable(SessionState session, long now) {
-    return session.owner != null ? session.expirySeconds > 0 : session.deadline > now;
+    return session.owner != null ? session.expirySeconds() > 0 : session.deadline > now;
   }
 
   /** What becomes of the will of the connection before, now that another one has come. */
@@ -83,8 +83,8 @@ final class SessionLife {
 
   private static InboxClient.Connected connected(
       SessionState session, boolean resumed, @Nullable ConnectionId displaced) {
-    var list = new ArrayList<InboxClient.Subscription>(session.subscriptions.size());
-    for (Subscriber each : session.subscriptions.values()) {
+    var list = new ArrayList<InboxClient.Subscription>(session.subscriptionCount());
+    for (Subscriber each : session.subscriptions()) {
       list.add(new InboxClient.Subscription(each.filter, each.options));
     }
     long next = session.nextSequence();
@@ -103,7 +103,7 @@ final class SessionLife {
   Outcome disconnect(Change change, SessionState session, boolean publishWill, long wantedExpiry, long handed) {
     if (session.owner == null) return new Outcome.Done();
     // What CONNECT said ends with the connection cannot be kept by DISCONNECT (section 3.14.2.2.2).
-    long expirySeconds = session.expirySeconds == 0 ? 0 : wantedExpiry;
+    long expirySeconds = session.expirySeconds() == 0 ? 0 : wantedExpiry;
     state.stay(session, expirySeconds);
     session.sentBelow(Math.clamp(handed + 1, session.sentBelow(), session.nextSequence()));
     state.detach(session);
@@ -149,9 +149,10 @@ final class SessionLife {
   /** Ends sessions whose time has come, in up to so many steps and those of one session more. Answers how many are left. */
   int expire(Change change, int max) {
     int left = max;
-    while (left > 0 && !state.expiring.isEmpty() && state.expiring.firstKey().at() <= change.now()) {
-      var session = state.expiring.firstEntry().getValue();
-      left -= 1 + session.subscriptions.size(); // each is a row to delete
+    while (left > 0) {
+      var session = state.expiring.first();
+      if (session == null || session.deadline > change.now()) break;
+      left -= 1 + session.subscriptionCount(); // each is a row to delete
       end(change, session);
       change.effects().expireSession();
     }
@@ -190,7 +191,7 @@ final class SessionLife {
 
   /** It has not said what it was sent: everything may have been. */
   private void lost(Change change, SessionState session) {
-    disconnect(change, session, true, session.expirySeconds, session.nextSequence() - 1);
+    disconnect(change, session, true, session.expirySeconds(), session.nextSequence() - 1);
   }
 
   Outcome released(Change change, SessionState session, int packetId) {
@@ -209,7 +210,7 @@ final class SessionLife {
                   fields.octet(FORMAT);
                   fields.number(session.birth);
                   fields.number(session.epoch);
-                  fields.number(session.expirySeconds);
+                  fields.number(session.expirySeconds());
                   fields.number(session.deadline);
                   fields.number(session.sentBelow());
                   var owner = session.owner;

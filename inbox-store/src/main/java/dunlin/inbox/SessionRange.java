@@ -188,14 +188,14 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
   private Outcome tick(Change change, int stepsMax, int willsMax) {
     wills.report(change, willsMax);
     life.sweep(change, life.expire(change, stepsMax));
-    boolean expiresMore = !state.expiring.isEmpty() && state.expiring.firstKey().at() <= change.now();
+    boolean expiresMore = state.expiring.firstDeadline() <= change.now();
     if (expiresMore || !state.leftovers.isEmpty()) change.effects().moreWork();
     return DONE;
   }
 
   private void refreshNextWork() {
     long next = state.leftovers.isEmpty() ? Long.MAX_VALUE : 0;
-    if (!state.expiring.isEmpty()) next = Math.min(next, state.expiring.firstKey().at());
+    next = Math.min(next, state.expiring.firstDeadline());
     if (!state.dueWills.isEmpty()) next = Math.min(next, state.dueWills.firstKey().at());
     nextWork = next;
   }

@@ -1,7 +1,8 @@
 package dunlin.inbox;
 
 import java.util.BitSet;
-import java.util.Map;
+import java.util.Collection;
+import java.util.List;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -19,9 +20,6 @@ final class SessionState {
   /** {@code sessionExpirySeconds} that says never. */
   static final long NEVER_SECONDS = 0xFFFF_FFFFL;
 
-  /** What most sessions that end with their connection have. */
-  private static final Map<String, Subscriber> NONE = Map.of();
-
   final SessionKey key;
 
   /** The epoch in which it began. */
@@ -38,22 +36,20 @@ final class SessionState {
   /** Made for the first message, which a session that ends with its connection never gets. */
   private volatile @Nullable Backlog backlog;
 
-  /**
-   * Subscriptions by their filters' texts, in their order; not to be changed but through {@link #subscribe} and {@link #unsubscribe}.
-   * Most sessions have one, for which a map of one entry takes a fifth of a tree.
-   */
-  Map<String, Subscriber> subscriptions = NONE;
+  /** Its subscriptions: null, the only {@link Subscriber}, or several in a map by their filters' texts. Most sessions have one. */
+  private @Nullable Object subscriptions;
 
-  /** Changed by {@link RangeState#stay} alone. */
-  long expirySeconds;
+  /** In seconds, as an unsigned number; changed by {@link RangeState#stay} alone. */
+  private int expiry;
 
   /** When it ends; {@link #NEVER} while it has a connection. */
   long deadline = NEVER;
 
-  /** Its neighbours among the {@link OnlineSessions}, which keep them. */
-  @Nullable SessionState previousOnline;
+  /** Its place in the {@link ExpiryQueue}; -1 while it is not in it. */
+  int expiryPlace = -1;
 
-  @Nullable SessionState nextOnline;
+  /** Its place among the {@link OnlineSessions}, which keep it; null while it has no connection. */
+  OnlineSessions.@Nullable Place online;
 
   @Nullable PendingWill will;
   @Nullable BitSet receivedPacketIds;
@@ -112,32 +108,76 @@ final class SessionState {
     return inbox == null ? 0 : inbox.count;
   }
 
-  void subscribe(String filter, Subscriber subscriber) {
-    if (subscriptions.isEmpty()) {
-      subscriptions = Map.of(filter, subscriber);
+  /** How long it stays behind its connection; {@link #NEVER_SECONDS} for ever. */
+  long expirySeconds() {
+    return Integer.toUnsignedLong(expiry);
+  }
+
+  /** By {@link RangeState#stay} alone. */
+  void expirySeconds(long seconds) {
+    expiry = (int) Math.min(seconds, NEVER_SECONDS);
+  }
+
+  /** Its subscriptions in the order of their filters' texts; as they are now, and not to be changed. */
+  Collection<Subscriber> subscriptions() {
+    var all = subscriptions;
+    if (all == null) return List.of();
+    return all instanceof Subscriber only ? List.of(only) : several(all).values();
+  }
+
+  int subscriptionCount() {
+    var all = subscriptions;
+    if (all == null) return 0;
+    return all instanceof Subscriber ? 1 : several(all).size();
+  }
+
+  /** The subscription of a filter, or null. */
+  @Nullable Subscriber subscription(String filter) {
+    var all = subscriptions;
+    if (all == null) return null;
+    if (all instanceof Subscriber only) return only.filter.text().equals(filter) ? only : null;
+    return several(all).get(filter);
+  }
+
+  @SuppressWarnings("unchecked") // nothing else is ever put there
+  private static TreeMap<String, Subscriber> several(Object subscriptions) {
+    return (TreeMap<String, Subscriber>) subscriptions;
+  }
+
+  /** Adds a subscription, of a filter that has none. */
+  void subscribe(Subscriber subscriber) {
+    var before = subscriptions;
+    if (before == null) {
+      subscriptions = subscriber;
       return;
     }
-    if (subscriptions.size() == 1) subscriptions = new TreeMap<>(subscriptions);
-    subscriptions.put(filter, subscriber);
+    TreeMap<String, Subscriber> all;
+    if (before instanceof Subscriber only) {
+      all = new TreeMap<>();
+      all.put(only.filter.text(), only);
+      subscriptions = all;
+    } else {
+      all = several(before);
+    }
+    all.put(subscriber.filter.text(), subscriber);
   }
 
   /** Answers what there was. */
   @Nullable Subscriber unsubscribe(String filter) {
-    var removed = subscriptions.get(filter);
-    if (removed == null) return null;
-    switch (subscriptions.size()) {
-      case 1 -> subscriptions = NONE;
-      case 2 -> {
-        subscriptions.remove(filter);
-        subscriptions = Map.copyOf(subscriptions);
-      }
-      default -> subscriptions.remove(filter);
+    var removed = subscription(filter);
+    var all = subscriptions;
+    if (removed == null || all == null) return null;
+    if (all instanceof Subscriber) {
+      subscriptions = null;
+      return removed;
     }
+    several(all).remove(filter);
+    if (several(all).size() == 1) subscriptions = several(all).firstEntry().getValue();
     return removed;
   }
 
   void unsubscribeAll() {
-    subscriptions = NONE;
+    subscriptions = null;
   }
 
   boolean hasReceived(int packetId) {

@@ -29,10 +29,10 @@ final class Subscriptions {
   Outcome subscribe(Change change, SessionState session, List<Subscription> wanted) {
     int fresh = 0;
     for (Subscription each : wanted) {
-      if (!session.subscriptions.containsKey(each.filter().text())) fresh++;
+      if (session.subscription(each.filter().text()) == null) fresh++;
       if (each.filter().levels() > FilterIndex.LEVELS_MAX) return new Outcome.Full();
     }
-    if (session.subscriptions.size() + fresh > state.limits.subscriptionsMax()) return new Outcome.Full();
+    if (session.subscriptionCount() + fresh > state.limits.subscriptionsMax()) return new Outcome.Full();
     var existed = new ArrayList<Boolean>(wanted.size());
     for (Subscription each : wanted) existed.add(subscribe(change, session, each));
     return new Outcome.Existed(existed);
@@ -41,17 +41,27 @@ final class Subscriptions {
   private boolean subscribe(Change change, SessionState session, Subscription wanted) {
     String text = wanted.filter().text();
     change.out().put(SessionKeys.subscription(session.key, text), row(wanted.options()));
-    var present = session.subscriptions.get(text);
+    var present = session.subscription(text);
     if (present != null) {
       present.options = wanted.options();
       return true;
     }
-    var subscriber = new Subscriber(session, wanted.filter(), wanted.options());
-    session.subscribe(text, subscriber);
+    var subscriber = new Subscriber(session, known(session, wanted.filter()), wanted.options());
+    session.subscribe(subscriber);
     state.count(wanted.filter(), 1);
     if (wanted.filter().shared()) groups.join(change, subscriber);
     else if (index(subscriber)) change.effects().route(groups.route(subscriber), true);
     return false;
+  }
+
+  /** The same filter; the one that its other subscribers have, if there are any: each text of a command or row is a copy of its own. */
+  private TopicFilter known(SessionState session, TopicFilter filter) {
+    if (filter.shared()) {
+      var group = state.groups.get(new GroupKey(session.key.tenant(), filter));
+      return group == null ? filter : group.key.filter();
+    }
+    var subscribers = state.index.get(session.key.tenant(), filter.filter());
+    return subscribers == null ? filter : subscribers.filter;
   }
 
   /** Puts a plain subscription into the index. Answers whether it is the first of its filter in its bucket. */
@@ -59,7 +69,7 @@ final class Subscriptions {
     String tenant = subscriber.session.key.tenant();
     var subscribers = state.index.get(tenant, subscriber.filter.filter());
     boolean isNew = subscribers == null;
-    if (subscribers == null) subscribers = new FilterSubscribers();
+    if (subscribers == null) subscribers = new FilterSubscribers(subscriber.filter);
     boolean first = subscribers.add(subscriber, state.shards);
     if (isNew) state.index.put(tenant, subscriber.filter.filter(), subscribers);
     return first;
@@ -81,7 +91,7 @@ final class Subscriptions {
 
   /** The session has ended. */
   void removeAll(Change change, SessionState session) {
-    for (Subscriber subscriber : session.subscriptions.values()) {
+    for (Subscriber subscriber : session.subscriptions()) {
       change.out().delete(SessionKeys.subscription(session.key, subscriber.filter.text()));
       state.count(subscriber.filter, -1);
       if (subscriber.filter.shared()) groups.end(change, subscriber);
@@ -100,12 +110,12 @@ final class Subscriptions {
 
   /** The session's connection has come. */
   void online(Change change, SessionState session) {
-    for (Subscriber each : session.subscriptions.values()) if (each.filter.shared()) groups.online(change, each);
+    for (Subscriber each : session.subscriptions()) if (each.filter.shared()) groups.online(change, each);
   }
 
   /** The session's connection has ended. */
   void offline(Change change, SessionState session) {
-    for (Subscriber each : session.subscriptions.values()) if (each.filter.shared()) groups.offline(change, each);
+    for (Subscriber each : session.subscriptions()) if (each.filter.shared()) groups.offline(change, each);
   }
 
   private static byte[] row(SubscriptionOptions options) {
@@ -125,8 +135,8 @@ final class Subscriptions {
               RangeState.expectFormat(in.octet());
               return SessionFields.readOptions(in);
             });
-    var subscriber = new Subscriber(session, filter, options);
-    session.subscribe(filter.text(), subscriber);
+    var subscriber = new Subscriber(session, known(session, filter), options);
+    session.subscribe(subscriber);
     state.count(filter, 1);
     if (!filter.shared()) return index(subscriber);
     var group = state.groups.get(new GroupKey(session.key.tenant(), filter));

@@ -74,7 +74,7 @@ final class SessionRangeModelTest {
       assertThat(restarting.pushed()).as(at).containsExactlyInAnyOrderElementsOf(steady.pushed());
       steady.assertBalance();
       assertThat(restarting.range.state().queued.get()).as(at).isEqualTo(steady.range.state().queued.get());
-      long durable = steady.range.state().sessions.values().stream().filter(each -> each.expirySeconds > 0).count();
+      long durable = steady.range.state().sessions.values().stream().filter(each -> each.expirySeconds() > 0).count();
       assertThat(steady.range.state().durableCount).as(at).hasValue(durable);
       assertThat(restarting.range.state().durableCount).as(at).hasValue(durable);
       assertThat(inboxes(restarting)).as(at).isEqualTo(inboxes(steady));
