@@ -130,7 +130,7 @@ final class Groups {
     for (Inboxes.Row row : given.reversed()) {
       inboxes.take(change, inbox, row.sequence(), row.stored());
       inboxes.reserve(group.backlog, row.stored().size());
-      Inboxes.writeFirst(change, group.backlog, waiting(row.stored()));
+      inboxes.writeFirst(change, group.backlog, waiting(row.stored()));
     }
   }
 

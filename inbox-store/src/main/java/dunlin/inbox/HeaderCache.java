@@ -124,6 +124,15 @@ final class HeaderCache {
     shrink();
   }
 
+  /** A message has come back to the front of an inbox, where others may have stood before it. */
+  void prepended(Backlog inbox, long sequence, StoredMessage stored) {
+    var window = windows.get(inbox);
+    if (window == null || !window.knows(sequence)) return;
+    window.headers.put(sequence, stored);
+    size++;
+    shrink();
+  }
+
   /** The header row of a message was written anew. */
   void changed(Backlog inbox, long sequence, StoredMessage stored) {
     var window = windows.get(inbox);

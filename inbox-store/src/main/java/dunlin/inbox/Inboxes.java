@@ -110,9 +110,11 @@ final class Inboxes {
   }
 
   /** Writes a message in front of the others; its room is reserved. */
-  static void writeFirst(Change change, Backlog inbox, StoredMessage stored) {
+  void writeFirst(Change change, Backlog inbox, StoredMessage stored) {
     assert stored.bodyId() != StoredMessage.OWN : "a message without its content";
-    change.out().put(inbox.key(--inbox.first), stored.toBytes());
+    long sequence = --inbox.first;
+    change.out().put(inbox.key(sequence), stored.toBytes());
+    headers.prepended(inbox, sequence, stored);
   }
 
   /** Writes the header of a message anew. */

@@ -305,4 +305,28 @@ final class GroupTest {
     assertThat(seenBy).hasSize(12).allSatisfy((_, clients) -> assertThat(clients).hasSize(1));
     assertThat(seenBy.values().stream().flatMap(Set::stream).distinct()).hasSize(3);
   }
+
+  @Test
+  void whatComesBackToAFullInboxIsTheOldestThere() {
+    var few = new RangeHarness(RangeHarness.limits(5, OverflowPolicy.DROP_OLDEST));
+    var away = few.connect("away").session();
+    few.subscribe(away, JOBS, QoS.AT_LEAST_ONCE);
+    var other = few.connect("other").session();
+    few.subscribe(other, JOBS, QoS.AT_LEAST_ONCE);
+    few.disconnect(other, false, 3600);
+    for (int i = 1; i <= 13; i++) few.publish("jobs", "m" + i, JOBS);
+    assertThat(few.inbox(away)).containsExactly("m1", "m2", "m3", "m4");
+
+    few.disconnect(away, false, 3600);
+    few.publish("jobs", "m14", JOBS);
+    var back = few.connect("other").session();
+    few.settle();
+
+    assertThat(few.inbox(back)).containsExactly("m10", "m11", "m12", "m13");
+    few.acknowledge(back, 1, 2, 3, 4);
+    few.settle();
+    assertThat(few.inbox(back)).containsExactly("m14");
+    assertThat(few.dropped).containsEntry(DropReason.OLDEST, 9);
+    few.assertBalance();
+  }
 }

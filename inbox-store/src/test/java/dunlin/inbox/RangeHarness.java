@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 /** A session range over rows in memory, driven a command at a time; every command goes through its log form. */
 final class RangeHarness {
   static final String TENANT = "default";
+  private static final int STEPS_MAX = 100_000;
 
   private final SessionCommandCodec codec = new SessionCommandCodec();
   MemoryRows rows = new MemoryRows();
@@ -95,7 +96,8 @@ final class RangeHarness {
 
   /** Applies what the results ask for until there is nothing more to do now. */
   void settle() {
-    while (true) {
+    for (int steps = 0; ; steps++) {
+      if (steps == STEPS_MAX) throw new AssertionError("the range asks for more without end");
       for (GroupKey group : effects.drains()) {
         apply(new SessionCommand.DrainGroup(now, group, 3));
         if (!effects.drains().isEmpty()) break;
