@@ -105,6 +105,11 @@ final class SendingWill implements Sending {
     }
 
     @Override
+    public boolean publishedOnce() {
+      return true;
+    }
+
+    @Override
     protected void complete(ReasonCode reason) {
       told.accept(reason);
     }

@@ -91,11 +91,11 @@ final class SendingWillTest {
   }
 
   @Test
-  void asksForItsSubscribersWhoStoreItToComeFirst() throws Exception {
+  void asksForItsSubscribersWhoStoreItToComeFirstAndForEachToRefuseItForItself() throws Exception {
     var attempt = attempt(will(false));
 
     var acknowledgement = open.dist.published.getFirst().acknowledgement();
-    assertThat(acknowledgement != null && acknowledgement.storesFirst()).isTrue();
+    assertThat(acknowledgement != null && acknowledgement.storesFirst() && acknowledgement.publishedOnce()).isTrue();
     open.dist.published.getFirst().answer(ReasonCode.SUCCESS);
     assertThat(outcome(attempt)).isEqualTo(new Outcome.Published());
     assertThat(open.retain.answers).isEmpty();

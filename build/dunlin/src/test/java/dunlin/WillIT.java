@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 import org.eclipse.paho.client.mqttv3.MqttAsyncClient;
 import org.eclipse.paho.client.mqttv3.MqttConnectOptions;
@@ -342,6 +343,45 @@ class WillIT {
   }
 
   /** Two clients leave one after the other: when their wills are here, an earlier one would be, too. */
+  @Test
+  void aFullInboxRefusesAWillForItselfAlone(@TempDir Path data) {
+    var little = Map.of("dunlin.inbox.messages-max", "1", "dunlin.inbox.overflow", "reject");
+    try (TestBroker small = TestBroker.on(data, little);
+        RawClient publisher = connected(small, "publisher", 0)) {
+      for (String name : List.of("full", "absent")) {
+        try (RawClient durable = connected(small, name, 60)) {
+          durable.subscribe("wills", 1);
+          if (name.equals("full")) durable.subscribe("filling", 1);
+        }
+      }
+      try (RawClient online = connected(small, "online", 0);
+          RawClient durable = connected(small, "durable", 60)) {
+        online.subscribe("wills", 1);
+        durable.subscribe("wills", 1);
+        assertThat(publisher.publishAndWait("filling", "first")).isZero();
+        try (RawClient dying = new RawClient(small.port())) {
+          byte[] properties = RawClient.properties(RawClient.sessionExpiry(60));
+          dying.connect(willing(5, WILL | 1 << 3 | CLEAN, 0, properties, shortId(), RawClient.NO_PROPERTIES, "wills", "will"));
+        }
+
+        assertThat(online.take().text()).isEqualTo("will");
+        assertThat(durable.take().text()).isEqualTo("will");
+      }
+      try (RawClient absent = connected(small, "absent", 60)) {
+        assertThat(absent.take().text()).isEqualTo("will");
+      }
+      try (RawClient full = connected(small, "full", 60)) {
+        assertThat(full.take().text()).isEqualTo("first");
+      }
+    }
+  }
+
+  private static RawClient connected(TestBroker broker, String clientId, int expiry) {
+    var client = new RawClient(broker.port());
+    client.connect(RawClient.connect(5, false, 0, clientId, RawClient.properties(RawClient.sessionExpiry(expiry))));
+    return client;
+  }
+
   private void assertNoWill(Hive subscriber, String topic, String what) {
     for (String text : List.of("another's", "a third one's")) {
       try (RawClient client = new RawClient(broker.port())) {

@@ -50,6 +50,11 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   }
 
   @Override
+  public boolean publishedOnce() {
+    return acknowledgement.publishedOnce();
+  }
+
+  @Override
   protected void complete(ReasonCode reason) {
     recorded = reason;
     boolean bounded = message.exchange() == null && reason == ReasonCode.QUOTA_EXCEEDED;

@@ -165,6 +165,27 @@ class DistWorkerTest {
   }
 
   @Test
+  void whoStoresAMessageIsToldThatItIsPublishedOnce() {
+    add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
+    var once = new Answer() {
+      @Override
+      public boolean storesFirst() {
+        return true;
+      }
+
+      @Override
+      public boolean publishedOnce() {
+        return true;
+      }
+    };
+
+    lane.append(Publication.of(PUBLISHER, "a/b", QoS.AT_LEAST_ONCE, false, 0, new byte[3]), once);
+
+    var store = inboxes.delivered.getFirst().acknowledgement;
+    assertThat(store != null && store.publishedOnce()).isTrue();
+  }
+
+  @Test
   void whatABoundKeepsFromADurableSessionComesToTheOthers() {
     add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
     inboxes.answer = ReasonCode.QUOTA_EXCEEDED;

@@ -21,7 +21,7 @@ final class Appender {
    * Owner: the applying thread.
    * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes that get the same.
    * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
-   * that is told 0x97 and publishes again doubles it for nobody here.
+   * that is told 0x97 and publishes again doubles it for nobody here. A will is published once: a full inbox refuses it for itself alone.
    */
   private final RangeState state;
   private final Inboxes inboxes;
@@ -65,16 +65,15 @@ final class Appender {
       var target = target(group, message, encoded.length);
       (target.qos() == QoS.AT_MOST_ONCE ? passing : stored).add(target);
     }
-    if (state.limits.overflow() == OverflowPolicy.REJECT && rejects(change, stored, encoded.length)) {
-      return new Outcome.Full();
-    }
+    boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
+    if (rejects && !command.once() && rejects(change, stored, encoded.length)) return new Outcome.Full();
     for (Target target : passing) pass(change, target, message);
-    store(change, stored, message, encoded);
+    boolean everywhere = store(change, stored, message, encoded);
     if (exchange != null && publisher != null) {
       publisher.addReceived(exchange.packetId());
       change.out().put(SessionKeys.exchange(publisher.key, exchange.packetId()), new byte[] {1});
     }
-    return new Outcome.Done();
+    return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
   }
 
   private Target target(GroupState group, Publication message, int size) {
@@ -119,9 +118,10 @@ final class Appender {
             new InboxMessage(0, target.qos(), target.retain(), false, false, target.identifiers(), message));
   }
 
-  private void store(Change change, List<Target> targets, Publication message, byte[] encoded) {
-    targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length));
-    if (targets.isEmpty()) return;
+  /** Answers whether all have room for it; those that have not count it. */
+  private boolean store(Change change, List<Target> targets, Publication message, byte[] encoded) {
+    boolean everywhere = !targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length));
+    if (targets.isEmpty()) return everywhere;
     // What comes through a group may go to another inbox later, and then only its header moves.
     boolean own = targets.size() == 1 && targets.getFirst().group() == null;
     long bodyId = own ? StoredMessage.OWN : inboxes.writeBody(change, message.tenant(), encoded, targets.size());
@@ -130,6 +130,7 @@ final class Appender {
       header.become(target, message, encoded.length, bodyId);
       write(change, target, message, header, own ? encoded : null);
     }
+    return everywhere;
   }
 
   /** The header of one message for one target after the other: most of a broadcast's have the same. */

@@ -214,7 +214,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       answer(acknowledgement, ReasonCode.SUCCESS);
       return;
     }
-    var append = SessionCommand.Append.of(clock.millis(), message, groups);
+    var append = SessionCommand.Append.of(clock.millis(), message, groups, acknowledgement != null && acknowledgement.publishedOnce());
     boolean queued =
         messages.propose(
             append,

@@ -53,6 +53,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int DRAIN_GROUP = 14;
   private static final int APPEND_TO_GROUP = 15;
   private static final int CONNECTION_GONE = 16;
+  private static final int APPEND_ONCE = 17;
 
   @Override
   public CommandKind kind(SessionCommand command) {
@@ -119,8 +120,8 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.number(expirySeconds);
         out.number(handed);
       }
-      case Append(var now, var message, var exchange, var groups) -> {
-        out.octet(APPEND);
+      case Append(var now, var message, var exchange, var groups, var once) -> {
+        out.octet(once ? APPEND_ONCE : APPEND);
         out.number(now);
         writePublication(out, message);
         out.flag(exchange != null);
@@ -221,7 +222,8 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
           new Subscribe(readSession(in), in.list(each -> new InboxClient.Subscription(readFilter(each), readOptions(each))));
       case UNSUBSCRIBE -> new Unsubscribe(readSession(in), in.list(SessionFields::readFilter));
       case DISCONNECT -> new Disconnect(in.number(), readSession(in), in.flag(), in.number(), in.number());
-      case APPEND -> new Append(in.number(), readPublication(in), readExchange(in), in.list(SessionFields::readFilter));
+      case APPEND -> readAppend(in, false);
+      case APPEND_ONCE -> readAppend(in, true);
       case APPEND_TO ->
           new AppendTo(in.number(), readSession(in), readOptions(in), in.list(SessionFields::readPublication));
       case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in));
@@ -235,6 +237,10 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case DRAIN_GROUP -> new DrainGroup(in.number(), new GroupKey(in.text(), readFilter(in)), in.count());
       default -> throw new IllegalStateException("session command of unknown kind " + kind);
     };
+  }
+
+  private static Append readAppend(FieldReader in, boolean once) {
+    return new Append(in.number(), readPublication(in), readExchange(in), in.list(SessionFields::readFilter), once);
   }
 
   private static Publication.@Nullable Exchange readExchange(FieldReader in) {

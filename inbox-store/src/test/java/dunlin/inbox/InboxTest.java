@@ -315,6 +315,30 @@ final class InboxTest {
   }
 
   @Test
+  void whatIsPublishedOnceIsRefusedForTheFullInboxAlone() {
+    var full = new RangeHarness(RangeHarness.limits(1, OverflowPolicy.REJECT));
+    var one = full.connect("one").session();
+    full.subscribe(one, "a", QoS.AT_LEAST_ONCE);
+    full.publish("a", "m1");
+    var two = full.connect("two").session();
+    full.subscribe(two, "a", QoS.AT_LEAST_ONCE);
+    var member = full.connect("member").session();
+    full.subscribe(member, "$share/g/a", QoS.AT_LEAST_ONCE);
+    var passing = full.connect("passing").session();
+    full.subscribe(passing, "a", QoS.AT_MOST_ONCE);
+
+    var outcome = full.publishOnce(full.message("publisher", "a", QoS.AT_LEAST_ONCE, "will"), "$share/g/a");
+
+    assertThat(outcome).isInstanceOf(Outcome.Full.class);
+    assertThat(full.pushed()).containsExactlyInAnyOrder("two:will", "member:will", "passing:will");
+    assertThat(full.inbox(one)).containsExactly("m1");
+    assertThat(full.inbox(two)).containsExactly("will");
+    assertThat(full.inbox(member)).containsExactly("will");
+    assertThat(full.dropped).containsEntry(DropReason.REJECTED, 1);
+    full.assertBalance();
+  }
+
+  @Test
   void bytesAreBoundedToo() {
     var limits = new InboxLimits(100, 1_000, OverflowPolicy.DROP_OLDEST, 10, 4, 1_000);
     var full = new RangeHarness(limits);

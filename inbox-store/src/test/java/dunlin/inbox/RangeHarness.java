@@ -153,7 +153,14 @@ final class RangeHarness {
   Outcome publish(Publication message, String... groups) {
     var picks = new ArrayList<TopicFilter>();
     for (String group : groups) picks.add(filter(group));
-    return apply(new SessionCommand.Append(now, message, message.exchange(), picks));
+    return apply(new SessionCommand.Append(now, message, message.exchange(), picks, false));
+  }
+
+  /** Publishes what nobody publishes again when it is refused. */
+  Outcome publishOnce(Publication message, String... groups) {
+    var picks = new ArrayList<TopicFilter>();
+    for (String group : groups) picks.add(filter(group));
+    return apply(new SessionCommand.Append(now, message, message.exchange(), picks, true));
   }
 
   Outcome acknowledge(SessionRef session, long... sequences) {

@@ -81,6 +81,14 @@ public abstract class Acknowledgement {
     return false;
   }
 
+  /**
+   * Whether nobody publishes the message again when it is refused, as with a will: then a bound of one who stores it keeps it from that one
+   * alone, and not from all of them.
+   */
+  public boolean publishedOnce() {
+    return false;
+  }
+
   /** All answers are in. Runs on the thread of the last one. */
   protected abstract void complete(ReasonCode reason);
 }
