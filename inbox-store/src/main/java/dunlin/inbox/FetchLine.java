@@ -3,29 +3,39 @@ package dunlin.inbox;
 import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The sessions that wait for a reader of the range, first come, first served. */
+/** The sessions that wait for a reader of the range: first come, first served, and after the clients that are connecting. */
 final class FetchLine {
   /*
    * Owner: any thread, under this object's lock, which is never held while something is read or answered.
    * A few fetches are with the readers at a time, and each that ends brings the next one. So however many sessions come back at
    * once, none finds the readers' own queue full: it waits.
+   * While a CONNECT waits for its answer, fetches stand back, each for STAND_BACK_NANOS at most: after a crash all clients
+   * come at once, and one that is connected can wait for its messages longer than one that is not can wait for its CONNACK.
    * Bounds: a connection fetches one page at a time, so the line has at most an entry for each connected session, a hundred bytes
    * or so; only what is with the readers holds messages.
    * Failure: readers that are taken up by others are asked again by the timer. What waits when the server closes is told so.
    */
   private static final int READING_MAX = 64;
+  private static final long STAND_BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
 
   private final Supplier<Executor> readers;
+  private final BooleanSupplier connecting;
+  private final LongSupplier nanos;
   private final Consumer<Runnable> later;
 
-  private final ArrayDeque<Fetch> waiting = new ArrayDeque<>();
+  private final ArrayDeque<Entry> waiting = new ArrayDeque<>();
   private int reading;
   private boolean retrying;
   private boolean closed;
+
+  private record Entry(Fetch fetch, long since) {}
 
   /** A page to be read. */
   interface Fetch {
@@ -36,9 +46,15 @@ final class FetchLine {
     void refused();
   }
 
-  /** @param later runs something a little later, or throws RejectedExecutionException when nothing runs any more */
-  FetchLine(Supplier<Executor> readers, Consumer<Runnable> later) {
+  /**
+   * @param connecting whether a CONNECT waits for its answer
+   * @param nanos a monotonic clock
+   * @param later runs something a little later, or throws RejectedExecutionException when nothing runs any more
+   */
+  FetchLine(Supplier<Executor> readers, BooleanSupplier connecting, LongSupplier nanos, Consumer<Runnable> later) {
     this.readers = readers;
+    this.connecting = connecting;
+    this.nanos = nanos;
     this.later = later;
   }
 
@@ -49,40 +65,50 @@ final class FetchLine {
 
   void add(Fetch fetch) {
     boolean refused;
+    long now = nanos.getAsLong();
     synchronized (this) {
       refused = closed;
-      if (!refused) waiting.add(fetch);
+      if (!refused) waiting.add(new Entry(fetch, now));
     }
     if (refused) fetch.refused();
     else serve();
   }
 
   private void serve() {
-    for (Fetch next = next(); next != null; next = next()) if (!hand(next)) return;
+    while (true) {
+      Entry next = null;
+      boolean back;
+      synchronized (this) {
+        back = standsBack();
+        if (!back && reading < READING_MAX) next = waiting.poll();
+        if (next != null) reading++;
+      }
+      if (back) serveLater();
+      if (next == null || !hand(next)) return;
+    }
   }
 
-  private synchronized @Nullable Fetch next() {
-    if (reading >= READING_MAX || waiting.isEmpty()) return null;
-    reading++;
-    return waiting.remove();
+  private boolean standsBack() {
+    var first = waiting.peek();
+    return first != null && connecting.getAsBoolean() && nanos.getAsLong() - first.since() < STAND_BACK_NANOS;
   }
 
   /** Answers whether the readers took it. */
-  private boolean hand(Fetch fetch) {
+  private boolean hand(Entry entry) {
     try {
       readers
           .get()
           .execute(
               () -> {
                 try {
-                  fetch.read();
+                  entry.fetch().read();
                 } finally {
                   ended();
                 }
               });
       return true;
     } catch (RejectedExecutionException full) {
-      putBack(fetch);
+      putBack(entry);
       return false;
     }
   }
@@ -94,12 +120,19 @@ final class FetchLine {
     serve();
   }
 
-  private void putBack(Fetch fetch) {
+  private void putBack(Entry entry) {
     synchronized (this) {
       reading--;
-      waiting.addFirst(fetch);
+      waiting.addFirst(entry);
       // Those that are being read ask again when they end.
-      if (reading > 0 || retrying) return;
+      if (reading > 0) return;
+    }
+    serveLater();
+  }
+
+  private void serveLater() {
+    synchronized (this) {
+      if (retrying || closed) return;
       retrying = true;
     }
     try {
@@ -118,12 +151,12 @@ final class FetchLine {
 
   /** Tells all that wait that their turn does not come. */
   void close() {
-    ArrayDeque<Fetch> left;
+    ArrayDeque<Entry> left;
     synchronized (this) {
       closed = true;
       left = new ArrayDeque<>(waiting);
       waiting.clear();
     }
-    left.forEach(Fetch::refused);
+    for (var entry : left) entry.fetch().refused();
   }
 }

@@ -27,6 +27,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -73,6 +74,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final DirectDelivery direct;
   private final InboxReader reader;
   private final FetchLine fetches;
+  private final AtomicInteger connecting = new AtomicInteger();
   private final ExpirySweep expirySweep;
   private final AckCollector acks;
   private final RouteAnnouncer announcer;
@@ -129,7 +131,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     acks = new AckCollector(this::proposeAcknowledged, this::isCurrent);
     reader = new InboxReader(this::expired);
     expirySweep = new ExpirySweep(logic.state(), this::expired);
-    fetches = new FetchLine(range::readers, task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
+    fetches =
+        new FetchLine(
+            range::readers,
+            () -> connecting.get() > 0,
+            System::nanoTime,
+            task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
     announcer = new RouteAnnouncer(routes, timer);
     willRunner = new WillRunner(wills, System::nanoTime, meters, this::logPublished);
     drains = new GroupDrains(this::drain);
@@ -265,6 +272,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     var key = new SessionKey(request.tenant(), request.clientId());
     acks.flush(key.clientId());
     var connected = new CompletableFuture<Connected>();
+    connecting.incrementAndGet();
+    var _ = connected.whenComplete((_, _) -> connecting.decrementAndGet());
     call(
         new SessionCommand.Connect(clock.millis(), request),
         connected,

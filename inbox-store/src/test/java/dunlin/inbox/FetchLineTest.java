@@ -7,6 +7,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -15,8 +16,10 @@ final class FetchLineTest {
   private final ArrayDeque<Runnable> readers = new ArrayDeque<>();
 
   private int room = 10;
+  private boolean connecting;
+  private long nanos;
   private final ArrayDeque<Runnable> later = new ArrayDeque<>();
-  private final FetchLine line = new FetchLine(() -> this::execute, later::add);
+  private final FetchLine line = new FetchLine(() -> this::execute, () -> connecting, () -> nanos, later::add);
   private final List<Integer> read = new ArrayList<>();
   private final List<Integer> refused = new ArrayList<>();
 
@@ -92,6 +95,41 @@ final class FetchLineTest {
     readAll();
 
     assertThat(read).containsExactly(1);
+  }
+
+  @Test
+  void standsBackWhileClientsConnect() {
+    connecting = true;
+    for (int i = 0; i < 3; i++) add(i);
+    readAll();
+    assertThat(read).isEmpty();
+
+    later.remove().run();
+    readAll();
+    assertThat(read).isEmpty();
+
+    connecting = false;
+    later.remove().run();
+    readAll();
+    assertThat(read).containsExactly(0, 1, 2);
+    assertThat(later).isEmpty();
+  }
+
+  @Test
+  void doesNotStandBackForEver() {
+    connecting = true;
+    add(0);
+    nanos += TimeUnit.SECONDS.toNanos(2);
+    add(1);
+    later.remove().run();
+    readAll();
+    assertThat(read).isEmpty();
+
+    nanos += TimeUnit.SECONDS.toNanos(1);
+    later.remove().run();
+    readAll();
+    assertThat(read).containsExactly(0);
+    assertThat(later).hasSize(1);
   }
 
   @Test
