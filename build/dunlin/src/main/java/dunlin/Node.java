@@ -183,8 +183,9 @@ final class Node implements AutoCloseable {
         DistWorker.create(ranges, p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
     InboxServer inbox =
         new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
-    RetainServer retain =
-        RetainServer.on(ranges, NodeSettings.retain(settings), meters, clock, housekeeping);
+    var retainSettings =
+        NodeSettings.retain(settings, Runtime.getRuntime().maxMemory(), settings.get(NodeSettings.DATA_DIR).toFile().getTotalSpace());
+    RetainServer retain = RetainServer.on(ranges, retainSettings, meters, clock, housekeeping);
     dist.attachFrontend(ranges.nodeId(), clients.delivery());
     dist.attachInboxShards(new InboxDelivery(inbox));
 

@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
@@ -105,6 +106,31 @@ class AttackIT {
       }
       assertThat(stored).isEqualTo(most);
     }
+  }
+
+  @Test
+  void retainedMessagesAreBoundedInBytes(@TempDir Path data) {
+    var settings = Map.of("dunlin.retain.topic-bytes-max", "102KiB", "dunlin.retain.bytes-max", "1MiB", "dunlin.store.fsync", "false");
+    try (TestBroker broker = TestBroker.on(data, settings); RawClient client = RawClient.connected(broker, "flood")) {
+      for (int i = 0; i < 300; i++) {
+        int reason = retain(client, 1 + i, i + "/" + "t".repeat(1000), "x");
+        assertThat(reason).as("topic %d", i).isEqualTo(i < 100 ? 0 : 0x97);
+      }
+      // Four of these are less than one megabyte, five are more. Smaller ones are taken whatever there is.
+      for (int i = 0; i < 10; i++) {
+        int reason = retain(client, 1 + i, i + "/" + "t".repeat(1000), "x".repeat(200_000));
+        assertThat(reason).as("message %d", i).isEqualTo(i < 4 ? 0 : 0x97);
+      }
+      assertThat(retain(client, 1, "0/" + "t".repeat(1000), "smaller")).isZero();
+      assertThat(retain(client, 2, "0/" + "t".repeat(1000), "")).isZero();
+    }
+  }
+
+  /** Answers the reason code; 0 for all that are a success. */
+  private static int retain(RawClient client, int packetId, String topic, String payload) {
+    client.send(RawClient.PUBLISH | 2 | 1, topic, RawClient.u16(packetId), RawClient.NO_PROPERTIES, payload.getBytes(StandardCharsets.UTF_8));
+    int reason = client.expect(RawClient.PUBACK).reason();
+    return reason < 0x80 ? 0 : reason;
   }
 
   @Test

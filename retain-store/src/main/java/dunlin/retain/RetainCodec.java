@@ -15,14 +15,14 @@ import java.util.List;
 final class RetainCodec implements CommandCodec<RetainCommand> {
   /*
    * A command begins with its kind, and a new form of a command gets a new kind:
-   *   1 Set            most messages (8) | message as Publication writes it
+   *   4 Set            most messages, bytes of topics, bytes (8 each) | message as Publication writes it
    *   2 Clear          key, to the end
    *   3 RemoveExpired  clock (8) | how many (1) | for each: length (4), key
    * A row's value is the message as Publication writes it, which begins with its own format number.
    */
-  private static final byte SET = 1;
   private static final byte CLEAR = 2;
   private static final byte REMOVE_EXPIRED = 3;
+  private static final byte SET = 4;
 
   @Override
   public CommandKind kind(RetainCommand command) {
@@ -36,7 +36,7 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   public int encodedLength(RetainCommand command) {
     return 1
         + switch (command) {
-          case Set set -> Long.BYTES + set.message().encodedLength();
+          case Set set -> 3 * Long.BYTES + set.message().encodedLength();
           case Clear clear -> clear.key().length;
           case RemoveExpired remove -> {
             int length = Long.BYTES + 1;
@@ -50,7 +50,8 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   public void encode(RetainCommand command, ByteBuffer out) {
     switch (command) {
       case Set set -> {
-        out.put(SET).putLong(set.messagesMax());
+        var bounds = set.bounds();
+        out.put(SET).putLong(bounds.messagesMax()).putLong(bounds.topicBytesMax()).putLong(bounds.bytesMax());
         set.message().writeTo(out);
       }
       case Clear clear -> out.put(CLEAR).put(clear.key());
@@ -75,7 +76,7 @@ final class RetainCodec implements CommandCodec<RetainCommand> {
   private static RetainCommand read(ByteBuffer in) {
     byte kind = in.get();
     return switch (kind) {
-      case SET -> new Set(in.getLong(), Publication.readFrom(in));
+      case SET -> new Set(new RetainBounds(in.getLong(), in.getLong(), in.getLong()), Publication.readFrom(in));
       case CLEAR -> new Clear(bytes(in, in.remaining()));
       case REMOVE_EXPIRED -> {
         long nowMillis = in.getLong();

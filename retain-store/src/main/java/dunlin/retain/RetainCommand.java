@@ -9,9 +9,9 @@ sealed interface RetainCommand {
   /**
    * Keeps a message with a payload in place of what its topic had; any other message is refused where it is applied.
    *
-   * @param messagesMax how many topics may have a message: the proposer's setting, since replicas may differ in theirs
+   * @param bounds the proposer's settings, since replicas may differ in theirs
    */
-  record Set(long messagesMax, Publication message) implements RetainCommand {}
+  record Set(RetainBounds bounds, Publication message) implements RetainCommand {}
 
   /** Removes what a topic has [MQTT-3.3.1-6]. */
   record Clear(byte[] key) implements RetainCommand {}

@@ -1,9 +1,16 @@
 package dunlin.retain;
 
+import dunlin.retain.RetainResult.Limit;
 import dunlin.store.ProposalLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /** What the retain tier counts. */
 final class RetainMeters {
@@ -19,8 +26,8 @@ final class RetainMeters {
   /** Messages handed out to subscribers. */
   final Counter found;
 
-  /** Messages refused because there are as many topics as may be. */
-  final Counter refusedFull;
+  /** Messages refused because a bound has been reached, by that bound. */
+  private final EnumMap<Limit, Counter> refusedByLimit = new EnumMap<>(Limit.class);
 
   /** Messages refused because the queue towards the log was full, and too many waited for it. */
   final Counter refusedBusy;
@@ -35,44 +42,43 @@ final class RetainMeters {
   final Counter refusedPages;
 
   private final MeterRegistry registry;
-  private final Gauge messages;
-  private final Gauge waiting;
-  private final Gauge oldest;
+  private final List<Gauge> gauges;
 
-  RetainMeters(MeterRegistry registry, RetainRange range, ProposalLine<?, ?> line) {
+  RetainMeters(MeterRegistry registry, RetainRange range, RetainBounds bounds, ProposalLine<?, ?> line) {
     this.registry = registry;
-    messages =
-        Gauge.builder("dunlin.retain.messages", range, r -> r.index().size())
-            .description("Topics with a retained message")
-            .strongReference(true)
-            .register(registry);
-    waiting =
-        Gauge.builder("dunlin.retain.waiting", line, ProposalLine::waiting)
-            .description("Messages to be retained that wait until the range has room")
-            .strongReference(true)
-            .register(registry);
-    oldest =
-        Gauge.builder("dunlin.retain.waiting.oldest", line, ProposalLine::oldestSeconds)
-            .description("How long the first of them has waited")
-            .baseUnit("seconds")
-            .strongReference(true)
-            .register(registry);
+    gauges =
+        List.of(
+            gauge("dunlin.retain.messages", null, range, r -> r.index().size(), "Topics with a retained message"),
+            gauge("dunlin.retain.messages.max", null, bounds, RetainBounds::messagesMax, "Bound of topics with a retained message"),
+            gauge("dunlin.retain.topics.size", "bytes", range, RetainRange::topicBytes, "Bytes of the topics with a retained message"),
+            gauge("dunlin.retain.topics.size.max", "bytes", bounds, RetainBounds::topicBytesMax, "Bound of the bytes of topics with a retained message"),
+            gauge("dunlin.retain.size", "bytes", range, RetainRange::bytes, "Bytes of retained messages and their topics on disk"),
+            gauge("dunlin.retain.size.max", "bytes", bounds, RetainBounds::bytesMax, "Bound of the bytes of retained messages"),
+            gauge("dunlin.retain.waiting", null, line, ProposalLine::waiting, "Messages to be retained that wait until the range has room"),
+            gauge("dunlin.retain.waiting.oldest", "seconds", line, ProposalLine::oldestSeconds, "How long the first of them has waited"));
     stored = counter(registry, "dunlin.retain.stored", "Retained messages stored");
     removed = counter(registry, "dunlin.retain.removed", "Retained messages removed by their publishers");
     expired = counter(registry, "dunlin.retain.expired", "Retained messages that have expired");
     found = counter(registry, "dunlin.retain.found", "Retained messages read for new subscriptions");
-    refusedFull = refused(registry, "full");
+    for (var limit : Limit.values()) refusedByLimit.put(limit, refused(registry, limit.name().toLowerCase(Locale.ROOT).replace('_', '-')));
     refusedBusy = refused(registry, "busy");
     refusedFailed = refused(registry, "failed");
-    refusedInvalid = refused(registry, "invalid");
+    refusedInvalid = refused(Limit.INVALID);
     refusedPages = refused(registry, "page");
   }
 
-  /** Takes the gauge away, which would hold the index; a later server on the same registry brings its own. */
+  /** Messages refused because they would go beyond a bound. */
+  Counter refused(Limit limit) {
+    return Objects.requireNonNull(refusedByLimit.get(limit));
+  }
+
+  /** Takes the gauges away, which would hold the index; a later server on the same registry brings its own. */
   void close() {
-    registry.remove(messages);
-    registry.remove(waiting);
-    registry.remove(oldest);
+    gauges.forEach(registry::remove);
+  }
+
+  private <T> Gauge gauge(String name, @Nullable String unit, T of, ToDoubleFunction<T> value, String help) {
+    return Gauge.builder(name, of, value).description(help).baseUnit(unit).strongReference(true).register(registry);
   }
 
   private static Counter counter(MeterRegistry registry, String name, String help) {

@@ -1,8 +1,10 @@
 package dunlin.retain;
 
+import dunlin.model.Publication;
 import dunlin.retain.RetainCommand.Clear;
 import dunlin.retain.RetainCommand.RemoveExpired;
 import dunlin.retain.RetainCommand.Set;
+import dunlin.retain.RetainResult.Limit;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
@@ -13,30 +15,49 @@ import java.util.List;
 final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   /*
    * Owner: the range's applying thread. Readers take the index and walk it meanwhile.
-   * Bounds: Set refuses a new topic when there are as many as the command allows. What the log holds is looked at again where it is
+   * Bounds: Set refuses what would go beyond the bounds that the command brings. The sums follow from the rows alone, so
+   *   that all replicas refuse the same. What the log holds is looked at again where it is
    *   applied, so that no command can stop a replica at each of its starts: one that breaks a rule is refused.
    * Failure: the index is built from the rows. It learns of a topic before its row is readable, and forgets one before its
    *   row is gone; a reader takes a missing row for a missing message. What readers find is always a row, and rows never
    *   go back; none of the commands in question has been answered yet.
    */
   private volatile TopicIndex index = new TopicIndex();
+  private volatile long topicBytes; // both written by the applying thread
+  private volatile long bytes;
 
   /** The topics that have a message. A later snapshot replaces the whole index. */
   TopicIndex index() {
     return index;
   }
 
+  /** Bytes of the topics' keys. */
+  long topicBytes() {
+    return topicBytes;
+  }
+
+  /** Bytes of keys and messages on disk, each message with its size class. */
+  long bytes() {
+    return bytes;
+  }
+
   @Override
   public void open(RangeReader state) {
     TopicIndex topics = new TopicIndex();
+    long[] sums = new long[2];
     state.scan(
         new byte[0],
         null,
-        (key, _) -> {
-          topics.add(key);
+        (key, row) -> {
+          byte size = SizeClass.of(row.length);
+          topics.put(key, size);
+          sums[0] += key.length;
+          sums[1] += key.length + SizeClass.bytes(Byte.toUnsignedInt(size));
           return true;
         });
     index = topics;
+    topicBytes = sums[0];
+    bytes = sums[1];
   }
 
   @Override
@@ -54,16 +75,29 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   }
 
   private RetainResult set(Set command, RangeWriter out) {
-    if (command.message().payloadLength() == 0 || !TopicKeys.hasKey(command.message())) return RetainResult.REFUSED;
-    byte[] key = TopicKeys.of(command.message());
-    if (index.size() >= command.messagesMax() && !index.contains(key)) return RetainResult.REFUSED;
-    index.add(key);
-    out.put(key, RetainCodec.row(command.message()));
+    Publication message = command.message();
+    if (message.payloadLength() == 0 || !TopicKeys.hasKey(message)) return Limit.INVALID.refused();
+    byte[] key = TopicKeys.of(message);
+    byte size = SizeClass.of(message.encodedLength());
+    int before = index.sizeClass(key);
+    boolean isNew = before == SizeClass.NONE;
+    long more = SizeClass.bytes(Byte.toUnsignedInt(size)) - SizeClass.bytes(before) + (isNew ? key.length : 0);
+    RetainBounds bounds = command.bounds();
+    if (isNew && index.size() >= bounds.messagesMax()) return Limit.MESSAGES.refused();
+    if (isNew && topicBytes + key.length > bounds.topicBytesMax()) return Limit.TOPIC_BYTES.refused();
+    if (more > 0 && bytes + more > bounds.bytesMax()) return Limit.BYTES.refused();
+    index.put(key, size);
+    if (isNew) topicBytes += key.length;
+    bytes += more;
+    out.put(key, RetainCodec.row(message));
     return RetainResult.STORED;
   }
 
   private boolean remove(byte[] key, RangeWriter out) {
-    if (!index.remove(key)) return false;
+    int size = index.remove(key);
+    if (size == SizeClass.NONE) return false;
+    topicBytes -= key.length;
+    bytes -= key.length + SizeClass.bytes(size);
     out.delete(key);
     return true;
   }

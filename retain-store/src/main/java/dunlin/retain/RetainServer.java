@@ -89,7 +89,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     this.settings = settings;
     this.clock = clock;
     this.scheduler = scheduler;
-    this.meters = new RetainMeters(registry, logic, line);
+    this.meters = new RetainMeters(registry, logic, settings.bounds(), line);
   }
 
   /** Begins to remove expired messages; to be called when the store has started. */
@@ -107,7 +107,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
       return;
     }
     RetainCommand command =
-        message.payloadLength() == 0 ? new Clear(TopicKeys.of(message)) : new Set(settings.messagesMax(), message);
+        message.payloadLength() == 0 ? new Clear(TopicKeys.of(message)) : new Set(settings.bounds(), message);
     setsUnderWay.begin();
     if (!line.propose(command, completing(answer))) {
       setsUnderWay.end();
@@ -144,8 +144,8 @@ public final class RetainServer implements RetainClient, AutoCloseable {
         meters.removed.increment(messages);
         yield ReasonCode.SUCCESS;
       }
-      case RetainResult.Refused _ -> {
-        meters.refusedFull.increment();
+      case RetainResult.Refused(RetainResult.Limit limit) -> {
+        meters.refused(limit).increment();
         yield ReasonCode.QUOTA_EXCEEDED;
       }
     };

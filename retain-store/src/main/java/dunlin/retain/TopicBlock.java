@@ -5,11 +5,13 @@ import java.util.Arrays;
 /** Reads the ascending keys of one immutable block, in which each key is told by how it differs from the one before. */
 final class TopicBlock {
   /*
-   * Owner: whoever made it; not shared. The bytes that it reads are never written again, so any thread may have its own.
+   * Owner: whoever made it; not shared. The keys that it reads are never written again, so any thread may have its own. Only the
+   *   index's owner reads and writes size classes.
    * Bounds: a buffer of the longest key that it has read.
    *
-   * Layout of a block: entries of (bytes shared with the key before, bytes that follow, those bytes), the two numbers as
-   * variable byte integers. The first entry continues the block's lower bound, under which the index keeps the block.
+   * Layout of a block: entries of (bytes shared with the key before, bytes that follow, those bytes, size class of the message in one
+   * byte), the two numbers as variable byte integers. The first entry continues the block's lower bound, under which the index
+   * keeps the block.
    */
   private byte[] block = {};
   private byte[] key = new byte[64];
@@ -49,9 +51,9 @@ final class TopicBlock {
       int same = readNumber();
       int rest = readNumber();
       int from = end;
-      end += rest;
+      end += rest + 1;
       if (same > shared) continue;
-      if (same == shared && isBefore(block, from, end, target, same, targetLength)) {
+      if (same == shared && isBefore(block, from, from + rest, target, same, targetLength)) {
         shared = sharedHere;
         continue;
       }
@@ -91,7 +93,7 @@ final class TopicBlock {
     length = shared + rest;
     room(length);
     System.arraycopy(block, end, key, shared, rest);
-    end += rest;
+    end += rest + 1;
     return true;
   }
 
@@ -124,6 +126,15 @@ final class TopicBlock {
     return sharedHere;
   }
 
+  /** The size class of the message whose key is the present one. */
+  byte sizeClass() {
+    return block[end - 1];
+  }
+
+  void setSizeClass(byte sizeClass) {
+    block[end - 1] = sizeClass;
+  }
+
   boolean isAt(byte[] target) {
     return positioned && Arrays.equals(key, 0, length, target, 0, target.length);
   }
@@ -145,15 +156,16 @@ final class TopicBlock {
 
   /** Bytes of the entry for a key that shares some with the one before it. */
   static int entryLength(int shared, int length) {
-    return numberLength(shared) + numberLength(length - shared) + length - shared;
+    return numberLength(shared) + numberLength(length - shared) + length - shared + 1;
   }
 
   /** Writes that entry and answers where it ends. */
-  static int writeEntry(byte[] out, int at, int shared, byte[] key, int length) {
+  static int writeEntry(byte[] out, int at, int shared, byte[] key, int length, byte sizeClass) {
     int rest = length - shared;
     int bytes = writeNumber(out, writeNumber(out, at, shared), rest);
     System.arraycopy(key, shared, out, bytes, rest);
-    return bytes + rest;
+    out[bytes + rest] = sizeClass;
+    return bytes + rest + 1;
   }
 
   private static int numberLength(int number) {

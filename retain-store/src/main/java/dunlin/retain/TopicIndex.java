@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** The sorted keys of all topics with a retained message: what a filter is looked up in, payloads staying on disk. */
+/** The sorted keys of all topics with a retained message, each with its size class: what a filter is looked up in, payloads staying on disk. */
 final class TopicIndex {
   /*
    * A sorted map from lower bounds to immutable blocks of about a kilobyte of keys, prefixes written once (TopicBlock). A
@@ -17,8 +17,8 @@ final class TopicIndex {
    *   key only ever moves to a block of a higher bound, and a walk, which goes to higher bounds, cannot pass it by.
    *   What is added or removed during a walk is seen or not.
    * Bounds: as many topics as RetainSettings.messagesMax allows. A topic costs the bytes in which it differs from the one
-   *   before, plus 2 to 4, up to twice that when blocks are half full, plus its share of about 120 bytes a block. One
-   *   million topics of 36 bytes, added in random order, took 9 bytes each, since most of a name is told by its neighbour;
+   *   before, plus 3 to 5, up to twice that when blocks are half full, plus its share of about 120 bytes a block. One
+   *   million topics of 36 bytes, added in random order, took 10 bytes each, since most of a name is told by its neighbour;
    *   random names of that length would take about 40. At worst, when all but one topic of each block were removed, a
    *   topic takes 120 bytes and its length twice.
    * Failure: nothing is kept here only; RetainRange builds it from the rows.
@@ -39,14 +39,18 @@ final class TopicIndex {
     return size.get();
   }
 
-  /** Adds a key; false when it was there. */
-  boolean add(byte[] key) {
+  /** Adds a key, or gives it another size class; answers the class that it had, or {@link SizeClass#NONE}. */
+  int put(byte[] key, byte sizeClass) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     byte[] bound = found.getKey();
     byte[] block = found.getValue();
     place.load(bound, block);
     boolean hasNext = place.seek(key, key.length);
-    if (hasNext && place.isAt(key)) return false;
+    if (hasNext && place.isAt(key)) {
+      byte had = place.sizeClass();
+      place.setSizeClass(sizeClass);
+      return Byte.toUnsignedInt(had);
+    }
 
     int before = place.sharedBefore();
     int after = place.sharedHere();
@@ -54,8 +58,8 @@ final class TopicIndex {
     int next = hasNext ? TopicBlock.entryLength(after, place.length()) : 0;
     byte[] grown = new byte[place.start() + own + next + block.length - place.end()];
     System.arraycopy(block, 0, grown, 0, place.start());
-    int at = TopicBlock.writeEntry(grown, place.start(), before, key, key.length);
-    if (hasNext) at = TopicBlock.writeEntry(grown, at, after, place.key(), place.length());
+    int at = TopicBlock.writeEntry(grown, place.start(), before, key, key.length, sizeClass);
+    if (hasNext) at = TopicBlock.writeEntry(grown, at, after, place.key(), place.length(), place.sizeClass());
     System.arraycopy(block, place.end(), grown, at, block.length - place.end());
 
     if (grown.length <= BLOCK_BYTES || (place.start() == 0 && !hasNext)) {
@@ -65,7 +69,7 @@ final class TopicIndex {
       split(bound, grown, hasNext ? grown.length / 2 : place.start());
     }
     size.incrementAndGet();
-    return true;
+    return SizeClass.NONE;
   }
 
   private void split(byte[] bound, byte[] block, int near) {
@@ -78,20 +82,21 @@ final class TopicIndex {
     byte[] middle = Arrays.copyOf(place.key(), place.length());
     int own = TopicBlock.entryLength(middle.length, middle.length);
     byte[] upper = new byte[own + block.length - place.end()];
-    int at = TopicBlock.writeEntry(upper, 0, middle.length, middle, middle.length);
+    int at = TopicBlock.writeEntry(upper, 0, middle.length, middle, middle.length, place.sizeClass());
     System.arraycopy(block, place.end(), upper, at, block.length - place.end());
     blocks.put(middle, upper);
     blocks.put(bound, Arrays.copyOf(block, place.start()));
   }
 
-  /** Removes a key; false when it was not there. */
-  boolean remove(byte[] key) {
+  /** Removes a key; answers its size class, or {@link SizeClass#NONE} when it was not there. */
+  int remove(byte[] key) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     byte[] bound = found.getKey();
     byte[] block = found.getValue();
     place.load(bound, block);
-    if (!place.seek(key, key.length) || !place.isAt(key)) return false;
+    if (!place.seek(key, key.length) || !place.isAt(key)) return SizeClass.NONE;
 
+    int had = Byte.toUnsignedInt(place.sizeClass());
     int start = place.start();
     int before = place.sharedBefore();
     byte[] shrunk;
@@ -101,14 +106,14 @@ final class TopicIndex {
       int shared = Math.min(before, mismatch(key));
       byte[] rest = new byte[start + TopicBlock.entryLength(shared, place.length()) + block.length - place.end()];
       System.arraycopy(block, 0, rest, 0, start);
-      int at = TopicBlock.writeEntry(rest, start, shared, place.key(), place.length());
+      int at = TopicBlock.writeEntry(rest, start, shared, place.key(), place.length(), place.sizeClass());
       System.arraycopy(block, place.end(), rest, at, block.length - place.end());
       shrunk = rest;
     }
     if (shrunk.length == 0 && bound.length > 0) blocks.remove(bound);
     else blocks.put(bound, shrunk);
     size.decrementAndGet();
-    return true;
+    return had;
   }
 
   private int mismatch(byte[] key) {
@@ -117,10 +122,11 @@ final class TopicIndex {
     return mismatch;
   }
 
-  boolean contains(byte[] key) {
+  /** The size class of a key, or {@link SizeClass#NONE}. By the owner only. */
+  int sizeClass(byte[] key) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     place.load(found.getKey(), found.getValue());
-    return place.seek(key, key.length) && place.isAt(key);
+    return place.seek(key, key.length) && place.isAt(key) ? Byte.toUnsignedInt(place.sizeClass()) : SizeClass.NONE;
   }
 
   private Map.Entry<byte[], byte[]> blockOf(byte[] key) {

@@ -49,10 +49,10 @@ class FilterSeekTest {
   private static TopicIndex index(Iterable<String> topics) {
     TopicIndex index = new TopicIndex();
     for (String topic : topics) {
-      index.add(TopicKeys.of(Messages.message(TENANT, topic, "1")));
-      index.add(TopicKeys.of(Messages.message("tenan", topic, "1")));
-      index.add(TopicKeys.of(Messages.message("tenant2", topic, "1")));
-      index.add(TopicKeys.of(Messages.message("tenanu", topic, "1")));
+      index.put(TopicKeys.of(Messages.message(TENANT, topic, "1")), SizeClass.of(1));
+      index.put(TopicKeys.of(Messages.message("tenan", topic, "1")), SizeClass.of(1));
+      index.put(TopicKeys.of(Messages.message("tenant2", topic, "1")), SizeClass.of(1));
+      index.put(TopicKeys.of(Messages.message("tenanu", topic, "1")), SizeClass.of(1));
     }
     return index;
   }

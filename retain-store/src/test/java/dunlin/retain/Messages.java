@@ -12,6 +12,11 @@ final class Messages {
 
   private Messages() {}
 
+  /** Bounds that only bound the number. */
+  static RetainBounds atMost(long messages) {
+    return new RetainBounds(messages, Long.MAX_VALUE, Long.MAX_VALUE);
+  }
+
   static Publication message(String topic, String payload) {
     return message(TENANT, topic, payload);
   }

@@ -22,8 +22,8 @@ class RetainCodecTest {
   static Stream<RetainCommand> commands() {
     byte[] key = TopicKeys.of(Messages.message("a/b", "1"));
     return Stream.of(
-        new Set(Long.MAX_VALUE, Messages.message("a/b", "payload")),
-        new Set(1, Messages.expiring("é//", "payload", 1000, -1)),
+        new Set(RetainBounds.NONE, Messages.message("a/b", "payload")),
+        new Set(new RetainBounds(1, 2, 3), Messages.expiring("é//", "payload", 1000, -1)),
         new Clear(key),
         new RemoveExpired(1234567890123L, List.of()),
         new RemoveExpired(-1, List.of(key, new byte[70_000], new byte[0])));
@@ -42,8 +42,8 @@ class RetainCodecTest {
 
     assertThat(encoded(read)).isEqualTo(bytes);
     switch (read) {
-      case Set set -> assertThat(set).extracting(Set::messagesMax, s -> s.message().topic())
-          .containsExactly(((Set) command).messagesMax(), ((Set) command).message().topic());
+      case Set set -> assertThat(set).extracting(Set::bounds, s -> s.message().topic())
+          .containsExactly(((Set) command).bounds(), ((Set) command).message().topic());
       case Clear clear -> assertThat(clear.key()).isEqualTo(((Clear) command).key());
       case RemoveExpired remove -> {
         assertThat(remove.nowMillis()).isEqualTo(((RemoveExpired) command).nowMillis());
@@ -81,7 +81,7 @@ class RetainCodecTest {
 
   @Test
   void anUnknownKindIsRefused() {
-    for (byte kind : new byte[] {0, 4, -1}) {
+    for (byte kind : new byte[] {0, 1, 5, -1}) {
       assertThatThrownBy(() -> codec.decode(ByteBuffer.wrap(new byte[] {kind, 0, 0})))
           .isInstanceOf(IllegalStateException.class)
           .hasMessageContaining("unknown kind " + kind);

@@ -43,7 +43,7 @@ class RetainModelTest {
     RetainRange logic = new RetainRange();
     FakeRange<RetainCommand, RetainResult> range = new FakeRange<>(new RetainCodec(), logic, rows);
     rows = range.rows();
-    var settings = new RetainSettings(MESSAGES_MAX, Duration.ofSeconds(1), 20);
+    var settings = new RetainSettings(Messages.atMost(MESSAGES_MAX), Duration.ofSeconds(1), 20);
     return new RetainServer(
         logic, range, settings, new SimpleMeterRegistry(), () -> Instant.ofEpochMilli(nowMillis), scheduler);
   }

@@ -39,7 +39,7 @@ class RetainServerTest {
   private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
   private final RetainRange logic = new RetainRange();
   private final FakeRange<RetainCommand, RetainResult> range = new FakeRange<>(new RetainCodec(), logic);
-  private final RetainServer server = server(new RetainSettings(200_000, Duration.ofMillis(1), 100));
+  private final RetainServer server = server(new RetainSettings(Messages.atMost(200_000), Duration.ofMillis(1), 100));
 
   private RetainServer server(RetainSettings settings) {
     return new RetainServer(logic, range, settings, meters, () -> Instant.ofEpochMilli(nowMillis.get()), scheduler);
@@ -293,14 +293,14 @@ class RetainServerTest {
   @Test
   void moreTopicsThanMayBeAreRefused() {
     server.close();
-    RetainServer small = server(new RetainSettings(1, Duration.ofSeconds(1), 1));
+    RetainServer small = server(new RetainSettings(Messages.atMost(1), Duration.ofSeconds(1), 1));
     List<ReasonCode> answers = new ArrayList<>();
     small.set(Messages.message("a", "1"), answers::add);
     small.set(Messages.message("b", "1"), answers::add);
     small.set(Messages.message("a", "2"), answers::add);
 
     assertThat(answers).containsExactly(ReasonCode.SUCCESS, ReasonCode.QUOTA_EXCEEDED, ReasonCode.SUCCESS);
-    assertThat(count("dunlin.retain.refused", "reason", "full")).isEqualTo(1);
+    assertThat(count("dunlin.retain.refused", "reason", "messages")).isEqualTo(1);
   }
 
   @Test

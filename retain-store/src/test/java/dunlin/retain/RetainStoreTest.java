@@ -68,7 +68,7 @@ class RetainStoreTest {
   private Node start() {
     var meters = new SimpleMeterRegistry();
     RangeStore store = RangeStore.open(StoreSettings.defaults(), directory, meters);
-    var settings = new RetainSettings(10_000, Duration.ofMillis(5), 1000);
+    var settings = new RetainSettings(Messages.atMost(10_000), Duration.ofMillis(5), 1000);
     RetainServer server =
         RetainServer.on(store, settings, meters, () -> Instant.ofEpochMilli(nowMillis.get()), scheduler);
     store.start(Duration.ofMinutes(2));

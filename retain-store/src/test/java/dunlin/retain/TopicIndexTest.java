@@ -9,10 +9,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.NavigableSet;
 import java.util.Random;
 import java.util.Set;
-import java.util.TreeSet;
+import java.util.TreeMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -31,22 +32,29 @@ class TopicIndexTest {
   void holdsWhatASortedSetHolds(long seed) {
     Random random = new Random(seed);
     TopicIndex index = new TopicIndex();
-    NavigableSet<byte[]> model = new TreeSet<>(Arrays::compareUnsigned);
+    NavigableMap<byte[], Integer> model = new TreeMap<>(Arrays::compareUnsigned);
 
     for (int i = 0; i < 6000; i++) {
       byte[] key = key(random, 3000);
       // It grows, shrinks to almost nothing and grows again.
       boolean adds = random.nextInt(10) < (i / 2000 == 1 ? 1 : 7);
-      boolean changed = adds ? index.add(key) : index.remove(key);
-      boolean expected = adds ? model.add(key) : model.remove(key);
-      if (changed != expected || index.contains(key) != adds) fail("seed %d, step %d", seed, i);
-      if (i % 1000 == 999) assertThat(all(index)).as("seed %d, step %d", seed, i).isEqualTo(texts(model));
+      int size = random.nextInt(256);
+      int had = adds ? index.put(key, (byte) size) : index.remove(key);
+      Integer expected = adds ? model.put(key, size) : model.remove(key);
+      if (had != (expected == null ? SizeClass.NONE : expected)) fail("seed %d, step %d", seed, i);
+      if (index.sizeClass(key) != (adds ? size : SizeClass.NONE)) fail("seed %d, step %d", seed, i);
+      if (i % 1000 == 999) {
+        assertThat(all(index)).as("seed %d, step %d", seed, i).isEqualTo(texts(model.navigableKeySet()));
+        var sizes = new TreeMap<byte[], Integer>(Arrays::compareUnsigned);
+        for (byte[] each : model.keySet()) sizes.put(each, index.sizeClass(each));
+        assertThat(sizes).as("seed %d, step %d", seed, i).isEqualTo(model);
+      }
     }
 
     assertThat(index.size()).isEqualTo(model.size());
     TopicIndex.Walk walk = index.walk();
     for (byte[] target = key(random, 3000); ; target = next(walk, random)) {
-      byte[] expected = model.ceiling(target);
+      byte[] expected = model.ceilingKey(target);
       assertThat(walk.seek(target, target.length)).as("seed %d", seed).isEqualTo(expected != null);
       if (expected == null) break;
       assertThat(walk.copy()).as("seed %d", seed).isEqualTo(expected);
@@ -89,7 +97,7 @@ class TopicIndexTest {
     Set<String> stable = new HashSet<>();
     for (int i = 0; i < 5000; i += 5) {
       Publication message = Messages.message("t/" + i, "1");
-      index.add(TopicKeys.of(message));
+      index.put(TopicKeys.of(message), SizeClass.of(1));
       stable.add(message.topic());
     }
 
@@ -101,7 +109,7 @@ class TopicIndexTest {
         for (int i = 0; !done.get(); i++) {
           int number = random.nextInt(5000);
           byte[] key = TopicKeys.of(Messages.message("t/" + number + (number % 5 == 0 ? "/x" : ""), "1"));
-          if (i / 20_000 % 2 == 0) index.add(key);
+          if (i / 20_000 % 2 == 0) index.put(key, SizeClass.of(1));
           else index.remove(key);
         }
       });

@@ -278,10 +278,22 @@ public final class Setting<T> {
     }
   }
 
-  /** How a value with a unit is spelled. The default is in bounds, so it is a right example. */
+  /** How a value with a unit is spelled. A right example is in bounds, as the default is, and has a unit, as 0 has not. */
   private String example() {
-    boolean hasUnit = defaultValue instanceof Duration || type.equals(BYTES);
-    return hasUnit ? ", such as " + value.write(defaultValue) : "";
+    String unit = type.equals(BYTES) ? "64MiB" : "10s";
+    if (defaultValue instanceof Duration time) return ", such as " + (time.isZero() && isInBounds(unit) ? unit : value.write(defaultValue));
+    if (defaultValue instanceof Long bytes && type.equals(BYTES))
+      return ", such as " + (bytes == 0 && isInBounds(unit) ? unit : value.write(defaultValue));
+    return "";
+  }
+
+  private boolean isInBounds(String text) {
+    try {
+      value.check(value.read(RawSetting.ofText(key(), text, "")));
+      return true;
+    } catch (IllegalArgumentException _) {
+      return false;
+    }
   }
 
   /** The value as operators see it. */

@@ -200,6 +200,14 @@ class SettingsTest {
     assertThatThrownBy(() -> load("dunlin.packet-max", "1KB")).hasMessageEndingWith(", such as %s.".formatted(PACKET.defaultText()));
   }
 
+  @Test
+  void showsAnExampleWithAUnitWhenTheDefaultHasNone() {
+    var bytes = Setting.bytes("dunlin.room", 0, 0, 1L << 40, "0: by the heap.");
+    var wait = Setting.duration("dunlin.wait", Duration.ZERO, Duration.ZERO, Duration.ofSeconds(5), "0: not at all.");
+    assertThatThrownBy(() -> Settings.load(List.of(bytes), properties("dunlin.room", "1KB"))).hasMessageEndingWith(", such as 64MiB.");
+    assertThatThrownBy(() -> Settings.load(List.of(wait), properties("dunlin.wait", "1"))).hasMessageEndingWith(", such as 0s.");
+  }
+
   @ParameterizedTest
   @CsvSource({"1ms,PT0.001S", "250 ms,PT0.25S", "5s,PT5S", "10m,PT10M", "1h,PT1H", "0s,PT0S"})
   void durationsHaveUnits(String text, Duration expected) {
