@@ -69,7 +69,7 @@ sealed interface SessionCommand {
   record Tick(long now, int stepsMax, int willsMax) implements SessionCommand {}
 
   /** All connections of lives of a frontend before this one are gone. */
-  record FrontendGone(long now, String frontend, long incarnation, int sessionsMax) implements SessionCommand {}
+  record FrontendGone(long now, String frontend, long incarnation, int stepsMax) implements SessionCommand {}
 
   /** A connection is gone, and nobody knows the epoch in which it had the session, or whether it ever did. */
   record ConnectionGone(long now, String tenant, String clientId, ConnectionId connection) implements SessionCommand {}

@@ -181,12 +181,12 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.text(clientId);
         writeConnection(out, connection);
       }
-      case FrontendGone(var now, var frontend, var incarnation, var sessionsMax) -> {
+      case FrontendGone(var now, var frontend, var incarnation, var stepsMax) -> {
         out.octet(FRONTEND_GONE);
         out.number(now);
         out.text(frontend);
         out.number(incarnation);
-        out.number(sessionsMax);
+        out.number(stepsMax);
       }
       case DrainGroup(var now, var group, var messagesMax) -> {
         out.octet(DRAIN_GROUP);

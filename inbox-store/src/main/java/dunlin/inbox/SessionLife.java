@@ -152,11 +152,25 @@ final class SessionLife {
     while (left > 0) {
       var session = state.expiring.first();
       if (session == null || session.deadline > change.now()) break;
-      left -= 1 + session.subscriptionCount(); // each is a row to delete
+      left -= steps(session);
       end(change, session);
       change.effects().expireSession();
     }
     return left;
+  }
+
+  /** How many rows it takes at most to part with a session's connection or to end it: what its groups get back has two each. */
+  private int steps(SessionState session) {
+    int steps = 1 + session.subscriptionCount();
+    var received = session.receivedPacketIds;
+    if (received != null) steps += received.cardinality();
+    for (Subscriber each : session.subscriptions()) {
+      if (!each.filter.shared()) continue;
+      var group = state.groups.get(new GroupKey(session.key.tenant(), each.filter));
+      var member = group == null ? null : group.member(session);
+      if (member != null) steps += 2 * member.outstanding.size();
+    }
+    return steps;
   }
 
   /** Deletes what ended sessions and groups have left. */
@@ -173,11 +187,16 @@ final class SessionLife {
     }
   }
 
-  /** Treats connections of earlier lives of a frontend as lost. Answers whether there are more. */
+  /**
+   * Treats connections of earlier lives of a frontend as lost, in up to so many steps and those of one session more. Answers whether there are
+   * more.
+   */
   boolean frontendGone(Change change, String frontend, long incarnation, int max) {
-    for (int i = 0; i < max; i++) {
+    int left = max;
+    while (left > 0) {
       var session = state.online.ofEarlierLife(frontend, incarnation);
       if (session == null) return false;
+      left -= steps(session);
       lost(change, session);
     }
     return state.online.ofEarlierLife(frontend, incarnation) != null;

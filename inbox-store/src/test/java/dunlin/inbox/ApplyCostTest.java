@@ -263,4 +263,44 @@ final class ApplyCostTest {
     assertThat(h.rows.rowsRead).isLessThan(16);
     assertThat(h.state(other).waiting()).isEqualTo(100);
   }
+
+  @Test
+  void exchangesCountAsStepsOfExpiry() {
+    for (int i = 0; i < 4; i++) endingWith("c" + i, 100);
+    h.now += 61_000;
+
+    h.rows.countAnew();
+    h.apply(new SessionCommand.Tick(h.now, 100, 0));
+
+    assertThat(h.effects.sessionsExpired()).isEqualTo(1);
+    assertThat(h.effects.hasMoreWork()).isTrue();
+    assertThat(h.rows.writes).isLessThan(110);
+    h.settle();
+    assertThat(h.range.state().sessions).isEmpty();
+  }
+
+  /** An absent session with so many exchanges of QoS 2 that it has begun as a publisher. */
+  private void endingWith(String clientId, int exchanges) {
+    var session = h.connect(clientId).session();
+    for (int id = 1; id <= exchanges; id++) h.publish(h.inExchange(clientId, "nobody", "m", session.epoch(), id));
+    h.disconnect(session, false, 60);
+  }
+
+  @Test
+  void connectionsOfAnEarlierLifeArePartedWithInStepsThatAreRows() {
+    for (int i = 0; i < 4; i++) h.subscribe(h.connect("m" + i).session(), JOBS, QoS.AT_LEAST_ONCE);
+    for (int i = 0; i < 400; i++) h.publish("jobs", "m" + i, JOBS);
+
+    int commands = 0;
+    for (boolean more = true; more; more = h.effects.hasMoreWork()) {
+      h.rows.countAnew();
+      h.apply(new SessionCommand.FrontendGone(h.now, "node", 2, 100));
+      assertThat(h.rows.writes).isLessThan(220);
+      commands++;
+    }
+
+    assertThat(commands).isEqualTo(4);
+    assertThat(h.range.state().sessions.values()).allMatch(session -> session.owner == null);
+    h.assertBalance();
+  }
 }
