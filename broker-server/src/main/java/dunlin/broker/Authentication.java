@@ -317,13 +317,13 @@ public final class Authentication implements AutoCloseable {
     if (!eventLines.admits()) return;
     events.info(
         "event=authentication-refused client={} user={} method={} address={} listener={} reason={} explanation={} last={} untold={}",
-        Violations.quoted(who.clientId()),
-        Violations.quoted(who.userName().orElse("")),
-        Violations.quoted(method == null ? "" : method),
-        address,
+        LogText.quoted(who.clientId()),
+        LogText.quoted(who.userName().orElse("")),
+        LogText.quoted(method == null ? "" : method),
+        LogText.quoted(address.toString()),
         who.peer().listener(),
         reason.label(),
-        Violations.quoted(explanation),
+        LogText.quoted(explanation),
         last,
         eventLines.leftOut());
   }

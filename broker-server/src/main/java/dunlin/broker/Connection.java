@@ -147,9 +147,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     return listener.decoderLimits().packetMax();
   }
 
-  /** Whether it came by an address that only clients on this machine reach: loopback, or no IP at all. */
+  /** Whether it came by an address that only clients on this machine reach (loopback, or no IP), and from no proxy of another machine's. */
   boolean isLocal() {
-    return !(channel().localAddress() instanceof InetSocketAddress inet) || inet.getAddress().isLoopbackAddress();
+    boolean arrivedHere = !(channel().localAddress() instanceof InetSocketAddress inet) || inet.getAddress().isLoopbackAddress();
+    return arrivedHere && !ProxyFront.speaksForAnotherMachine(channel());
   }
 
   ConnectionId id() {
@@ -423,7 +424,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private void refuse(ReasonCode reason, @Nullable String explanation, String serverReference) {
     if (state == State.CLOSING || state == State.CLOSED) return;
-    log.debug("connection refused with {}: {}", reason, explanation);
+    log.debug("connection refused with {}: {}", reason, LogText.quoted(String.valueOf(explanation)));
     // MQTT 3 has no return code for most faults: then closing says it all [3.1.1: MQTT-3.2.2-6].
     if (version().hasProperties() || PacketEncoder.connackReturnCode(reason) >= 0) {
       writer.writePacket(Packet.Connack.refused(reason, explanation, serverReference.isEmpty() ? null : serverReference));
@@ -559,7 +560,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private void end(ReasonCode reason, @Nullable String explanation, String serverReference) {
     if (state == State.CLOSING || state == State.CLOSED) return;
-    log.debug("connection of {} closed with {}: {}", clientId(), reason, explanation);
+    log.debug("connection of {} closed with {}: {}", clientId(), reason, LogText.quoted(String.valueOf(explanation)));
     loop.frontend().disconnected(reason);
     end = reason.label();
     if (state == State.LIVE && version().hasProperties()) {
@@ -645,7 +646,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   private String clientId() {
-    return session == null ? "a client" : LogText.escaped(session.clientId());
+    return session == null ? "a client" : LogText.quoted(session.clientId());
   }
 
   /** The client has closed its side, or all: the connection ends as soon as what it has said before is served. */
@@ -668,7 +669,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
     // What stands before this handler reads what the client sends, and throws when that is wrong.
     if (cause instanceof IOException || cause instanceof DecoderException) {
-      log.debug("connection of {} broke: {}", clientId(), cause.toString());
+      log.debug("connection of {} broke: {}", clientId(), LogText.quoted(cause.toString()));
     } else {
       loop.frontend().unexpected("a connection failed", cause);
     }

@@ -1,6 +1,7 @@
 package dunlin.broker;
 
 import dunlin.inbox.ConnectionId;
+import dunlin.runtime.LogText;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -18,8 +19,8 @@ final class ConnectionLog {
     Peer peer = connection.peer();
     events.debug(
         "event=connect connection={} client={} tenant={} user={} address={} listener={} mqtt={} session-present={} durable={}",
-        session.connection().number(), Violations.quoted(session.clientId()), session.publisher().tenant(), Violations.quoted(identity.user()),
-        Violations.quoted(peer.address().toString()), peer.listener(), session.version(), sessionPresent, session.durable());
+        session.connection().number(), LogText.quoted(session.clientId()), session.publisher().tenant(), LogText.quoted(identity.user()),
+        LogText.quoted(peer.address().toString()), peer.listener(), session.version(), sessionPresent, session.durable());
   }
 
   /** Another connection of the same client had the session until now; it is told to go, and its own line follows. */
@@ -27,13 +28,13 @@ final class ConnectionLog {
     if (!events.isDebugEnabled()) return;
     events.debug(
         "event=takeover connection={} client={} from-connection={}",
-        session.connection().number(), Violations.quoted(session.clientId()), from.number());
+        session.connection().number(), LogText.quoted(session.clientId()), from.number());
   }
 
   /** @param end in a word, what ended it */
   static void disconnected(LiveSession session, String end) {
     if (!events.isDebugEnabled()) return;
     events.debug(
-        "event=disconnect connection={} client={} reason={}", session.connection().number(), Violations.quoted(session.clientId()), end);
+        "event=disconnect connection={} client={} reason={}", session.connection().number(), LogText.quoted(session.clientId()), end);
   }
 }

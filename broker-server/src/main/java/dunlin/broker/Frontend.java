@@ -526,7 +526,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
         (_, failure) -> {
           if (failure == null) return;
           storeFailures.increment();
-          log.debug("route of {} was not removed: {}", LogText.escaped(handle.filter().text()), failure.toString());
+          log.debug("route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
         });
   }
 

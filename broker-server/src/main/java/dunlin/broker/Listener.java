@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -155,7 +156,7 @@ final class Listener implements ListenerMXBean, ChannelFutureListener {
     if (!refusalLines.admits()) return;
     events.warn(
         "event=connection-refused listener={} reason={} address={} explanation={} untold={}",
-        settings.name(), reason.label(), Violations.quoted(String.valueOf(peerOf(connection).address())), Violations.quoted(explanation),
+        settings.name(), reason.label(), LogText.quoted(String.valueOf(peerOf(connection).address())), LogText.quoted(explanation),
         refusalLines.leftOut());
   }
 

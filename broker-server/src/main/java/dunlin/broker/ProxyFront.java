@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.runtime.LogText;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -20,7 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Takes the PROXY protocol header, version 1 or 2, that the decoder before it has read, notes the client's address and is gone. A
- * proxy that speaks for itself (LOCAL) or does not know (UNKNOWN) leaves the connection its own address.
+ * proxy that speaks for itself (LOCAL) or does not know (UNKNOWN) leaves the connection its own address. Whether a client is on this
+ * machine is decided by the address that the proxy tells; whom a proxy cannot name is not.
  */
 final class ProxyFront extends ChannelInboundHandlerAdapter {
   /*
@@ -32,6 +34,7 @@ final class ProxyFront extends ChannelInboundHandlerAdapter {
   static final int EXTENSIONS_MAX = 4_096;
 
   private static final AttributeKey<SocketAddress> SOURCE = AttributeKey.valueOf(ProxyFront.class, "source");
+  private static final AttributeKey<Boolean> UNNAMED = AttributeKey.valueOf(ProxyFront.class, "unnamed");
   private static final Logger log = LoggerFactory.getLogger(ProxyFront.class);
 
   private final Listener listener;
@@ -46,6 +49,12 @@ final class ProxyFront extends ChannelInboundHandlerAdapter {
   /** Where a proxy has said that a connection comes from, or null. */
   static @Nullable SocketAddress sourceOf(Channel channel) {
     return channel.hasAttr(SOURCE) ? channel.attr(SOURCE).get() : null;
+  }
+
+  /** Whether a proxy has sent this connection on for a client that is on another machine, or that it cannot name. */
+  static boolean speaksForAnotherMachine(Channel channel) {
+    if (channel.hasAttr(UNNAMED)) return true;
+    return sourceOf(channel) instanceof InetSocketAddress source && !source.getAddress().isLoopbackAddress();
   }
 
   @Override
@@ -64,7 +73,9 @@ final class ProxyFront extends ChannelInboundHandlerAdapter {
   private void take(ChannelHandlerContext ctx, HAProxyMessage header) {
     if (refused) return; // it was closed, and would count for its address for ever
     HAProxyProxiedProtocol protocol = header.proxiedProtocol();
-    if (header.command() == HAProxyCommand.PROXY && protocol != HAProxyProxiedProtocol.UNKNOWN) {
+    if (header.command() == HAProxyCommand.PROXY && protocol == HAProxyProxiedProtocol.UNKNOWN) {
+      ctx.channel().attr(UNNAMED).set(true);
+    } else if (header.command() == HAProxyCommand.PROXY) {
       SocketAddress source = source(header);
       if (source == null) {
         refuse(ctx, ListenerRefusal.PROXY_HEADER, "it proxies " + protocol);
@@ -83,7 +94,7 @@ final class ProxyFront extends ChannelInboundHandlerAdapter {
     String text = header.sourceAddress();
     return switch (header.proxiedProtocol()) {
       case TCP4, TCP6 -> internetAddress(text, header.sourcePort());
-      case UNIX_STREAM -> new DomainSocketAddress(text == null ? "" : text);
+      case UNIX_STREAM -> new DomainSocketAddress(text == null ? "" : LogText.escaped(text)); // others may print it
       case UDP4, UDP6, UNIX_DGRAM, UNKNOWN -> null;
     };
   }
@@ -102,7 +113,7 @@ final class ProxyFront extends ChannelInboundHandlerAdapter {
     if (refused) return;
     refused = true;
     listener.refused(reason);
-    log.debug("PROXY protocol of {} refused: {}", ctx.channel().remoteAddress(), why);
+    log.debug("PROXY protocol of {} refused: {}", ctx.channel().remoteAddress(), LogText.quoted(why));
     ctx.close();
   }
 

@@ -57,8 +57,8 @@ final class Violations {
     if (!tally.lines.admits()) return;
     events.warn(
         "event=protocol-error node={} client={} address={} reason={} limit={} explanation={} untold={}",
-        node, quoted(clientId), address, reason.label(), limit == null ? "none" : limit.label(), quoted(explanation),
-        tally.lines.leftOut());
+        node, LogText.quoted(clientId), LogText.quoted(address.toString()), reason.label(), limit == null ? "none" : limit.label(),
+        LogText.quoted(explanation), tally.lines.leftOut());
   }
 
   /** Tells how much was not told; called about once a second. */
@@ -67,11 +67,6 @@ final class Violations {
       long untold = tally.lines.leftOut();
       if (untold > 0) events.warn("event=protocol-error node={} reason={} untold={}", node, tally.reason.label(), untold);
     }
-  }
-
-  /** In quotes that the text cannot end by itself. */
-  static String quoted(String text) {
-    return '"' + LogText.escaped(text.replace("\\", "\\\\").replace("\"", "\\\"")) + '"';
   }
 
   /** The violations of one reason. */

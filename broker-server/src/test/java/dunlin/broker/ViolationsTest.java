@@ -54,7 +54,7 @@ class ViolationsTest {
 
     assertThat(told())
         .containsExactly(
-            "event=protocol-error node=n1 client=\"c\" address=localhost/127.0.0.1:4711 reason=protocol-error limit=none"
+            "event=protocol-error node=n1 client=\"c\" address=\"localhost/127.0.0.1:4711\" reason=protocol-error limit=none"
                 + " explanation=\"a second CONNECT\" untold=0");
     assertThat(errors("protocol-error")).isEqualTo(1);
   }

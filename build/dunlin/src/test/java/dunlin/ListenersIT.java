@@ -37,6 +37,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Listeners beside each other: their limits, versions, proxies, sockets in the file system, and what operators see of them. */
 class ListenersIT {
+  private static final String ANYBODY = "dunlin.auth.anonymous";
   private static final byte[] CONNECT = RawClient.connect(5, true, 0, "client", RawClient.NO_PROPERTIES);
   private static final String MORE = "dunlin.listeners.more.";
 
@@ -173,7 +174,7 @@ class ListenersIT {
         "v2 local", "v2 tcp4", "v2 tcp6", "v2 unix",
       })
   void aHeaderOfAProxyComesFirst(String header) {
-    try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required"));
+    try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", ANYBODY, "true"));
         var client = new RawClient(broker.node().port("more"))) {
       client.sendBehind(header(header), CONNECT, Integer.MAX_VALUE);
       client.expect(RawClient.CONNACK);
@@ -183,7 +184,7 @@ class ListenersIT {
 
   @Test
   void aHeaderMayComeByteByByte() {
-    try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required"));
+    try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", ANYBODY, "true"));
         var client = new RawClient(broker.node().port("more"))) {
       client.sendBehind(header("v2 tcp4"), CONNECT, 1);
       client.expect(RawClient.CONNACK);
@@ -229,7 +230,7 @@ class ListenersIT {
   @Test
   void theAddressThatAProxyTellsIsTheOneThatCounts() {
     var settings =
-        Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", MORE + "connections-per-address-max", "1");
+        Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", MORE + "connections-per-address-max", "1", ANYBODY, "true");
     try (var broker = broker(settings)) {
       int port = broker.node().port("more");
       try (var one = new RawClient(port); var same = new RawClient(port); var other = new RawClient(port)) {
@@ -246,7 +247,7 @@ class ListenersIT {
 
   @Test
   void aProxyStandsBeforeWebSocketsToo() {
-    var settings = Map.of(MORE + "type", "ws", MORE + "port", "0", MORE + "proxy-protocol", "required");
+    var settings = Map.of(MORE + "type", "ws", MORE + "port", "0", MORE + "proxy-protocol", "required", ANYBODY, "true");
     try (var broker = broker(settings); var client = new RawWebSocket(broker.node().port("more"))) {
       client.send(RawClient.bytes(header("v2 tcp4"), RawWebSocket.request("/mqtt", "mqtt").getBytes(StandardCharsets.US_ASCII)));
       assertThat(client.readHead()).startsWith("HTTP/1.1 101");
@@ -255,11 +256,32 @@ class ListenersIT {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "PROXY TCP4 203.0.113.7 127.0.0.1 5555 1883, 0x87",
+    "PROXY TCP6 2001:db8::7 ::1 5555 1883, 0x87",
+    "PROXY UNKNOWN, 0x87",
+    "v2 unknown, 0x87",
+    "v2 tcp4, 0x87",
+    "v2 local, 0",
+    "v2 unix, 0",
+    "PROXY TCP4 127.0.0.9 127.0.0.1 5555 1883, 0",
+    "PROXY TCP6 ::1 ::1 5555 1883, 0",
+  })
+  void withoutAuthenticationOnlyThisMachinesClientsAreServedBehindAProxyToo(String header, int reason) {
+    try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required"));
+        var client = new RawClient(broker.node().port("more"))) {
+      client.sendBehind(header(header.startsWith("PROXY") ? header + "\r\n" : header), CONNECT, Integer.MAX_VALUE);
+      assertThat(client.expect(RawClient.CONNACK).body()[1]).isEqualTo((byte) reason);
+    }
+  }
+
   private static byte[] header(String header) {
     byte[] prefix = {0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A};
     byte[] tcp4 = RawClient.bytes(203, 0, 113, 7, 127, 0, 0, 1, RawClient.u16(5_555), RawClient.u16(1_883));
     return switch (header) {
       case "v2 local" -> RawClient.bytes(prefix, 0x20, 0x00, RawClient.u16(0));
+      case "v2 unknown" -> RawClient.bytes(prefix, 0x21, 0x00, RawClient.u16(0));
       case "v2 tcp4" -> RawClient.bytes(prefix, 0x21, 0x11, RawClient.u16(12 + 4), tcp4, 0x04, RawClient.u16(1), 0);
       case "v2 tcp6" -> RawClient.bytes(prefix, 0x21, 0x21, RawClient.u16(36), new byte[36]);
       case "v2 unix" -> RawClient.bytes(prefix, 0x21, 0x31, RawClient.u16(216), "/run/x".getBytes(StandardCharsets.US_ASCII), new byte[210]);

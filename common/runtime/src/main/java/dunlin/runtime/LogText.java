@@ -18,6 +18,14 @@ public final class LogText {
     return safe.toString();
   }
 
+  /**
+   * The text in quotes that it cannot end by itself, escaped as above. Whatever a client or a proxy can choose, its address too, stands
+   * in a log line like this.
+   */
+  public static String quoted(String text) {
+    return '"' + escaped(text.replace("\\", "\\\\").replace("\"", "\\\"")) + '"';
+  }
+
   /** Not what starts a new line, moves a terminal's cursor, turns the direction of text or has no meaning alone. */
   private static boolean isPlain(char c) {
     return switch (Character.getType(c)) {
