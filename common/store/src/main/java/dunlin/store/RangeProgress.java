@@ -35,6 +35,6 @@ public record RangeProgress(
 
   /** Grows with each step forward. */
   public long moved() {
-    return rowsRead + entriesApplied + step.ordinal() + (led ? 1 : 0);
+    return rowsRead + entriesApplied + (open() ? 1 : 0) + (led ? 1 : 0);
   }
 }
