@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 final class ExpiryQueue {
   /*
    * Owner: the applying thread.
-   * A binary heap in an array; each session knows its place in it ({@link SessionState#expiryPlace}). An entry of a tree for each
+   * A binary heap in an array; each session knows its place in it (expiryPlace). An entry of a tree for each
    * absent session would take as much heap as the session.
    * Bounds: one reference for each session in it, at most twice as many while it shrinks or grows.
    */

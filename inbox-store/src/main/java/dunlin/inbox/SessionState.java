@@ -3,6 +3,7 @@ package dunlin.inbox;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.List;
+import java.util.NavigableMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -140,8 +141,8 @@ final class SessionState {
   }
 
   @SuppressWarnings("unchecked") // nothing else is ever put there
-  private static TreeMap<String, Subscriber> several(Object subscriptions) {
-    return (TreeMap<String, Subscriber>) subscriptions;
+  private static NavigableMap<String, Subscriber> several(Object subscriptions) {
+    return (NavigableMap<String, Subscriber>) subscriptions;
   }
 
   /** Adds a subscription, of a filter that has none. */
@@ -151,7 +152,7 @@ final class SessionState {
       subscriptions = subscriber;
       return;
     }
-    TreeMap<String, Subscriber> all;
+    NavigableMap<String, Subscriber> all;
     if (before instanceof Subscriber only) {
       all = new TreeMap<>();
       all.put(only.filter.text(), only);
