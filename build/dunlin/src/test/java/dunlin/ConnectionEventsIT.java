@@ -70,14 +70,13 @@ class ConnectionEventsIT {
   void whoConnectsLeavesAndTakesOverIsOneLineEach() {
     String name = "c\" event=forged \u202E";
     try (var broker = TestBroker.on(directory.resolve("data"))) {
-      try (var first = RawClient.connected(broker.port(), RawClient.Connect.of(name));
+      try (var _ = RawClient.connected(broker.port(), RawClient.Connect.of(name));
           var second = RawClient.connected(broker.port(), RawClient.Connect.of(name))) {
         String client = "client=\"c\\\" event=forged \\u202e\"";
         awaitLine("event=connect connection=", client, "address=\"/127.0.0.1:", "listener=tcp", "session-present=false durable=true");
         awaitLine("event=connect connection=", client, "session-present=true");
         awaitLine("event=takeover connection=", client, "from-connection=");
         awaitLine("event=disconnect connection=", client, "reason=session-taken-over");
-        first.close();
         second.disconnect();
         awaitLine("event=disconnect connection=", client, "reason=disconnect");
       }

@@ -1,0 +1,98 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** What documents name is there: other documents, and the tests that are to prove a row of docs/security.md. */
+class DocumentsTest {
+  private static final Path ROOT = Path.of("../..");
+  private static final Pattern LINK = Pattern.compile("]\\(([^)#:]+)[^)]*\\)");
+  private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*(?:Test|IT|Fuzz))?(?:\\.([a-z]\\w*)(…)?)?`");
+
+  /** Of those that stand in the distribution. */
+  private static List<Path> documents() throws IOException {
+    try (var files = Files.walk(ROOT.resolve("docs"))) {
+      var all = new ArrayList<>(files.filter(file -> file.toString().endsWith(".md")).toList());
+      for (String top : List.of("README.md", "SECURITY.md", "CHANGELOG.md")) all.add(ROOT.resolve(top));
+      return all;
+    }
+  }
+
+  @Test
+  void everyDocumentThatIsLinkedToIsThere() throws IOException {
+    for (Path document : documents()) {
+      var links = LINK.matcher(Files.readString(document));
+      while (links.find()) {
+        if (!links.group(1).startsWith("http")) assertThat(document.resolveSibling(links.group(1))).as("in %s", document).exists();
+      }
+    }
+  }
+
+  /** Documents may link to what stands in docs, and to each other; the archive takes the folder and these files whole. */
+  @Test
+  void theArchiveTakesEveryDocumentThatTheReadmeNames() throws IOException {
+    String assembly = Files.readString(Path.of("src/main/assembly/directory.xml"));
+    var links = LINK.matcher(Files.readString(ROOT.resolve("README.md")));
+    int count = 0;
+    for (; links.find(); count++) {
+      String name = links.group(1);
+      String taken = name.startsWith("docs/") ? "docs/**" : name;
+      assertThat(assembly).as(name).contains("<include>" + taken + "</include>");
+    }
+    assertThat(count).isGreaterThan(7);
+    assertThat(assembly).contains("<include>NOTICE</include>", "<include>SECURITY.md</include>", "sbom.json", "THIRD-PARTY.txt");
+  }
+
+  @Test
+  void everyTestThatProvesARowOfTheSecurityPageIsThere() throws IOException {
+    Map<String, String> sources = testSources();
+    int rows = 0;
+    for (String line : Files.readAllLines(ROOT.resolve("docs/security.md"))) {
+      if (!line.startsWith("| ") || line.startsWith("| Attack")) continue;
+      rows++;
+      String proof = line.substring(line.lastIndexOf('|', line.length() - 3));
+      var tests = TEST.matcher(proof);
+      String type = "";
+      int named = 0;
+      for (; tests.find(); named++) {
+        if (tests.group(1) != null) type = tests.group(1);
+        assertThat(sources).as(line).containsKey(type);
+        if (tests.group(2) == null) continue;
+        String beginning = "void " + tests.group(2) + (tests.group(3) == null ? "(" : "");
+        assertThat(sources.get(type)).as("%s.%s", type, tests.group(2)).contains(beginning);
+      }
+      if (named == 0) assertThat(line).as("a row without a test says that the part is not there").contains("no access rules yet");
+    }
+    assertThat(rows).isGreaterThan(30);
+  }
+
+  /** It stands apart from the parent, so nothing else keeps the two equal. */
+  @Test
+  void theBomHasTheVersionsOfTheBuild() throws IOException {
+    String build = Files.readString(ROOT.resolve("pom.xml"));
+    String bom = Files.readString(ROOT.resolve("build/bom/pom.xml"));
+    for (var tag : List.of(Pattern.compile("<version>([^<]+)</version>"), Pattern.compile("<netty.version>([^<]+)</netty.version>"))) {
+      var here = tag.matcher(build);
+      var there = tag.matcher(bom);
+      assertThat(here.find() && there.find()).as("%s", tag).isTrue();
+      assertThat(there.group(1)).as("%s", tag).isEqualTo(here.group(1));
+    }
+  }
+
+  private static Map<String, String> testSources() throws IOException {
+    var sources = new HashMap<String, String>();
+    try (var files = Files.find(ROOT, 12, (file, _) -> file.toString().contains("/src/test/java/") && file.toString().endsWith(".java"))) {
+      for (Path file : files.toList()) sources.put(file.getFileName().toString().replace(".java", ""), Files.readString(file));
+    }
+    return sources;
+  }
+}
