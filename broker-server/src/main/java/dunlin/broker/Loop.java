@@ -243,7 +243,7 @@ final class Loop {
   }
 
   /** One faulty task must not take the tasks of others with it. */
-  private void runSafely(Runnable task) {
+  void runSafely(Runnable task) {
     try {
       task.run();
     } catch (RuntimeException | AssertionError e) {

@@ -16,6 +16,8 @@ final class LoopBatch implements Runnable {
   /*
    * Owner: filled by the loop it comes from, then handed over whole to the one it goes to.
    * Bounds: the messages in it are within the windows of their lanes; the rest answers messages of the target's lane.
+   * Failure: one that cannot be delivered for a fault of ours is logged, counted and answered with an error; the others arrive, and the
+   *   credit of all comes back, but for what goes to a group's member: that keeps its credit and answers for itself.
    */
   private final Loop from;
   private final Loop to;
@@ -80,33 +82,50 @@ final class LoopBatch implements Runnable {
   @Override
   public void run() {
     if (creditMessages > 0) to.window().give(creditMessages, creditBytes);
-    for (PendingPublish publish : finished) publish.run();
+    for (PendingPublish publish : finished) to.runSafely(publish);
     for (int i = 0; i < size; i++) {
       Publication message = Objects.requireNonNull(messages[i]);
       Acknowledgement acknowledgement = acknowledgements[i];
-      switch (Objects.requireNonNull(targets[i])) {
-        case FilterHandle filter -> {
-          if (!to.deliverToSubscribers(message, filter)) {
-            to.wide().add(message, new FilterHandle[] {filter}, acknowledgement, from);
-            credited--;
-            bytes -= message.body().length;
-            continue;
-          }
+      ReasonCode reason;
+      try {
+        if (!arrive(message, Objects.requireNonNull(targets[i]), acknowledgement)) {
+          credited--;
+          bytes -= message.body().length;
+          continue;
         }
-        case FilterHandle[] filters -> {
-          if (!to.deliverToSubscribers(message, filters, filters.length)) {
-            to.wide().add(message, filters, acknowledgement, from);
-            credited--;
-            bytes -= message.body().length;
-            continue;
-          }
-        }
-        case GroupCopy copy -> to.groups().arrived(copy);
-        case DirectCopy copy -> to.pushed(copy.connection(), copy.message());
-        default -> throw new IllegalStateException("a message for " + targets[i]);
+        reason = ReasonCode.SUCCESS;
+      } catch (RuntimeException | AssertionError e) {
+        to.frontend().unexpected("a message could not be delivered on another event loop", e);
+        reason = ReasonCode.UNSPECIFIED_ERROR;
       }
-      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+      if (acknowledgement != null) answer(acknowledgement, reason);
     }
     if (credited > 0) to.batchTo(from).giveCredit(credited, bytes);
+  }
+
+  /** Hands a message to whom it is for; false when it has to wait its turn among the wide ones, and keeps its credit meanwhile. */
+  private boolean arrive(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
+    switch (target) {
+      case FilterHandle filter -> {
+        if (!to.deliverToSubscribers(message, filter)) {
+          to.wide().add(message, new FilterHandle[] {filter}, acknowledgement, from);
+          return false;
+        }
+      }
+      case FilterHandle[] filters -> {
+        if (!to.deliverToSubscribers(message, filters, filters.length)) {
+          to.wide().add(message, filters, acknowledgement, from);
+          return false;
+        }
+      }
+      case GroupCopy copy -> to.groups().arrived(copy);
+      case DirectCopy copy -> to.pushed(copy.connection(), copy.message());
+      default -> throw new IllegalStateException("a message for " + target);
+    }
+    return true;
+  }
+
+  private void answer(Acknowledgement acknowledgement, ReasonCode reason) {
+    to.runSafely(() -> acknowledgement.answer(reason));
   }
 }

@@ -60,6 +60,39 @@ class LoopBatchTest {
   }
 
   @Test
+  void oneMessageThatCannotBeDeliveredTakesNoOtherWithIt() throws Exception {
+    FilterHandle filter = OpenFrontend.handle("f", 2);
+    LiveSession session = open.session(1, "beside a fault");
+    open.on(
+        1,
+        () -> {
+          filter.add(1, new Subscriber(session, filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE)));
+          return true;
+        });
+    List<Object> targets = List.of(filter, "nobody knows what this is", filter);
+    List<Answer> answers = new ArrayList<>();
+
+    open.on(
+        0,
+        () -> {
+          for (Object target : targets) {
+            Publication message = OpenFrontend.message("m");
+            Answer answer = new Answer();
+            answers.add(answer);
+            open.loop(0).window().take(message.body().length);
+            open.loop(0).batchTo(open.loop(1)).add(message, target, answer);
+          }
+          return true;
+        });
+
+    List<ReasonCode> reasons = new ArrayList<>();
+    for (Answer answer : answers) reasons.add(answer.reason.get(2, TimeUnit.MINUTES));
+    assertThat(reasons).containsExactly(ReasonCode.SUCCESS, ReasonCode.UNSPECIFIED_ERROR, ReasonCode.SUCCESS);
+    await().until(() -> open.on(0, () -> open.loop(0).window().messages()) == 0);
+    assertThat(open.on(1, () -> session.outbound().queued())).isEqualTo(1);
+  }
+
+  @Test
   void aMemberThatHasLeftMeanwhileRefusesAndTheMessageIsAnsweredAllTheSame() throws Exception {
     FilterHandle filter = OpenFrontend.handle("$share/g/t", 2);
     LiveSession session = open.session(1, "member");
