@@ -75,7 +75,7 @@ final class RealTiers implements AutoCloseable {
     DistWorker dist =
         DistWorker.create(store, p -> InboxServer.shardOf(sessions.shards(), p.tenant(), p.clientId()), meters);
     inbox = new InboxServer(store, sessions, frontend, new Routes(dist), frontend, InstantSource.system(), meters);
-    retain = RetainServer.on(store, RetainSettings.defaults(), meters, InstantSource.system(), housekeeping);
+    retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, InstantSource.system(), housekeeping);
     dist.attachFrontend(store.nodeId(), frontend.delivery());
     dist.attachInboxShards(new Inboxes(inbox));
     store.start(Duration.ofSeconds(60));

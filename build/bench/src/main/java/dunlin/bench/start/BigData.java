@@ -91,7 +91,7 @@ public final class BigData {
     try (ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
         RangeStore store = RangeStore.open(StoreSettings.defaults(), directory, meters)) {
       DistWorker dist = DistWorker.create(store, of -> InboxServer.shardOf(shards, of.tenant(), of.clientId()), meters);
-      var retain = RetainServer.on(store, RetainSettings.defaults(), meters, data.clock, timer);
+      var retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, data.clock, timer);
       try (var inbox =
           new InboxServer(store, InboxSettings.defaults(), new Nobody(), new Routes(dist), new NoWills(), data.clock, meters)) {
         store.start(DEADLINE);
