@@ -112,7 +112,7 @@ final class DeliveryRules {
       if (message == null || each.retain()) continue;
       var stream = new Stream(each.id().publisher(), each.topic(), message.first.qos());
       if (seen.add(each.id())) {
-        if (grows(last, stream, each.id().number()) || (message.sends > 1 && !coveredSince(session, message))) continue;
+        if (grows(last, stream, each.id().number()) || (message.sends > 1 && firstMayBeLost(session, each, message))) continue;
         violations.add(new Violation("D4", "out of order", "%s after %d to %s".formatted(each, last.get(stream), session.client())));
       } else if (each.dup() && message.sends == 1 && !grows(again, new Repetition(each.connection(), stream), each.id().number())) {
         violations.add(new Violation("D4", "sent again out of order", "%s to %s".formatted(each, session.client())));
@@ -120,7 +120,12 @@ final class DeliveryRules {
     }
   }
 
-  /** Whether it was subscribed when the message was sent for the first time; else it may see the second one behind later messages. */
+  /** Whether the second sending of a message may be the first that a session sees, behind later messages. */
+  private static boolean firstMayBeLost(Session session, Received each, Sent message) {
+    return each.qos() == 0 || !coveredSince(session, message);
+  }
+
+  /** Whether it was subscribed when the message was sent for the first time. */
   private static boolean coveredSince(Session session, Sent message) {
     return session.subscriptions.stream()
         .anyMatch(each -> each.fromNanos() < message.first.nanos() && each.untilNanos() == Session.OPEN && Filters.matches(each.filter(), message.first.topic()));
