@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
+import dunlin.dist.RoutePage;
 import dunlin.inbox.Connections;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.ConnectionId;
@@ -198,6 +199,11 @@ class AnswerOrderTest {
 
     @Override
     public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
       throw new UnsupportedOperationException();
     }
   }

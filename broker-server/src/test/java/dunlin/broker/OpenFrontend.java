@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
+import dunlin.dist.RoutePage;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.InboxClient;
@@ -242,6 +243,11 @@ final class OpenFrontend implements AutoCloseable {
     @Override
     public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
       return CompletableFuture.completedFuture(0L);
+    }
+
+    @Override
+    public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
+      throw new UnsupportedOperationException();
     }
   }
 

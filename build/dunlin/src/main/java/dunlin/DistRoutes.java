@@ -7,6 +7,7 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /** The dist tier as the session tier announces its filters to it. An inbox shard lives as long as its data: one life only. */
 final class DistRoutes implements InboxRoutes {
@@ -32,5 +33,14 @@ final class DistRoutes implements InboxRoutes {
   @Override
   public CompletableFuture<Void> remove(ShardId shard, String tenant, TopicFilter filter) {
     return dist.removeRoute(new Route(tenant, filter, shard, ONLY_LIFE, NO_HANDLE));
+  }
+
+  @Override
+  public CompletableFuture<Page> announced(byte @Nullable [] from) {
+    return dist.routes(ShardId.Kind.INBOX, from).thenApply(page -> new Page(page.routes().stream().map(DistRoutes::announced).toList(), page.next()));
+  }
+
+  private static Announced announced(Route route) {
+    return new Announced(route.shard(), route.tenant(), route.filter());
   }
 }

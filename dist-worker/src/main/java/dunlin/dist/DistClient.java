@@ -4,6 +4,7 @@ import dunlin.model.ShardId;
 import dunlin.transport.Lane;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /** The dist tier as frontends and session owners use it. */
 public interface DistClient {
@@ -30,4 +31,12 @@ public interface DistClient {
    * @return how many there were
    */
   CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation);
+
+  /**
+   * The routes of all shards of a kind as they are stored, in pages of a few hundred at most; some pages may be empty. Fails with a
+   * {@code StoreException} when too many others read.
+   *
+   * @param from where the page begins, as the page before says; null for the first one
+   */
+  CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from);
 }

@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -38,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 public final class DistWorker implements DistClient {
   /*
    * Owner: any thread calls it; each lane has its own.
-   * Bounds: the changes under way are those in the range's bounded queue; full, a change fails at once and nothing of it
+   * Bounds: a page of routes looks at PAGE_ROWS rows, on a reader of the range. The changes under way are those in the range's bounded queue; full, a change fails at once and nothing of it
    * happened. Lanes stay as long as the worker: their opener has one for each of its threads.
    * Failure: a change that failed may still happen. Until a change that was proposed later has been applied, which settles
    * it, all changes go through the log.
@@ -49,6 +50,7 @@ public final class DistWorker implements DistClient {
    */
   private static final String RANGE = "routes";
   private static final int PURGE_STEP = 1_000;
+  private static final int PAGE_ROWS = 256;
   private static final Destination[] NONE = {};
 
   /** Who serves the inbox shards of this process, or one frontend. */
@@ -232,6 +234,26 @@ public final class DistWorker implements DistClient {
           }
         },
         future::completeExceptionally);
+  }
+
+  @Override
+  public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
+    var page = new CompletableFuture<RoutePage>();
+    try {
+      range
+          .readers()
+          .execute(
+              () -> {
+                try {
+                  page.complete(RouteRows.page(range.reader(), kind, from == null ? new byte[0] : from, PAGE_ROWS));
+                } catch (RuntimeException e) {
+                  page.completeExceptionally(e);
+                }
+              });
+    } catch (RejectedExecutionException busy) {
+      page.completeExceptionally(new StoreException("overload: too many read range " + RANGE, busy));
+    }
+    return page;
   }
 
   /** Proposes a command and counts it as under way for a key until its result is applied or it has failed. */

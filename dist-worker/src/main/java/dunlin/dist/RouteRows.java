@@ -3,9 +3,13 @@ package dunlin.dist;
 import dunlin.model.FilterIndex;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import dunlin.store.RangeReader;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Routes as rows: one for each tenant, filter and shard. */
 final class RouteRows {
@@ -88,6 +92,34 @@ final class RouteRows {
     } catch (IllegalArgumentException e) {
       throw new IllegalStateException("a route that cannot be: " + e.getMessage(), e);
     }
+  }
+
+  /**
+   * The routes of a kind of shards in so many rows. Rows of routes that are left out of memory are passed over: no change names them.
+   *
+   * @param from the first key to look at
+   */
+  static RoutePage page(RangeReader rows, ShardId.Kind kind, byte[] from, int rowsMax) {
+    var page =
+        new Object() {
+          int seen;
+          byte @Nullable [] next;
+          final List<Route> routes = new ArrayList<>();
+        };
+    rows.scan(
+        from,
+        null,
+        (key, value) -> {
+          if (page.seen++ == rowsMax) {
+            page.next = key;
+            return false;
+          }
+          Route route = route(key, value);
+          if (route.shard().kind() != kind) return true;
+          if (problem(route.tenant(), route.filter(), route.shard()).isEmpty()) page.routes.add(route);
+          return true;
+        });
+    return new RoutePage(page.routes, page.next);
   }
 
   private static byte[] utf8(String text) {

@@ -25,6 +25,7 @@ final class InboxMeters {
   private final Counter willAttempts;
   private final Counter wills;
   private final Counter acknowledgementsRefused;
+  private final Counter routesRepaired;
 
   /** Why a publish was answered with an error before it was stored. */
   enum Refusal {
@@ -118,6 +119,10 @@ final class InboxMeters {
         Counter.builder("dunlin.inbox.acknowledgements-refused")
             .description("Records of acknowledged messages that the range refused and that are proposed again")
             .register(registry);
+    routesRepaired =
+        Counter.builder("dunlin.inbox.routes-repaired")
+            .description("Routes that no session needs, left over from before the last start and removed; 0 unless the node ended before it had removed them")
+            .register(registry);
   }
 
   /** Watches the length of something that waits. */
@@ -172,6 +177,10 @@ final class InboxMeters {
 
   void acknowledgementsRefused() {
     acknowledgementsRefused.increment();
+  }
+
+  void routesRepaired(int count) {
+    routesRepaired.increment(count);
   }
 
   void willPublished() {

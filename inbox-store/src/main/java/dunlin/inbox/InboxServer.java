@@ -43,7 +43,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * thread and so in log order: pushes, displaced connections. Routes, wills and time run on one timer thread.
    * Bounds: the range's queue for what waits to be logged. What that refuses waits in two lines, in its order: messages with the credit
    *   that their lanes gave them, and everything else, of which a connection has as many under way as its frontend lets it. AckCollector,
-   *   FetchLine, RouteAnnouncer and WillRunner say theirs.
+   *   FetchLine, RouteAnnouncer, StrayRoutes and WillRunner say theirs.
    * Failure: a line that is full refuses and is counted; a range that fails, is led elsewhere or has no disk fails what waits; what is
    *   lost with the process is in the log, and start() makes it good.
    */
@@ -78,6 +78,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final ExpirySweep expirySweep;
   private final AckCollector acks;
   private final RouteAnnouncer announcer;
+  private final StrayRoutes strays;
   private final WillRunner willRunner;
   private final GroupDrains drains;
   private final Ghosts ghosts;
@@ -137,7 +138,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             () -> connecting.get() > 0,
             System::nanoTime,
             task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
-    announcer = new RouteAnnouncer(routes, timer);
+    strays = new StrayRoutes(routes, timer, meters::routesRepaired);
+    announcer = new RouteAnnouncer(routes, timer, strays::changed);
     willRunner = new WillRunner(wills, System::nanoTime, meters, this::logPublished);
     drains = new GroupDrains(this::drain);
     ghosts = new Ghosts(logic.state(), this::endConnection);
@@ -156,7 +158,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   /**
    * Takes up the work once the store has started: treats connections of earlier lives of the frontend as lost, and announces
-   * the topic filters of all sessions. Completes when both is done; connections may be accepted then.
+   * the topic filters of all sessions. Completes when both is done; connections may be accepted then. Routes that no session needs, left
+   * over from earlier lives, are looked for and removed after that.
    */
   public CompletableFuture<Void> start(String frontend, long incarnation) {
     var started = new CompletableFuture<Void>();
@@ -165,6 +168,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         started,
         (_, _) -> {
           var routes = logic.takeRoutes();
+          strays.expect(routes);
           announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
           var announced = announcer.settled(routes);
           forgetConnections(frontend, incarnation, announced, started);
@@ -189,7 +193,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             started.completeExceptionally(new StoreException("the session tier was closed while it started", closed));
             return;
           }
-          follow(announced, started, () -> started.complete(null));
+          follow(
+              announced,
+              started,
+              () -> {
+                strays.search(announcer);
+                started.complete(null);
+              });
         });
   }
 

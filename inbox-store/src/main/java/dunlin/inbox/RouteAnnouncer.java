@@ -12,6 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,6 +33,7 @@ final class RouteAnnouncer {
 
   private final InboxRoutes routes;
   private final ScheduledExecutorService timer;
+  private final Consumer<RouteKey> changed;
   private final Map<RouteKey, Pending> pending = new HashMap<>();
   private final ArrayDeque<RouteKey> ready = new ArrayDeque<>();
   private int inFlight;
@@ -48,9 +50,11 @@ final class RouteAnnouncer {
     private List<CompletableFuture<Void>> waiters = new ArrayList<>();
   }
 
-  RouteAnnouncer(InboxRoutes routes, ScheduledExecutorService timer) {
+  /** @param changed told of each route that is to be announced or removed, on the timer thread and before that is done */
+  RouteAnnouncer(InboxRoutes routes, ScheduledExecutorService timer, Consumer<RouteKey> changed) {
     this.routes = routes;
     this.timer = timer;
+    this.changed = changed;
   }
 
   /** Routes that are not as they should be yet. */
@@ -60,7 +64,18 @@ final class RouteAnnouncer {
 
   /** Announces changes in their order. Any thread; the calls of one thread keep their order. */
   void change(List<RouteChange> changes) {
-    hand(() -> changes.forEach(change -> want(change.route(), change.wanted())));
+    hand(
+        () ->
+            changes.forEach(
+                change -> {
+                  changed.accept(change.route());
+                  want(change.route(), change.wanted());
+                }));
+  }
+
+  /** Has routes removed that nobody has wanted as far as is known here. On the timer thread: a wish that comes later wins. */
+  void remove(List<RouteKey> strays) {
+    strays.forEach(route -> want(route, false));
   }
 
   /** Completes when these routes are announced, as far as changes handed over before want them. */

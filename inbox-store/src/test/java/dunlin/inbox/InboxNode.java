@@ -16,6 +16,7 @@ import dunlin.model.TopicFilter;
 import dunlin.store.CommandCodec;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeStore;
+import dunlin.store.StoreException;
 import dunlin.store.StoreSettings;
 import dunlin.transport.Acknowledgement;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -47,6 +48,9 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   final AtomicInteger willFailures = new AtomicInteger();
   volatile WillPublisher.Outcome willOutcome = new WillPublisher.Outcome.Published();
   final Set<String> routes = ConcurrentHashMap.newKeySet();
+
+  /** How many times the routes that are announced cannot be read. */
+  final AtomicInteger pageFailures = new AtomicInteger();
 
   /** When announcements of routes end, and how. */
   volatile CompletableFuture<Void> gate = CompletableFuture.completedFuture(null);
@@ -155,6 +159,18 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   @Override
   public CompletableFuture<Void> remove(ShardId shard, String tenant, TopicFilter filter) {
     return gate.thenRun(() -> routes.remove(shard + " " + filter.text()));
+  }
+
+  @Override
+  public CompletableFuture<Page> announced(byte @Nullable [] from) {
+    if (pageFailures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) return CompletableFuture.failedFuture(new StoreException("busy"));
+    return CompletableFuture.completedFuture(new Page(routes.stream().map(InboxNode::announced).toList(), null));
+  }
+
+  private static Announced announced(String route) {
+    String bucket = route.substring(route.indexOf(':') + 1, route.indexOf(' '));
+    var filter = TopicFilter.parse(route.substring(route.indexOf(' ') + 1)).orElseThrow();
+    return new Announced(ShardId.inbox(Integer.parseInt(bucket)), TENANT, filter);
   }
 
   @Override

@@ -167,6 +167,22 @@ final class InboxServerTest {
   }
 
   @Test
+  void routesThatNoSessionNeedsAreRemovedAfterAStartAlsoWhenTheyCannotBeReadAtFirst() throws Exception {
+    var session = node.connect("c").session();
+    node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    String needed = node.server.shardOf(InboxNode.TENANT, "c") + " a";
+    node.routes.add("inbox:3 $share/g/left");
+    node.routes.add("inbox:9999 a");
+    node.pageFailures.set(1);
+
+    node.reopen();
+
+    await().untilAsserted(() -> assertThat(node.count("dunlin.inbox.routes-repaired")).isEqualTo(2));
+    assertThat(node.pageFailures).hasValue(0);
+    assertThat(node.routes).containsExactly(needed);
+  }
+
+  @Test
   void subscribeWaitsForARouteThatAnotherSessionHasBegunToAnnounce() throws Exception {
     node.gate = new CompletableFuture<>();
     var one = node.connect("c").session();

@@ -223,6 +223,16 @@ public final class BigData {
     public CompletableFuture<Void> remove(ShardId shard, String tenant, TopicFilter filter) {
       return dist.removeRoute(new Route(tenant, filter, shard, 1, 0));
     }
+
+    @Override
+    public CompletableFuture<Page> announced(byte @Nullable [] from) {
+      return dist.routes(ShardId.Kind.INBOX, from)
+          .thenApply(
+              page ->
+                  new Page(
+                      page.routes().stream().map(route -> new Announced(route.shard(), route.tenant(), route.filter())).toList(),
+                      page.next()));
+    }
   }
 
   private static final class NoWills implements WillPublisher {
