@@ -56,7 +56,7 @@ final class Fanout implements Delivery {
     for (long left = filter.loops(); left != 0; left &= left - 1) {
       int target = Long.numberOfTrailingZeros(left);
       if (target == loop.index()) {
-        if (!loop.deliverToSubscribers(message, filter)) wait(loop, message, new FilterHandle[] {filter}, acknowledgement);
+        if (!loop.deliverToSubscribers(message, filter, acknowledgement)) wait(loop, message, new FilterHandle[] {filter}, acknowledgement);
       } else {
         passOn(loop, target, message, filter, acknowledgement);
       }
@@ -70,7 +70,7 @@ final class Fanout implements Delivery {
     for (long left = loops; left != 0; left &= left - 1) {
       int target = Long.numberOfTrailingZeros(left);
       if (target == loop.index()) {
-        if (!loop.deliverToSubscribers(message, filters, filters.length)) wait(loop, message, filters, acknowledgement);
+        if (!loop.deliverToSubscribers(message, filters, filters.length, acknowledgement)) wait(loop, message, filters, acknowledgement);
       } else {
         passOn(loop, target, message, filters, acknowledgement);
       }

@@ -277,12 +277,6 @@ final class LiveSession {
     return outbound().merged().take();
   }
 
-  /** Offers the one copy of a message whose subscriptions were merged. */
-  void offerMerged(Publication message) {
-    SubscriptionOptions options = takeMerged();
-    if (options != null) offer(message, options, mergedIdentifiers());
-  }
-
   private boolean isOwn(Publication message) {
     return message.publisher().equals(publisher);
   }

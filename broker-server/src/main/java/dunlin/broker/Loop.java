@@ -3,14 +3,17 @@ package dunlin.broker;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.SubscriptionOptions;
 import dunlin.runtime.DropReason;
+import dunlin.runtime.LogText;
+import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import io.netty.channel.EventLoop;
 import io.netty.channel.SingleThreadEventLoop;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -30,6 +33,8 @@ final class Loop {
    * Owner: the thread of its event loop; post and the read-only numbers are for all.
    * Bounds: arrivals has no bound of its own, but everything in it has: batches within lane windows, answers of the stores
    *   within the stores' proposal bounds, at most one connect, subscribe or fetch for each connection, one turn of the PushQueue.
+   * Failure: a task that fails takes no other with it, and a session that cannot be handed a message for a fault of ours no other session:
+   *   it is logged and counted, and the publisher of QoS 1 and 2 gets an error.
    */
   private static final int ARRIVALS_A_ROUND = 4_096;
 
@@ -353,14 +358,22 @@ final class Loop {
     keepAlive.tick();
   }
 
-  /** Hands a message to all subscribers of one filter on this loop; false when it has to wait its turn among the wide ones. */
-  boolean deliverToSubscribers(Publication message, FilterHandle filter) {
+  /**
+   * Hands a message to all subscribers of one filter on this loop; false when it has to wait its turn among the wide ones.
+   *
+   * @param acknowledgement of the message, with an answer of the caller's to come; null for none
+   */
+  boolean deliverToSubscribers(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
     if (wide.takes(filter)) return false;
     SubscriberList subscribers = filter.on(index);
     if (subscribers == null) return true;
     for (int i = 0; i < subscribers.size(); i++) {
       Subscriber subscriber = subscribers.get(i);
-      subscriber.session.offer(message, subscriber.options(), subscriber.identifiers());
+      try {
+        subscriber.session.offer(message, subscriber.options(), subscriber.identifiers());
+      } catch (RuntimeException | AssertionError e) {
+        notDelivered(subscriber.session, acknowledgement, e);
+      }
     }
     return true;
   }
@@ -368,25 +381,71 @@ final class Loop {
   /**
    * Hands a message that matched several filters to their subscribers on this loop: each session gets one copy, with the
    * highest QoS and all identifiers [MQTT-3.3.4-2, -3]; false when it has to wait its turn among the wide ones.
+   *
+   * @param acknowledgement as above
    */
-  boolean deliverToSubscribers(Publication message, FilterHandle[] filters, int count) {
+  boolean deliverToSubscribers(
+      Publication message, FilterHandle[] filters, int count, @Nullable Acknowledgement acknowledgement) {
     if (wide.takes(filters, count)) return false;
-    for (LiveSession session : merge(message, filters, count)) session.offerMerged(message);
-    merged.clear();
+    merge(
+        message,
+        filters,
+        count,
+        acknowledgement,
+        (session, options, identifiers) -> {
+          try {
+            session.offer(message, options, identifiers);
+          } catch (RuntimeException | AssertionError e) {
+            notDelivered(session, acknowledgement, e);
+          }
+        });
     return true;
   }
 
-  /** The sessions on this loop that a message of several filters is for, each of which has merged its subscriptions. */
-  List<LiveSession> merge(Publication message, FilterHandle[] filters, int count) {
+  /** Takes the one copy of a session whose subscriptions were merged. */
+  interface MergedCopies {
+    void copy(LiveSession session, SubscriptionOptions options, int[] identifiers);
+  }
+
+  /**
+   * Finds the sessions on this loop that a message of several filters is for, and what the subscriptions of each ask for together. Whatever
+   * happens, nothing of it is left for the next message.
+   */
+  void merge(
+      Publication message, FilterHandle[] filters, int count, @Nullable Acknowledgement acknowledgement, MergedCopies copies) {
     assert merged.isEmpty() : "merging while another message is";
-    for (int i = 0; i < count; i++) {
-      SubscriberList subscribers = filters[i].on(index);
-      if (subscribers == null) continue;
-      for (int j = 0; j < subscribers.size(); j++) {
-        Subscriber subscriber = subscribers.get(j);
+    int taken = 0;
+    try {
+      for (int i = 0; i < count; i++) merge(message, filters[i], acknowledgement);
+      while (taken < merged.size()) {
+        LiveSession session = merged.get(taken++);
+        SubscriptionOptions options = session.takeMerged();
+        if (options != null) copies.copy(session, options, session.mergedIdentifiers());
+      }
+    } finally {
+      while (taken < merged.size()) merged.get(taken++).takeMerged();
+      merged.clear();
+    }
+  }
+
+  private void merge(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
+    SubscriberList subscribers = filter.on(index);
+    if (subscribers == null) return;
+    for (int i = 0; i < subscribers.size(); i++) {
+      Subscriber subscriber = subscribers.get(i);
+      try {
         if (subscriber.session.merge(message, subscriber)) merged.add(subscriber.session);
+      } catch (RuntimeException | AssertionError e) {
+        notDelivered(subscriber.session, acknowledgement, e);
       }
     }
-    return merged;
+  }
+
+  /** A session could not be handed a message for a fault of ours: the others get it, and its publisher is told. */
+  void notDelivered(LiveSession session, @Nullable Acknowledgement acknowledgement, Throwable fault) {
+    frontend.unexpected("a message could not be delivered to " + LogText.quoted(session.clientId()), fault);
+    if (acknowledgement == null) return;
+    acknowledgement.expect();
+    acknowledgement.answer(ReasonCode.UNSPECIFIED_ERROR);
   }
 }

@@ -107,13 +107,13 @@ final class LoopBatch implements Runnable {
   private boolean arrive(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
     switch (target) {
       case FilterHandle filter -> {
-        if (!to.deliverToSubscribers(message, filter)) {
+        if (!to.deliverToSubscribers(message, filter, acknowledgement)) {
           to.wide().add(message, new FilterHandle[] {filter}, acknowledgement, from);
           return false;
         }
       }
       case FilterHandle[] filters -> {
-        if (!to.deliverToSubscribers(message, filters, filters.length)) {
+        if (!to.deliverToSubscribers(message, filters, filters.length, acknowledgement)) {
           to.wide().add(message, filters, acknowledgement, from);
           return false;
         }

@@ -23,7 +23,8 @@ final class WideFanout {
    * pass by.
    * Bounds: each message holds credit of the lane that it came through until it is delivered, so a publisher that is faster than
    *   its subscribers' sockets is not read from. Only the message at the head has a list of its subscribers.
-   * Failure: a subscriber that has gone between two slices is passed over.
+   * Failure: a subscriber that has gone between two slices is passed over, and so is one that a fault of ours keeps from the message; the
+   *   others get it, and its publisher an error. Whatever a slice ends with, another one follows while messages wait.
    */
   private final Loop loop;
   private final int threshold;
@@ -103,23 +104,26 @@ final class WideFanout {
   private void slice() {
     sliceDue = false;
     int left = threshold;
-    for (Wide head = waiting.peek(); head != null && left > 0; head = waiting.peek()) {
-      List<Due> due = head.due;
-      if (due == null) head.due = due = subscribers(head.filters, head.message);
-      int end = Math.min(due.size(), head.delivered + left);
-      left -= Math.max(1, end - head.delivered);
-      for (int i = head.delivered; i < end; i++) deliver(head.message, due.get(i));
-      head.delivered = end;
-      if (end == due.size()) done(head);
+    try {
+      for (Wide head = waiting.peek(); head != null && left > 0; head = waiting.peek()) {
+        List<Due> due = head.due;
+        if (due == null) head.due = due = subscribers(head);
+        int end = Math.min(due.size(), head.delivered + left);
+        left -= Math.max(1, end - head.delivered);
+        while (head.delivered < end) deliver(head, due.get(head.delivered++));
+        if (end == due.size()) done(head);
+      }
+    } finally {
+      if (!waiting.isEmpty()) {
+        sliceDue = true;
+        loop.afterSockets(this::slice);
+      }
     }
-    if (waiting.isEmpty()) return;
-    sliceDue = true;
-    loop.afterSockets(this::slice);
   }
 
-  private List<Due> subscribers(FilterHandle[] filters, Publication message) {
-    if (filters.length > 1) return merged(filters, message);
-    SubscriberList subscribers = filters[0].on(loop.index());
+  private List<Due> subscribers(Wide head) {
+    if (head.filters.length > 1) return merged(head);
+    SubscriberList subscribers = head.filters[0].on(loop.index());
     if (subscribers == null) return List.of();
     List<Due> due = new ArrayList<>(subscribers.size());
     for (int i = 0; i < subscribers.size(); i++) {
@@ -130,21 +134,25 @@ final class WideFanout {
   }
 
   /** Each session once, with what its subscriptions ask for together. */
-  private List<Due> merged(FilterHandle[] filters, Publication message) {
-    List<LiveSession> sessions = loop.merge(message, filters, filters.length);
-    List<Due> due = new ArrayList<>(sessions.size());
-    for (LiveSession session : sessions) {
-      int[] identifiers = session.mergedIdentifiers();
-      SubscriptionOptions options = session.takeMerged();
-      if (options != null) due.add(new Due(session, null, options, identifiers));
-    }
-    sessions.clear();
+  private List<Due> merged(Wide head) {
+    List<Due> due = new ArrayList<>();
+    loop.merge(
+        head.message,
+        head.filters,
+        head.filters.length,
+        head.acknowledgement,
+        (session, options, identifiers) -> due.add(new Due(session, null, options, identifiers)));
     return due;
   }
 
-  private static void deliver(Publication message, Due due) {
+  private void deliver(Wide head, Due due) {
     boolean left = due.subscriber() != null && due.subscriber().place() < 0;
-    if (!left) due.session().offer(message, due.options(), due.identifiers());
+    if (left) return;
+    try {
+      due.session().offer(head.message, due.options(), due.identifiers());
+    } catch (RuntimeException | AssertionError e) {
+      loop.notDelivered(due.session(), head.acknowledgement, e);
+    }
   }
 
   private void done(Wide head) {
@@ -156,6 +164,7 @@ final class WideFanout {
     int size = head.message.body().length;
     if (head.from == loop) loop.window().give(1, size);
     else loop.batchTo(head.from).giveCredit(1, size);
-    if (head.acknowledgement != null) head.acknowledgement.answer(ReasonCode.SUCCESS);
+    Acknowledgement acknowledgement = head.acknowledgement;
+    if (acknowledgement != null) loop.runSafely(() -> acknowledgement.answer(ReasonCode.SUCCESS));
   }
 }

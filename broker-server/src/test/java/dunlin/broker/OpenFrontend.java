@@ -127,6 +127,18 @@ final class OpenFrontend implements AutoCloseable {
         });
   }
 
+  /** A session that fails on each message that it is offered: its connection has no channel. */
+  LiveSession faulty(int loop, String clientId) {
+    return on(
+        loop,
+        () -> {
+          var connected =
+              new InboxClient.Connected(
+                  new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
+          return new LiveSession(connection(loop), false, 1, connected);
+        });
+  }
+
   /** The channel of a client without expiry whose CONNECT was these bytes. */
   EmbeddedChannel client(byte[] connect) {
     return on(

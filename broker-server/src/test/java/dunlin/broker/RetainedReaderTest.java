@@ -180,7 +180,7 @@ class RetainedReaderTest {
   }
 
   private void deliver(Publication message) {
-    open.on(0, () -> open.loop(0).deliverToSubscribers(message, Objects.requireNonNull(open.loop(0).routes().byNumber(1))));
+    open.on(0, () -> open.loop(0).deliverToSubscribers(message, Objects.requireNonNull(open.loop(0).routes().byNumber(1)), null));
   }
 
   private static Publication retained(String topic, String payload) {

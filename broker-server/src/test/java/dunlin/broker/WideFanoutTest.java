@@ -54,8 +54,8 @@ class WideFanoutTest {
     Publication message = OpenFrontend.message(payload);
     boolean now =
         filters.length == 1
-            ? loop.deliverToSubscribers(message, filters[0])
-            : loop.deliverToSubscribers(message, filters, filters.length);
+            ? loop.deliverToSubscribers(message, filters[0], answer)
+            : loop.deliverToSubscribers(message, filters, filters.length, answer);
     if (now) {
       answer.answer(ReasonCode.SUCCESS);
     } else {
