@@ -79,6 +79,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final Counter connectionsOpened;
   private final Counter storeFailures;
   private final Leaving leaving;
+  private final Counter leavesUnsettled;
   private final Counter pushesAstray;
   private final Authentication authentication;
   private final Counter unexpected;
@@ -124,6 +125,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
             meters, "dunlin.frontend.leaves-refused",
             "Times that the session tier could not take note of the end of a connection, and is told again");
     this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), leavesRefused::increment);
+    this.leavesUnsettled =
+        counter(
+            meters, "dunlin.frontend.leaves-unsettled",
+            "Connections whose end was told to the session tier before all that they had published was answered; 0 unless an answer is lost or very late");
     this.pushesAstray = counter(meters, "dunlin.frontend.pushes-astray", "Messages that came for a connection that is not there any more");
     this.connectionsOpened = counter(meters, "dunlin.connections.opened", "Client connections opened since the start");
     this.unexpected =
@@ -530,7 +535,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
         });
   }
 
-  /** Tells the session tier that a connection has ended, again and again until it knows. */
+  /** Tells the session tier that a connection has ended, again and again until it knows: with a durable session, when its publishes have, in time. */
   void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds) {
     long connection = session.connection().number();
     leaving.begin(connection, session.ref(), publishWill, sessionExpirySeconds);
@@ -552,6 +557,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
           if (session == null || session.settled()) then.run();
           else session.inbound().whenSettled(then);
         });
+  }
+
+  /** What came over a connection that has ended is waited for no longer. */
+  void leftUnsettled() {
+    leavesUnsettled.increment();
   }
 
   private double pushesOldestSeconds() {

@@ -13,7 +13,7 @@ import io.netty.channel.EventLoop;
 import io.netty.channel.SingleThreadEventLoop;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Objects;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -33,6 +33,7 @@ final class Loop {
    * Owner: the thread of its event loop; post and the read-only numbers are for all.
    * Bounds: arrivals has no bound of its own, but everything in it has: batches within lane windows, answers of the stores
    *   within the stores' proposal bounds, at most one connect, subscribe or fetch for each connection, one turn of the PushQueue.
+   *   An ended connection is kept while what it published is under way, as long as any message may wait and RecordedPublishes.FOLLOW_MILLIS more.
    * Failure: a task that fails takes no other with it, and a session that cannot be handed a message for a fault of ours no other session:
    *   it is logged and counted, and the publisher of QoS 1 and 2 gets an error.
    */
@@ -66,8 +67,12 @@ final class Loop {
   private boolean flushMoreDue;
   private boolean roundEndDue;
 
-  /** Durable sessions whose connections have ended before what they published has, by the connections' numbers. */
-  private final HashMap<Long, LiveSession> unsettled = new HashMap<>();
+  /** Durable sessions whose connections have ended before what they published has, by the connections' numbers, the first that ended first. */
+  private final LinkedHashMap<Long, Unsettled> unsettled = new LinkedHashMap<>();
+
+  private final long unsettledNanosMax;
+
+  private record Unsettled(LiveSession session, Runnable then, long sinceNanos) {}
 
   private long nowMillis;
 
@@ -83,6 +88,7 @@ final class Loop {
     this.nowMillis = frontend.clock().millis();
     FrontendSettings settings = frontend.settings();
     this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
+    this.unsettledNanosMax = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(settings));
     this.counts = frontend.newCounts();
     this.traffic = frontend.traffic().local();
     this.groups = new GroupDelivery(this, System::nanoTime);
@@ -154,22 +160,37 @@ final class Loop {
   /** The session of a connection that is there, or whose publishes are; else null. */
   @Nullable LiveSession sessionOf(long connection) {
     Connection present = connections.get(connection);
-    return present == null ? unsettled.get(connection) : present.session();
+    if (present != null) return present.session();
+    Unsettled left = unsettled.get(connection);
+    return left == null ? null : left.session();
   }
 
-  /** Runs something as soon as everything that came over a session's connection, which has ended, has come to its end. */
+  /**
+   * Runs something as soon as everything that came over a session's connection, which has ended, has come to its end; or when that has taken
+   * longer than any message may wait.
+   */
   void afterPublishes(LiveSession session, Runnable then) {
     if (session.settled()) {
       then.run();
       return;
     }
     long number = session.connection().number();
-    unsettled.put(number, session);
+    unsettled.put(number, new Unsettled(session, then, System.nanoTime()));
     session.inbound().whenSettled(
         () -> {
-          unsettled.remove(number);
-          then.run();
+          Unsettled left = unsettled.remove(number);
+          if (left != null) then.run();
         });
+  }
+
+  /** Waits no longer for what came over connections that ended too long ago. */
+  void giveUpUnsettled(long nowNanos) {
+    for (var first = unsettled.firstEntry(); first != null; first = unsettled.firstEntry()) {
+      if (nowNanos - first.getValue().sinceNanos() < unsettledNanosMax) return;
+      unsettled.pollFirstEntry();
+      frontend.leftUnsettled();
+      runSafely(first.getValue().then());
+    }
   }
 
   Lane lane() {
@@ -356,6 +377,7 @@ final class Loop {
   private void tick() {
     readClock();
     keepAlive.tick();
+    giveUpUnsettled(System.nanoTime());
   }
 
   /**

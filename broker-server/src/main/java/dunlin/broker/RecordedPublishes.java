@@ -171,9 +171,14 @@ final class RecordedPublishes {
   void follow(ConnectionId displaced) {
     Loop loop = session.loop();
     session.connection().hold(Connection.Hold.TAKEOVER);
-    long millis = FOLLOW_MILLIS + session.frontend().settings().groupWaits().acknowledged().toMillis();
+    long millis = patienceMillis(session.frontend().settings());
     following = loop.executor().schedule(this::caughtUp, millis, TimeUnit.MILLISECONDS);
     session.frontend().whenSettled(displaced, () -> loop.post(this::caughtUp));
+  }
+
+  /** How long what came over a connection that has ended is waited for at most. */
+  static long patienceMillis(FrontendSettings settings) {
+    return FOLLOW_MILLIS + settings.groupWaits().acknowledged().toMillis();
   }
 
   private void caughtUp() {

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.OpenFrontend.FakeDist.Published;
 import dunlin.model.ReasonCode;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -206,5 +207,42 @@ class RecordedPublishesTest {
     next.hears("50020005");
     client.close();
     await().until(() -> broker.sessions.disconnected.contains(1L));
+  }
+
+  @Test
+  void aConnectionWhosePublishIsNeverAnsweredIsLeftInTheEndAndOnce() {
+    long patience = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(broker.frontend().settings()));
+    broker.dist.answersLater = true;
+    client.send(publish(QOS_2, 5, "five"));
+    long before = System.nanoTime();
+    client.close();
+    long after = System.nanoTime();
+
+    giveUp(before + patience - 1);
+    assertThat(broker.sessions.disconnected).isEmpty();
+    giveUp(after + patience);
+    assertThat(broker.sessions.disconnected).containsExactly(1L);
+    assertThat(broker.meters.get("dunlin.frontend.leaves-unsettled").counter().count()).isEqualTo(1);
+    broker.sessions.resumed = new int[] {5};
+    LoopClient next = LoopClient.connected(broker.frontend(), 1, 'p', 60);
+    next.send(publish(AGAIN, 5, "five"));
+    next.hears("50020005");
+
+    broker.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+
+    await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+    giveUp(after + 2 * patience);
+    assertThat(broker.sessions.disconnected).containsExactly(1L);
+    assertThat(broker.meters.get("dunlin.frontend.leaves-unsettled").counter().count()).isEqualTo(1);
+  }
+
+  /** As the loop's tick does it at that time. */
+  private void giveUp(long nanos) {
+    broker.on(
+        0,
+        () -> {
+          broker.loop(0).giveUpUnsettled(nanos);
+          return true;
+        });
   }
 }
