@@ -87,7 +87,7 @@ final class FullRead {
       assertThat(inbox == null ? 0 : inbox.bytes).as(as).isZero();
       return;
     }
-    assertThat(inbox).as(as).isNotNull();
+    if (inbox == null) throw new AssertionError(as + ": no inbox, and " + found.count + " messages in the rows");
     assertThat(inbox.count).as(as).isEqualTo(found.count);
     assertThat(inbox.bytes).as(as).isEqualTo(found.bytes);
     assertThat(inbox.first).as(as).isLessThanOrEqualTo(found.first);

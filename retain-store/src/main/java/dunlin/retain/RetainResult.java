@@ -26,10 +26,8 @@ sealed interface RetainResult {
     /** The messages together are as large as they may be. */
     BYTES;
 
-    private final Refused refused = new Refused(this);
-
     Refused refused() {
-      return refused;
+      return new Refused(this);
     }
   }
 }

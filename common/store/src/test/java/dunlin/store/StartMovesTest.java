@@ -18,7 +18,8 @@ final class StartMovesTest {
 
   private boolean moves(RangeProgress... ranges) {
     nanos += Duration.ofSeconds(1).toNanos();
-    return moves.moved(List.of(ranges)) != moves.moved(List.of(ranges));
+    long before = moves.moved(List.of(ranges));
+    return moves.moved(List.of(ranges)) != before;
   }
 
   @Test
