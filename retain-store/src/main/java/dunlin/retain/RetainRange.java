@@ -10,6 +10,7 @@ import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicLong;
 
 /** Keeps one row per topic with a retained message, and the index of those topics: the last message in log order wins. */
 final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
@@ -23,8 +24,8 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
    *   go back; none of the commands in question has been answered yet.
    */
   private volatile TopicIndex index = new TopicIndex();
-  private volatile long topicBytes; // both written by the applying thread
-  private volatile long bytes;
+  private final AtomicLong topicBytes = new AtomicLong();
+  private final AtomicLong bytes = new AtomicLong();
 
   /** The topics that have a message. A later snapshot replaces the whole index. */
   TopicIndex index() {
@@ -33,12 +34,12 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
 
   /** Bytes of the topics' keys. */
   long topicBytes() {
-    return topicBytes;
+    return topicBytes.get();
   }
 
   /** Bytes of keys and messages on disk, each message with its size class. */
   long bytes() {
-    return bytes;
+    return bytes.get();
   }
 
   @Override
@@ -56,8 +57,8 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
           return true;
         });
     index = topics;
-    topicBytes = sums[0];
-    bytes = sums[1];
+    topicBytes.set(sums[0]);
+    bytes.set(sums[1]);
   }
 
   @Override
@@ -84,11 +85,11 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
     long more = SizeClass.bytes(Byte.toUnsignedInt(size)) - SizeClass.bytes(before) + (isNew ? key.length : 0);
     RetainBounds bounds = command.bounds();
     if (isNew && index.size() >= bounds.messagesMax()) return Limit.MESSAGES.refused();
-    if (isNew && topicBytes + key.length > bounds.topicBytesMax()) return Limit.TOPIC_BYTES.refused();
-    if (more > 0 && bytes + more > bounds.bytesMax()) return Limit.BYTES.refused();
+    if (isNew && topicBytes.get() + key.length > bounds.topicBytesMax()) return Limit.TOPIC_BYTES.refused();
+    if (more > 0 && bytes.get() + more > bounds.bytesMax()) return Limit.BYTES.refused();
     index.put(key, size);
-    if (isNew) topicBytes += key.length;
-    bytes += more;
+    if (isNew) topicBytes.addAndGet(key.length);
+    bytes.addAndGet(more);
     out.put(key, RetainCodec.row(message));
     return RetainResult.STORED;
   }
@@ -96,8 +97,8 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   private boolean remove(byte[] key, RangeWriter out) {
     int size = index.remove(key);
     if (size == SizeClass.NONE) return false;
-    topicBytes -= key.length;
-    bytes -= key.length + SizeClass.bytes(size);
+    topicBytes.addAndGet(-key.length);
+    bytes.addAndGet(-key.length - SizeClass.bytes(size));
     out.delete(key);
     return true;
   }
