@@ -9,7 +9,9 @@ import org.jspecify.annotations.Nullable;
  * @param next where the next page begins, or null when this is the last one
  */
 public record RoutePage(List<Route> routes, byte @Nullable [] next) {
-  public RoutePage {
-    routes = List.copyOf(routes);
+  // Written out, since of a compact constructor no other module learns that the second one may be null.
+  public RoutePage(List<Route> routes, byte @Nullable [] next) {
+    this.routes = List.copyOf(routes);
+    this.next = next;
   }
 }

@@ -29,8 +29,10 @@ public interface InboxRoutes {
    * @param next where the next page begins, or null when this is the last one
    */
   record Page(List<Announced> routes, byte @Nullable [] next) {
-    public Page {
-      routes = List.copyOf(routes);
+    // Written out, since of a compact constructor no other module learns that the second one may be null.
+    public Page(List<Announced> routes, byte @Nullable [] next) {
+      this.routes = List.copyOf(routes);
+      this.next = next;
     }
   }
 }
