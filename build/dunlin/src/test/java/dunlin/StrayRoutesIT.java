@@ -25,6 +25,7 @@ import dunlin.store.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.InstantSource;
+import java.util.Arrays;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -182,7 +183,7 @@ class StrayRoutesIT {
 
     @Override
     public CompletableFuture<Page> announced(byte @Nullable [] from) {
-      if (from == BEHIND_ALL) {
+      if (Arrays.equals(from, BEHIND_ALL)) {
         ended.complete(null);
         return CompletableFuture.completedFuture(new Page(List.of(), null));
       }
