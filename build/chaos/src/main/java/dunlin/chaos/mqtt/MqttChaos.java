@@ -38,6 +38,9 @@ public final class MqttChaos {
   private static final int PAUSE_MILLIS = 12;
   private static final int USAGE = 2;
 
+  /** What a journal has room for. More rounds are several trials, each with an empty directory and a check of its own. */
+  private static final int TRIAL_ROUNDS_MAX = 25;
+
   /**
    * What is asked for.
    *
@@ -51,6 +54,17 @@ public final class MqttChaos {
       @Nullable Path page) {
     Set<Need> offers() {
       return programs == null ? Set.of() : isolated ? EnumSet.allOf(Need.class) : EnumSet.of(Need.FSYNC);
+    }
+
+    int trials() {
+      return (rounds + TRIAL_ROUNDS_MAX - 1) / TRIAL_ROUNDS_MAX;
+    }
+
+    /** What one of the trials does of it, in a directory of its own. */
+    Request trial(int number) {
+      int share = Math.min(TRIAL_ROUNDS_MAX, rounds - number * TRIAL_ROUNDS_MAX);
+      return new Request(
+          only, seed, share, storm, pauseMillis, number == 0 ? out : out.resolve("trial-" + number), distribution, programs, isolated, page);
     }
   }
 
@@ -108,6 +122,7 @@ public final class MqttChaos {
     }
     var known = Rows.ALL.stream().map(Row::name).toList();
     for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no row " + name);
+    if (rounds < 1) throw new IllegalArgumentException("--rounds " + rounds + " is less than 1");
     if (distribution == null) throw new IllegalArgumentException("--distribution is missing");
     return new Request(only, seed, rounds, storm, pauseMillis, out.toAbsolutePath(), distribution.toAbsolutePath(), programs, isolated, page);
   }
@@ -119,12 +134,14 @@ public final class MqttChaos {
     var outcomes = new ArrayList<Outcome>();
     for (var row : Rows.ALL) {
       if (!request.only.isEmpty() && !request.only.contains(row.name())) continue;
-      // A row has the same seed whichever other rows there are.
-      long seed = request.seed * 31 + row.name().hashCode();
-      var outcome = request.offers().containsAll(row.needs()) ? MqttTrial.run(row, request, seed) : Outcome.skipped(row, seed);
-      log.info("{}: {}, {} anomalies {}", row.name(), outcome.verdict(), outcome.violations().size(), outcome.problems());
-      outcomes.add(outcome);
-      Files.writeString(request.out.resolve("mqtt.md"), MqttReport.markdown(request.seed, outcomes));
+      for (int trial = 0; trial < request.trials(); trial++) {
+        // A row has the same seed whichever other rows there are.
+        long seed = request.seed * 31 + row.name().hashCode() + trial;
+        var outcome = request.offers().containsAll(row.needs()) ? MqttTrial.run(row, request.trial(trial), seed) : Outcome.skipped(row, seed);
+        log.info("{}: {}, {} anomalies {}", row.name(), outcome.verdict(), outcome.violations().size(), outcome.problems());
+        outcomes.add(outcome);
+        Files.writeString(request.out.resolve("mqtt.md"), MqttReport.markdown(request.seed, outcomes));
+      }
     }
     String table = MqttReport.markdown(request.seed, outcomes);
     System.out.println(table);

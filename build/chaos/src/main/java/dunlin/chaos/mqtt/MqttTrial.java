@@ -71,6 +71,7 @@ final class MqttTrial {
             new MqttBroker(
                 request.distribution(), disk == null ? directory.resolve("data") : disk.data(), directory.resolve("broker.log"), freePort(),
                 HEAP_MEGABYTES, row.settings(), fsync, journal)) {
+      figures.put("rounds", String.valueOf(request.rounds()));
       broker.start();
       try (var scene = new Scene(journal, broker, new Random(seed), request.rounds(), request.storm(), disk)) {
         if (row.usual()) usual(scene);
