@@ -8,7 +8,9 @@ import dunlin.chaos.mqtt.Event.Published;
 import dunlin.chaos.mqtt.Event.Received;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.function.Predicate;
@@ -231,16 +233,19 @@ final class Mutants {
   }
 
   private static Optional<List<Event>> retainedBack(Facts facts, Random random) {
+    // When each topic first had a retained message that is not its publisher's first, as far as the publisher knows.
+    Map<String, Long> laterSince = new HashMap<>();
+    for (var message : facts.sent.values())
+      if (message.first.retain() && message.safe() && message.first.id().number() > 1)
+        laterSince.merge(message.first.topic(), message.acknowledgedNanos(), Math::min);
     var all = new ArrayList<Received>();
     for (var session : facts.sessions) {
       // Messages may come before SUBACK, and SUBACK then not at all.
       if (session.subscriptions.isEmpty()) continue;
+      long asked = session.subscriptions.getFirst().askedNanos();
       for (var each : session.received) {
-        var earlier = facts.sent.get(new MessageId(each.id().publisher(), 1));
-        boolean later = facts.sent.values().stream().anyMatch(message -> message.first.retain() && message.safe()
-            && message.first.topic().equals(each.topic()) && message.first.id().number() > 1
-            && message.acknowledgedNanos() < session.subscriptions.getFirst().askedNanos());
-        if (each.retain() && earlier != null && each.id().number() > 1 && later) all.add(each);
+        if (!each.retain() || each.id().number() <= 1 || !facts.sent.containsKey(new MessageId(each.id().publisher(), 1))) continue;
+        if (laterSince.getOrDefault(each.topic(), Long.MAX_VALUE) < asked) all.add(each);
       }
     }
     return any(all, random).map(one -> replaced(facts, one, changed(one, new MessageId(one.id().publisher(), 1), one.nanos(), one.packetId())));
