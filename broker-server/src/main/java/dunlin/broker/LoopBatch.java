@@ -82,7 +82,7 @@ final class LoopBatch implements Runnable {
   @Override
   public void run() {
     if (creditMessages > 0) to.window().give(creditMessages, creditBytes);
-    for (PendingPublish publish : finished) to.runSafely(publish);
+    for (PendingPublish publish : finished) finish(publish);
     for (int i = 0; i < size; i++) {
       Publication message = Objects.requireNonNull(messages[i]);
       Acknowledgement acknowledgement = acknowledgements[i];
@@ -125,7 +125,19 @@ final class LoopBatch implements Runnable {
     return true;
   }
 
+  private void finish(PendingPublish publish) {
+    try {
+      publish.run();
+    } catch (RuntimeException | AssertionError e) {
+      to.frontend().unexpected("a publish could not be acknowledged", e);
+    }
+  }
+
   private void answer(Acknowledgement acknowledgement, ReasonCode reason) {
-    to.runSafely(() -> acknowledgement.answer(reason));
+    try {
+      acknowledgement.answer(reason);
+    } catch (RuntimeException | AssertionError e) {
+      to.frontend().unexpected("a message could not be answered", e);
+    }
   }
 }

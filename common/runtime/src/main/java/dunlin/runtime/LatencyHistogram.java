@@ -11,11 +11,16 @@ import java.util.concurrent.CopyOnWriteArrayList;
 public final class LatencyHistogram implements LatencyHistogramMXBean {
   /*
    * Owner: each part belongs to the thread that asked for it; the sums are for any.
-   * Bounds: an array of BOUNDS_MILLIS.length + 2 numbers for each part. A count costs a comparison or a few, and two plain writes: no
+   * Bounds: an array of BOUNDS_MILLIS.length + 2 numbers and the padding for each part. A count costs a comparison or a few, and two plain writes: no
    *   allocation, no fence, no clock of its own.
    */
   private static final long[] BOUNDS_MILLIS = {1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 60_000};
   private static final int BUCKETS = BOUNDS_MILLIS.length + 1;
+  private static final int SUM = BUCKETS;
+
+  /** Longs on either side of the counts, so that two threads' counts never share a pair of cache lines. */
+  private static final int PADDING = 16;
+
   private static final VarHandle COUNT = MethodHandles.arrayElementVarHandle(long[].class);
 
   private final String name;
@@ -65,7 +70,7 @@ public final class LatencyHistogram implements LatencyHistogramMXBean {
 
   long sumMillis() {
     long sum = 0;
-    for (Local local : locals) sum += local.read(BUCKETS);
+    for (Local local : locals) sum += local.read(SUM);
     return sum;
   }
 
@@ -96,8 +101,8 @@ public final class LatencyHistogram implements LatencyHistogramMXBean {
 
   /** What one thread counted. */
   public static final class Local {
-    /** The buckets, and behind them the sum of the milliseconds. */
-    private final long[] counts = new long[BUCKETS + 1];
+    /** Padding, the buckets, the sum of the milliseconds, padding. */
+    private final long[] counts = new long[PADDING + BUCKETS + 1 + PADDING];
 
     private Local() {}
 
@@ -106,12 +111,16 @@ public final class LatencyHistogram implements LatencyHistogramMXBean {
       int bucket = 0;
       while (bucket < BOUNDS_MILLIS.length && millis > BOUNDS_MILLIS[bucket]) bucket++;
       // One writer, so a plain read and an opaque write, as in HopLedger.
-      COUNT.setOpaque(counts, bucket, counts[bucket] + 1);
-      if (millis > 0) COUNT.setOpaque(counts, BUCKETS, counts[BUCKETS] + millis);
+      add(PADDING + bucket, 1);
+      if (millis > 0) add(PADDING + SUM, millis);
+    }
+
+    private void add(int index, long amount) {
+      COUNT.setOpaque(counts, index, counts[index] + amount);
     }
 
     private long read(int index) {
-      return (long) COUNT.getOpaque(counts, index);
+      return (long) COUNT.getOpaque(counts, PADDING + index);
     }
   }
 }
