@@ -5,6 +5,7 @@ import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.Will;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
+import dunlin.inbox.OtherUserException;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
@@ -18,8 +19,9 @@ final class Opening {
   /*
    * Owner: the connection's event loop.
    * Bounds: one for each connection; the connection's silence timer ends one that is never answered.
-   * Failure: the client gets CONNACK 0x88 and tries again, or 0x97 when there are as many durable sessions as may be. A session
-   *   that is opened after the client has gone is left again at once, by whoever gets the answer.
+   * Failure: the client gets CONNACK 0x88 and tries again, or 0x97 when there are as many durable sessions as may be; 0x87 when
+   *   the session is another user's, who notices nothing. A session that is opened after the client has gone is left again at once, by
+   *   whoever gets the answer.
    */
   private final Connection connection;
   private final Frontend frontend;
@@ -107,6 +109,7 @@ final class Opening {
             new InboxClient.Connect(
                 publisher.tenant(),
                 publisher.clientId(),
+                identity.user(),
                 connection.id(),
                 packet.cleanStart(),
                 sessionExpirySeconds > 0,
@@ -121,6 +124,13 @@ final class Opening {
       String explanation = Limit.SESSIONS.exceededBy("too many sessions that outlive their connection", full.limit());
       connection.note(ReasonCode.QUOTA_EXCEEDED, Limit.SESSIONS, explanation);
       connection.refuse(ReasonCode.QUOTA_EXCEEDED, explanation);
+      return;
+    }
+    if (causeOf(failure) instanceof OtherUserException) {
+      String explanation = "the session of this client identifier belongs to another user";
+      frontend.violations().violated(
+          ReasonCode.NOT_AUTHORIZED, null, publisher.clientId(), connection.peer().address(), explanation);
+      connection.refuse(ReasonCode.NOT_AUTHORIZED, explanation);
       return;
     }
     if (failure != null || connected == null) {

@@ -103,7 +103,7 @@ class AuthenticationIT {
       int port = broker.port();
       int wrongCode = Integer.decode(wrong);
       assertThat(answer(port, level, "c", "alice", "one")).isZero();
-      assertThat(answer(port, level, "c", "bob", "pa\u0308ss")).isZero();
+      assertThat(answer(port, level, "bob's", "bob", "pa\u0308ss")).isZero();
       assertThat(answer(port, level, "c", "alice", "two")).isEqualTo(wrongCode);
       assertThat(answer(port, level, "c", "alice", "")).isEqualTo(wrongCode);
       assertThat(answer(port, level, "c", "mallory", "one")).isEqualTo(wrongCode);
@@ -298,7 +298,7 @@ class AuthenticationIT {
     assertThat(passwd("", file.toString(), "carol")).startsWith("1 dunlin passwd: ").contains("empty");
     try (var broker = broker(file)) {
       assertThat(answer(broker.port(), 4, "c", "alice", "one")).isZero();
-      assertThat(answer(broker.port(), 4, "c", "bob", "two")).isZero();
+      assertThat(answer(broker.port(), 4, "bob's", "bob", "two")).isZero();
       assertThat(answer(broker.port(), 4, "c", "carol", "")).isEqualTo(4);
 
       assertThat(passwd("three\r\n", file.toString(), "alice")).isEqualTo("0 ");

@@ -137,7 +137,7 @@ class StrayRoutesIT {
 
     SessionRef connect(String clientId) throws Exception {
       var connection = new ConnectionId(store.nodeId(), store.incarnation(), ++connections);
-      return get(inbox.connect(new InboxClient.Connect(TENANT, clientId, connection, false, true, 3600, null))).session();
+      return get(inbox.connect(new InboxClient.Connect(TENANT, clientId, "", connection, false, true, 3600, null))).session();
     }
 
     CompletableFuture<List<Boolean>> subscribe(SessionRef session, String filter) {

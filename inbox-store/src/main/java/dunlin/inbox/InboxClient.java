@@ -10,10 +10,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The session tier as frontends use it. No call blocks; a call's effect is durable when its future completes. Calls of one
  * thread take effect in their order. Futures complete on the store's threads and fail with {@link StaleSessionException}
- * or a {@code StoreException}; {@link #connect} and {@link #subscribe} also with {@link QuotaExceededException}.
+ * or a {@code StoreException}; {@link #connect} and {@link #subscribe} also with {@link QuotaExceededException}, and {@link #connect} with
+ * {@link OtherUserException}.
  */
 public interface InboxClient {
-  /** Makes a connection the owner of its client identifier's session: one compare-and-set that raises the epoch. */
+  /**
+   * Makes a connection the owner of its client identifier's session: one compare-and-set that raises the epoch. A session is for the user
+   * who made it, as long as it lasts: for any other nothing happens.
+   */
   CompletableFuture<Connected> connect(Connect request);
 
   /**
@@ -72,6 +76,7 @@ public interface InboxClient {
   CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax);
 
   /**
+   * @param user who connects, as authentication found out; empty for a client that was let in without proof
    * @param durable whether the session outlives the connection; its subscriptions are then kept here. What is resumed was
    *     kept here and stays so until it ends, also when it now ends with the connection
    * @param sessionExpirySeconds 0xFFFFFFFF for never; 0 exactly when not durable
@@ -79,6 +84,7 @@ public interface InboxClient {
   record Connect(
       String tenant,
       String clientId,
+      String user,
       ConnectionId connection,
       boolean cleanStart,
       boolean durable,

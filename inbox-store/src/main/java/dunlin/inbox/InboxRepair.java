@@ -51,10 +51,11 @@ public final class InboxRepair {
    * @return whether there was one
    */
   public boolean removeSession(String tenant, String clientId, RemovedRoutes routes) {
-    if (!logic.state().sessions.containsKey(new SessionKey(tenant, clientId))) return false;
+    var present = logic.state().sessions.get(new SessionKey(tenant, clientId));
+    if (present == null) return false;
     long now = System.currentTimeMillis();
     var connection = new ConnectionId(FRONTEND, 1, 1);
-    var request = new InboxClient.Connect(tenant, clientId, connection, true, false, 0, null);
+    var request = new InboxClient.Connect(tenant, clientId, present.user, connection, true, false, 0, null);
     var connected = run(new SessionCommand.Connect(now, request), routes);
     if (!(connected.outcome() instanceof Outcome.Connected(var session)))
       throw new StoreException("the session range answered " + connected.outcome());

@@ -258,6 +258,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return switch (outcome) {
       case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> ReasonCode.SUCCESS;
       case Outcome.Full _ -> ReasonCode.QUOTA_EXCEEDED;
+      case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
       // Frontends know what is recorded, and answer a PUBLISH that comes again themselves: this is not the same message for certain.
       case Outcome.Repeated _ -> ReasonCode.PACKET_IDENTIFIER_IN_USE;
@@ -293,6 +294,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Connected(var value) -> connected.complete(value);
             case Outcome.Full _ ->
                 connected.completeExceptionally(new QuotaExceededException("durable sessions", settings.sessionsMax()));
+            case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
             case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Existed _ ->
                 connected.completeExceptionally(unexpected(outcome));
           }
@@ -415,7 +417,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           switch (outcome) {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Connected _ ->
+            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _ ->
                 taken.completeExceptionally(unexpected(outcome));
           }
         });
@@ -535,7 +537,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Full _ ->
                 answer.completeExceptionally(
                     new QuotaExceededException("subscriptions of " + session.clientId(), settings.subscriptionsMax()));
-            case Outcome.Done _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _ -> done.accept(outcome, effects);
+            case Outcome.Done _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _ ->
+                done.accept(outcome, effects);
           }
         });
   }

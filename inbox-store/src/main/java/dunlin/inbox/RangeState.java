@@ -21,6 +21,7 @@ final class RangeState {
    */
   private static final int FORMAT = 1;
   private static final int NAMES_MAX = 1_024;
+  private static final int SHARED_USER_MAX = 64;
 
   final int shards;
   final ConcurrentHashMap<SessionKey, SessionState> sessions = new ConcurrentHashMap<>();
@@ -67,6 +68,9 @@ final class RangeState {
   /** Names that many sessions have in common, tenants and frontends, each kept once. */
   private final Map<String, String> names = new HashMap<>();
 
+  /** Users who have many sessions, likewise; apart, since there may be as many users as sessions. */
+  private final Map<String, String> users = new HashMap<>();
+
   InboxLimits limits = InboxSettings.defaults().limits();
   long epochs;
   long bodies;
@@ -94,6 +98,7 @@ final class RangeState {
     willsByEpoch.clear();
     leftovers.clear();
     names.clear();
+    users.clear();
     limits = InboxSettings.defaults().limits();
     epochs = 0;
     bodies = 0;
@@ -169,7 +174,18 @@ final class RangeState {
     return new SessionKey(shared(key.tenant()), key.clientId());
   }
 
+  /** A session's user, with what it has in common with others shared: its client identifier, or the name itself when it is short. */
+  String sharedUser(SessionKey key, String user) {
+    if (user.isEmpty()) return "";
+    if (user.equals(key.clientId())) return key.clientId();
+    return user.length() <= SHARED_USER_MAX ? sharedIn(users, user) : user;
+  }
+
   private String shared(String name) {
+    return sharedIn(names, name);
+  }
+
+  private static String sharedIn(Map<String, String> names, String name) {
     if (names.size() >= NAMES_MAX) return names.getOrDefault(name, name);
     return names.computeIfAbsent(name, _ -> name);
   }

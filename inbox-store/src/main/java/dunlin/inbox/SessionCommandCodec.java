@@ -38,7 +38,6 @@ import org.jspecify.annotations.Nullable;
 /** The log's form of session commands: a kind byte, then the fields in the order in which the records declare them. */
 final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int CONFIGURE = 1;
-  private static final int CONNECT = 2;
   private static final int SUBSCRIBE = 3;
   private static final int UNSUBSCRIBE = 4;
   private static final int DISCONNECT = 5;
@@ -54,6 +53,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int APPEND_TO_GROUP = 15;
   private static final int CONNECTION_GONE = 16;
   private static final int APPEND_ONCE = 17;
+  private static final int CONNECT = 18; // 2 was one that did not say whose
 
   @Override
   public CommandKind kind(SessionCommand command) {
@@ -201,6 +201,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static void writeRequest(InboxClient.Connect request, FieldWriter out) {
     out.text(request.tenant());
     out.text(request.clientId());
+    out.text(request.user());
     writeConnection(out, request.connection());
     out.flag(request.cleanStart());
     out.flag(request.durable());
@@ -255,6 +256,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
 
   private static InboxClient.Connect readRequest(FieldReader in) {
     return new InboxClient.Connect(
+        in.text(),
         in.text(),
         in.text(),
         readConnection(in),

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 l birth                         what an ended session or group has left, summed up
  *   tenant 0 m client 0 birth sequence       header of a message in a session's inbox
  *   tenant 0 r id                            how many headers refer to a body, when several may
- *   tenant 0 s client 0 1                    session record: owner, epoch, expiry
+ *   tenant 0 s client 0 1                    session record: user, owner, epoch, expiry
  *   tenant 0 s client 0 2                    its inbox summed up, once there was a message
  *   tenant 0 s client 0 3 filter             subscription
  *   tenant 0 s client 0 4 packet identifier  QoS 2 exchange that the client began

@@ -13,8 +13,10 @@ final class SessionLife {
   /*
    * Owner: the applying thread.
    * Bounds: ending a session deletes its subscriptions at once; its messages are left to steps of sweep().
+   * Whose: a session is its user's from its first CONNECT until it ends, whether anybody is connected or not. That is decided here, where the
+   *   log is applied, so of two users who come at once one gets the identifier, and the other is refused before anything has changed.
    */
-  private static final int FORMAT = 1;
+  private static final int FORMAT = 2;
 
   private final RangeState state;
   private final Inboxes inboxes;
@@ -31,6 +33,7 @@ final class SessionLife {
   Outcome connect(Change change, InboxClient.Connect request) {
     var key = new SessionKey(request.tenant(), request.clientId());
     var before = state.sessions.get(key);
+    if (before != null && lives(before, change.now()) && !before.user.equals(request.user())) return new Outcome.OtherUser();
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
     boolean adds = request.durable() && (before == null || before.expirySeconds() == 0);
     if (adds && state.durableCount.get() >= state.limits.sessionsMax()) return new Outcome.Full();
@@ -52,7 +55,7 @@ final class SessionLife {
       state.detach(session);
       state.expireAt(session, SessionState.NEVER);
     } else {
-      session = new SessionState(state.sharing(key), epoch, state.shards);
+      session = new SessionState(state.sharing(key), state.sharedUser(key, request.user()), epoch, state.shards);
       state.sessions.put(session.key, session);
     }
     session.epoch = epoch;
@@ -63,6 +66,11 @@ final class SessionLife {
     if (request.will() != null) wills.keep(change, session, request.will());
     if (resumes) subscriptions.online(change, session);
     return new Outcome.Connected(connected(session, resumes, displaced));
+  }
+
+  /** Whether a session is there; one that has expired is not, also when nobody has removed it yet. */
+  private static boolean lives(SessionState session, long now) {
+    return session.owner != null || session.deadline > now;
   }
 
   private static boolean isResumable(SessionState session, long now) {
@@ -228,6 +236,7 @@ final class SessionLife {
                 fields -> {
                   fields.octet(FORMAT);
                   fields.number(session.birth);
+                  fields.text(session.user);
                   fields.number(session.epoch);
                   fields.number(session.expirySeconds());
                   fields.number(session.deadline);
@@ -238,12 +247,16 @@ final class SessionLife {
                 }));
   }
 
+  private static void expectFormat(int format) {
+    if (format != FORMAT) throw new IllegalStateException("session record of unknown format " + format);
+  }
+
   /** The birth of the session that a record is of. */
   static long readBirth(byte[] value) {
     return FieldReader.read(
         value,
         in -> {
-          RangeState.expectFormat(in.octet());
+          expectFormat(in.octet());
           long birth = in.number();
           in.skipRest();
           return birth;
@@ -255,8 +268,9 @@ final class SessionLife {
     FieldReader.read(
         value,
         in -> {
-          RangeState.expectFormat(in.octet());
-          var session = new SessionState(state.sharing(key), in.number(), state.shards);
+          expectFormat(in.octet());
+          long birth = in.number();
+          var session = new SessionState(state.sharing(key), state.sharedUser(key, in.text()), birth, state.shards);
           session.epoch = in.number();
           state.stay(session, in.number());
           state.expireAt(session, in.number());

@@ -15,6 +15,9 @@ record SessionResult(Outcome outcome, Effects effects) {
     /** A bound stood in the way; nothing happened. */
     record Full() implements Outcome {}
 
+    /** The session is another user's; nothing happened. */
+    record OtherUser() implements Outcome {}
+
     /** The exchange was recorded before, with a message that may have been another one; nothing happened. */
     record Repeated() implements Outcome {}
 

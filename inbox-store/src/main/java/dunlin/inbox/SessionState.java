@@ -28,6 +28,9 @@ final class SessionState {
 
   final int bucket;
 
+  /** Who made it and alone may have it; empty when that was a client without a name. */
+  final String user;
+
   /** Written by the applying thread alone, as all that is volatile here. */
   volatile long epoch;
 
@@ -55,8 +58,9 @@ final class SessionState {
   @Nullable PendingWill will;
   @Nullable BitSet receivedPacketIds;
 
-  SessionState(SessionKey key, long birth, int shards) {
+  SessionState(SessionKey key, String user, long birth, int shards) {
     this.key = key;
+    this.user = user;
     this.birth = birth;
     bucket = key.bucket(shards);
   }

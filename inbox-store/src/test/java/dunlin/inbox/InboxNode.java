@@ -202,7 +202,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     var connection = new ConnectionId("node", incarnation, ++connections);
     return get(
         server.connect(
-            new Connect(TENANT, clientId, connection, false, true, 3600, will.length == 0 ? null : will[0])));
+            new Connect(TENANT, clientId, "", connection, false, true, 3600, will.length == 0 ? null : will[0])));
   }
 
   List<Boolean> subscribe(SessionRef session, String filter, QoS qos) throws Exception {

@@ -53,7 +53,7 @@ final class InboxServerTest {
     node.server.acknowledge(session, new long[] {1});
     var received = node.server.received(session, 2);
     var connected =
-        node.server.connect(new InboxClient.Connect(InboxNode.TENANT, "d", new ConnectionId("node", 1, 77), false, true, 60, null));
+        node.server.connect(new InboxClient.Connect(InboxNode.TENANT, "d", "", new ConnectionId("node", 1, 77), false, true, 60, null));
     var page = node.server.fetch(session, 1, 1, 1);
     assertThat(page).as("a reader is waited for").isNotDone();
     assertThat(node.gauge("dunlin.inbox.fetches-waiting")).isEqualTo(1);
@@ -94,6 +94,23 @@ final class InboxServerTest {
     await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isZero());
     assertThat(node.gauge("dunlin.inbox.acks-waiting")).isZero();
     node.assertBalance();
+  }
+
+  @Test
+  void ofTwoUsersWhoComeAtOnceOneGetsTheIdentifier() throws Exception {
+    node.local().full = true;
+    var alice =
+        node.server.connect(
+            new InboxClient.Connect(InboxNode.TENANT, "c", "alice", new ConnectionId("node", 1, 77), false, true, 60, null));
+    var bob =
+        node.server.connect(
+            new InboxClient.Connect(InboxNode.TENANT, "c", "bob", new ConnectionId("node", 1, 78), true, true, 60, null));
+    assertThat(alice).isNotDone();
+
+    node.local().hasRoom();
+
+    assertThat(InboxNode.get(alice).sessionPresent()).isFalse();
+    assertThatThrownBy(() -> InboxNode.get(bob)).hasCauseInstanceOf(OtherUserException.class);
   }
 
   @Test

@@ -123,8 +123,16 @@ final class RangeHarness {
         apply(
             new SessionCommand.Connect(
                 now,
-                new InboxClient.Connect(TENANT, clientId, connection, cleanStart, expiry > 0, expiry, will)));
+                new InboxClient.Connect(TENANT, clientId, "", connection, cleanStart, expiry > 0, expiry, will)));
     return ((Outcome.Connected) outcome).connected();
+  }
+
+  /** A user's attempt to connect. */
+  Outcome connectAs(String user, String clientId, boolean cleanStart, long expiry) {
+    var connection = new ConnectionId("node", 1, ++connections);
+    return apply(
+        new SessionCommand.Connect(
+            now, new InboxClient.Connect(TENANT, clientId, user, connection, cleanStart, expiry > 0, expiry, null)));
   }
 
   Outcome disconnect(SessionRef session, boolean publishWill, long expirySeconds) {

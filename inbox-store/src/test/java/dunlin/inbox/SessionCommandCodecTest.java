@@ -29,8 +29,8 @@ final class SessionCommandCodecTest {
     return Stream.of(
         new SessionCommand.Configure(InboxSettings.defaults().limits()),
         new SessionCommand.Connect(
-            1, new InboxClient.Connect("t", "c", connection, true, true, 0xFFFF_FFFFL, new Will(message, 77))),
-        new SessionCommand.Connect(1, new InboxClient.Connect("t", "", connection, false, false, 0, null)),
+            1, new InboxClient.Connect("t", "c", "u", connection, true, true, 0xFFFF_FFFFL, new Will(message, 77))),
+        new SessionCommand.Connect(1, new InboxClient.Connect("t", "", "", connection, false, false, 0, null)),
         new SessionCommand.Subscribe(
             session,
             List.of(

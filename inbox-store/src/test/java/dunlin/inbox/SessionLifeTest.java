@@ -5,8 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.SessionResult.Outcome;
 import dunlin.model.QoS;
+import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class SessionLifeTest {
   private final RangeHarness h = new RangeHarness();
@@ -131,7 +135,7 @@ final class SessionLifeTest {
         new SessionCommand.Connect(
             h.now,
             new InboxClient.Connect(
-                RangeHarness.TENANT, clientId, connection, cleanStart, expirySeconds > 0, expirySeconds, null)));
+                RangeHarness.TENANT, clientId, "", connection, cleanStart, expirySeconds > 0, expirySeconds, null)));
   }
 
   @Test
@@ -156,6 +160,69 @@ final class SessionLifeTest {
     two.disconnect(first, false, 0);
     assertThat(tryToConnect(two, "c", false, 60)).isInstanceOf(Outcome.Connected.class);
     assertThat(two.range.state().durableCount).hasValue(2);
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aSessionThatWaitsIsForItsUserAlone(boolean cleanStart) {
+    var alice = ((Outcome.Connected) h.connectAs("alice", "c", false, 60)).connected().session();
+    h.subscribe(alice, "a", QoS.AT_LEAST_ONCE);
+    h.publish("a", "secret");
+    h.disconnect(alice, false, 60);
+    var before = h.rows.dump();
+
+    for (String other : List.of("bob", "", "alic", "Alice", "alice2")) {
+      assertThat(h.connectAs(other, "c", cleanStart, 60)).as(other).isInstanceOf(Outcome.OtherUser.class);
+      assertThat(h.connectAs(other, "c", cleanStart, 0)).as(other).isInstanceOf(Outcome.OtherUser.class);
+    }
+
+    assertThat(h.rows.dump()).isEqualTo(before);
+    h.reopen();
+    assertThat(h.connectAs("bob", "c", cleanStart, 60)).isInstanceOf(Outcome.OtherUser.class);
+    var back = ((Outcome.Connected) h.connectAs("alice", "c", false, 60)).connected();
+    assertThat(back.sessionPresent()).isTrue();
+    assertThat(h.inbox(back.session())).containsExactly("secret");
+    h.assertBalance();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"60, false", "60, true", "0, false", "0, true"})
+  void aConnectionIsNotDisplacedByAnotherUsers(long expirySeconds, boolean cleanStart) {
+    var alice = ((Outcome.Connected) h.connectAs("alice", "c", true, expirySeconds)).connected().session();
+
+    assertThat(h.connectAs("bob", "c", cleanStart, 60)).isInstanceOf(Outcome.OtherUser.class);
+
+    assertThat(h.effects.displaced()).isNull();
+    assertThat(h.state(alice).epoch).isEqualTo(alice.epoch());
+    assertThat(h.connectAs("alice", "c", false, 60)).isInstanceOf(Outcome.Connected.class);
+    assertThat(h.effects.displaced()).isEqualTo(new ConnectionId("node", 1, 1));
+  }
+
+  @Test
+  void anIdentifierIsFreeWhenItsSessionHasEnded() {
+    var alice = ((Outcome.Connected) h.connectAs("alice", "c", false, 0)).connected().session();
+    h.disconnect(alice, false, 0);
+    var bob = ((Outcome.Connected) h.connectAs("bob", "c", false, 60)).connected();
+    assertThat(bob.sessionPresent()).isFalse();
+    h.subscribe(bob.session(), "a", QoS.AT_LEAST_ONCE);
+    h.publish("a", "for bob");
+    h.disconnect(bob.session(), false, 60);
+
+    h.now += 60_000; // over, and not swept away yet
+    var carol = ((Outcome.Connected) h.connectAs("carol", "c", false, 60)).connected();
+
+    assertThat(carol.sessionPresent()).isFalse();
+    assertThat(carol.subscriptions()).isEmpty();
+    assertThat(h.inbox(carol.session())).isEmpty();
+    assertThat(h.connectAs("bob", "c", false, 60)).isInstanceOf(Outcome.OtherUser.class);
+  }
+
+  @Test
+  void whatNobodyHasProvenIsForEverybodyWhoProvesNothing() {
+    h.disconnect(h.connect("c").session(), false, 60);
+
+    assertThat(h.connectAs("alice", "c", false, 60)).isInstanceOf(Outcome.OtherUser.class);
+    assertThat(h.connect("c").sessionPresent()).isTrue();
   }
 
   @Test

@@ -168,7 +168,7 @@ final class SessionRangeModelTest {
     return new SessionCommand.Connect(
         h.now,
         new InboxClient.Connect(
-            RangeHarness.TENANT, client, connection, random.nextInt(8) == 0, expiry > 0, expiry, will));
+            RangeHarness.TENANT, client, random.nextInt(10) == 0 ? "another" : "", connection, random.nextInt(8) == 0, expiry > 0, expiry, will));
   }
 
   private static SessionCommand append(Random random, RangeHarness h, String client, SessionRef session) {

@@ -114,7 +114,7 @@ public final class BigData {
           var filter = TopicFilter.parse(topic(number % sizes.filters())).orElseThrow();
           var wanted = List.of(new Subscription(filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE)));
           return inbox
-              .connect(new Connect(TENANT, client(number), connection, false, true, SESSION_EXPIRY_SECONDS, null))
+              .connect(new Connect(TENANT, client(number), "", connection, false, true, SESSION_EXPIRY_SECONDS, null))
               .thenCompose(
                   connected ->
                       inbox
