@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * lane, session tier, fan-out and groups as a node has them, with subscribers that never acknowledge, cannot be written to, come and go.
  */
 class AnswersTest {
-  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final Duration SOON = Duration.ofMinutes(2);
   private static final int LOOPS = 2;
   private static final int WIDE = 2;
   private static final int STEPS = 250;

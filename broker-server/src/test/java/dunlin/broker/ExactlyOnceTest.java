@@ -54,7 +54,7 @@ class ExactlyOnceTest {
 
       for (LoopClient subscriber : List.of(online, durable)) {
         String end = "656e64";
-        await().atMost(Duration.ofSeconds(30)).until(() -> subscriber.heard().contains(end));
+        await().until(() -> subscriber.heard().contains(end));
         assertThat(Pattern.compile("6f6e6365").matcher(subscriber.heard()).results()).hasSize(1);
       }
     }

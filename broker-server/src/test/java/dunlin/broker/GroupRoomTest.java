@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** Members of a group that do not acknowledge, and messages that are larger than the room that their queues have left. */
 class GroupRoomTest {
-  private static final Duration SOON = Duration.ofSeconds(20);
+  private static final Duration SOON = Duration.ofMinutes(2);
 
   /** Of the 65,536 bytes that a queue takes. */
   private static final int MOST_OF_A_QUEUE = 40_000;

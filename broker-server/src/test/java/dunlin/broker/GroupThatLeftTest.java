@@ -27,7 +27,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * exchange was recorded, and they left meanwhile.
  */
 class GroupThatLeftTest {
-  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final Duration SOON = Duration.ofMinutes(2);
   private static final int GONE = 63;
 
   private static FrontendSettings settings() {

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** {@code $oshare}: each publisher has its member, and its order. */
 class OrderedGroupTest {
-  private static final Duration SOON = Duration.ofSeconds(20);
+  private static final Duration SOON = Duration.ofMinutes(2);
   private static final int LOOPS = 2;
 
   /** What a member takes without acknowledging: one in flight, and a queue. */

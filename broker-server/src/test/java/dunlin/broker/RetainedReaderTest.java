@@ -171,7 +171,7 @@ class RetainedReaderTest {
   }
 
   private Find find(int index) {
-    await().atMost(Duration.ofSeconds(30)).until(() -> open.retain.finds.size() > index);
+    await().until(() -> open.retain.finds.size() > index);
     return open.retain.finds.get(index);
   }
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 
 class RouteTableTest {
   private static final int LOOPS = 2;
-  private static final Duration SOON = Duration.ofSeconds(10);
+  private static final Duration SOON = Duration.ofMinutes(2);
   private static final String TENANT = Publisher.DEFAULT_TENANT;
 
   private final OpenFrontend open = new OpenFrontend(LOOPS);

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The shipped broker, killed and started again on its data: what it has acknowledged is there. */
 class RestartIT {
-  private static final Duration SOON = Duration.ofSeconds(30);
+  private static final Duration SOON = Duration.ofMinutes(2);
   private static final int KILLS = 3;
   private static final int IN_FLIGHT = 128;
 
