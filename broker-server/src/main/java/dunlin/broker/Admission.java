@@ -216,6 +216,9 @@ final class Admission {
     String certified = Authentication.certifiedUser(credentials.peer());
     if (!certified.isEmpty() && !certified.equals(who.user())) {
       refused(ReasonCode.NOT_AUTHORIZED, "the certificate is another user's");
+    } else if (connecting != null && !mayHave(who, connecting.clientId())) {
+      // The user is known and welcome, and the name is not (0x85): another one would do, which "not authorized" would not say.
+      refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier; dunlin.auth.client-ids");
     } else if (connecting != null) {
       finish(Authentication.Result.ACCEPTED);
       identity = who;
@@ -226,6 +229,13 @@ final class Admission {
       finish(Authentication.Result.ACCEPTED);
       connection.writer().writePacket(answer(ReasonCode.SUCCESS, data));
     }
+  }
+
+  /** An empty client identifier leaves the choice to the certificate, and then to the server. */
+  private boolean mayHave(Identity who, String asked) {
+    ClientIds ids = authentication.clientIds();
+    String clientId = asked.isEmpty() ? credentials.peer().clientId().orElse("") : asked;
+    return clientId.isEmpty() ? ids.assign(who.user()).isPresent() : ids.allows(who.user(), clientId);
   }
 
   private void refused(ReasonCode reason, String explanation) {

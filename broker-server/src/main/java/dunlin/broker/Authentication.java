@@ -76,6 +76,7 @@ public final class Authentication implements AutoCloseable {
   }
 
   private final AuthenticationSettings settings;
+  private final ClientIds clientIds;
   private final @Nullable AuthenticationProvider provider;
   private final @Nullable FileAuthenticator file;
   private final @Nullable Authenticator authenticator;
@@ -93,6 +94,7 @@ public final class Authentication implements AutoCloseable {
       List<Authenticators> all,
       MeterRegistry meters) {
     this.settings = settings;
+    this.clientIds = ClientIds.of(settings.clientIds());
     this.provider = provider;
     this.file = file;
     this.authenticator = onlyAuthenticator(all);
@@ -137,11 +139,12 @@ public final class Authentication implements AutoCloseable {
   }
 
   /**
-   * Finds out, before anything is opened, whether the password file that the settings name is in order.
+   * Finds out, before anything is opened, whether the settings and the password file that they name are in order.
    *
-   * @throws SettingException when it is not
+   * @throws SettingException when they are not
    */
   public static void check(AuthenticationSettings settings) {
+    ClientIds.of(settings.clientIds());
     if (!settings.passwordFile().isEmpty()) FileAuthenticator.check(settings.passwordFile());
   }
 
@@ -290,6 +293,11 @@ public final class Authentication implements AutoCloseable {
 
   AuthenticationSettings settings() {
     return settings;
+  }
+
+  /** Which client identifiers a user may have. */
+  ClientIds clientIds() {
+    return clientIds;
   }
 
   FailureLimit failures() {

@@ -6,6 +6,7 @@ import java.time.Duration;
  * Who may connect, and what it may cost to find out.
  *
  * @param anonymous whether clients that show nothing are let in where they otherwise would not be
+ * @param clientIds template of the client identifiers that a user may have, {@code *} for any
  * @param passwordFile the password file, empty for none
  * @param provider name or class name of an {@link AuthenticationProvider}, empty for none
  * @param providerOptions what it is told
@@ -16,6 +17,7 @@ import java.time.Duration;
  */
 public record AuthenticationSettings(
     boolean anonymous,
+    String clientIds,
     String passwordFile,
     String provider,
     String providerOptions,
@@ -27,6 +29,6 @@ public record AuthenticationSettings(
   /** Nobody is asked for anything; and so, nobody is let in from afar. */
   public static AuthenticationSettings defaults() {
     int cores = Runtime.getRuntime().availableProcessors();
-    return new AuthenticationSettings(false, "", "", "", Duration.ofSeconds(5), Math.clamp(cores, 2, 64), 10_000, 300);
+    return new AuthenticationSettings(false, "*", "", "", "", Duration.ofSeconds(5), Math.clamp(cores, 2, 64), 10_000, 300);
   }
 }

@@ -10,7 +10,6 @@ import dunlin.inbox.QuotaExceededException;
 import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
 import java.util.List;
-import java.util.UUID;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
@@ -45,14 +44,15 @@ final class Opening {
     this.identity = identity;
     this.authenticationData = authenticationData;
     this.assigned = packet.clientId().isEmpty();
-    this.publisher = new Publisher(identity.tenant(), assigned ? assign(connection.peer()) : packet.clientId());
+    this.publisher = new Publisher(identity.tenant(), assigned ? assign() : packet.clientId());
     this.sessionExpirySeconds = Math.min(askedExpiry(packet), frontend.settings().sessionExpiryMax());
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
   }
 
-  /** The certificate's, when it stands for one. */
-  private static String assign(Peer peer) {
-    return peer.clientId().orElseGet(() -> "dunlin-" + UUID.randomUUID());
+  /** The certificate's, when it stands for one; else one that its user may have, as its admission has found. */
+  private String assign() {
+    ClientIds ids = frontend.authentication().clientIds();
+    return connection.peer().clientId().or(() -> ids.assign(identity.user())).orElseThrow();
   }
 
   /** MQTT 3 has no expiry: without clean session the session lasts. */

@@ -61,6 +61,12 @@ final class NodeSettings {
           "dunlin.auth.anonymous",
           false,
           "Allows clients without credentials. If false, they may connect only while no authentication is configured, and only on loopback.");
+  static final Setting<String> AUTH_CLIENT_IDS =
+      Setting.text(
+          "dunlin.auth.client-ids", "*",
+          "Template of the client identifiers that a user may have. %u stands for the user name, one * for any text: * allows all, %u the user name"
+              + " only, %u* what begins with it, %u-* what begins with it and a dash. Others are refused with 0x85. With %u, clients without a user"
+              + " name are refused.");
   static final Setting<Path> PASSWORD_FILE =
       Setting.path(
               "dunlin.auth.password-file", Path.of(""), "File with users and password verifiers, written by `bin/dunlin passwd`. Reloaded when it"
@@ -299,7 +305,7 @@ final class NodeSettings {
   /** Every setting there is, in the order of the reference page. */
   static final List<Setting<?>> ALL =
       withFamilies(
-          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS,
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS, AUTH_CLIENT_IDS,
           PASSWORD_FILE, AUTH_PROVIDER, AUTH_PROVIDER_OPTIONS, AUTH_TIMEOUT, AUTH_THREADS, AUTH_QUEUE_MAX, AUTH_FAILURES_MAX,
           ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
@@ -367,6 +373,7 @@ final class NodeSettings {
   static AuthenticationSettings authentication(Settings settings) {
     return new AuthenticationSettings(
         settings.get(ANONYMOUS),
+        settings.get(AUTH_CLIENT_IDS),
         settings.get(PASSWORD_FILE).toString(),
         settings.get(AUTH_PROVIDER),
         settings.get(AUTH_PROVIDER_OPTIONS),

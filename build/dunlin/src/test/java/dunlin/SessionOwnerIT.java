@@ -1,9 +1,11 @@
 package dunlin;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.PasswordFile;
+import dunlin.runtime.SettingException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -111,6 +113,30 @@ class SessionOwnerIT {
       await("the session's end has been recorded").atMost(TestBroker.SOON).until(() -> code(broker, as("bob", 5, false, "sensor")) == 0);
       assertThat(refusal(broker, as("alice", 5, true, "sensor"))).isEqualTo(0x87);
     }
+  }
+
+  @Test
+  void aTemplateSaysWhichIdentifiersAUserMayHave() throws IOException {
+    try (var broker = broker(Map.of("dunlin.auth.client-ids", "%u-*"))) {
+      assertThat(code(broker, as("alice", 5, true, "alice-1"))).isZero();
+      assertThat(code(broker, as("alice", 4, true, "alice-2"))).isZero();
+      assertThat(refusal(broker, as("alice", 5, true, "bob-1"))).isEqualTo(0x85);
+      assertThat(refusal(broker, as("alice", 4, true, "bob-1"))).isEqualTo(2);
+      assertThat(refusal(broker, as("alice", 3, true, "bob-1"))).isEqualTo(2);
+      assertThat(refusal(broker, as("", 5, true, "alice-1"))).isEqualTo(0x85);
+      assertThat(refusal(broker, as("", 5, true, ""))).isEqualTo(0x85);
+      try (var assigned = new RawClient(broker.port())) {
+        var connack = assigned.connect(as("bob", 5, true, ""));
+        assertThat(new String(connack.body(), StandardCharsets.UTF_8)).contains("bob-");
+      }
+    }
+  }
+
+  @Test
+  void aTemplateThatIsNoneStopsTheStart() {
+    assertThatThrownBy(() -> broker(Map.of("dunlin.auth.client-ids", "%c")))
+        .isInstanceOf(SettingException.class)
+        .hasMessageContaining("dunlin.auth.client-ids");
   }
 
   @Test
