@@ -108,6 +108,7 @@ public record ListenerSettings(
    * @param key PEM file with its private key
    * @param keyPassword opens an encrypted key; empty for one that is not
    * @param clientCa PEM file with the roots that clients' certificates must come from
+   * @param cipherSuites by their names in the standards; empty for {@link TlsContext#SUITES}
    * @param handshakeTimeout how long a handshake may take
    */
   public record Tls(
@@ -118,16 +119,18 @@ public record ListenerSettings(
       ClientAuth clientAuth,
       Identity identity,
       Set<TlsVersion> versions,
+      List<String> cipherSuites,
       Duration handshakeTimeout) {
 
     public Tls {
       versions = Set.copyOf(versions);
+      cipherSuites = List.copyOf(cipherSuites);
     }
 
     /** No certificate, as for listeners without TLS. */
     public static Tls none() {
       return new Tls(
-          Optional.empty(), Optional.empty(), "", Optional.empty(), ClientAuth.NONE, Identity.NONE, Set.of(TlsVersion.values()),
+          Optional.empty(), Optional.empty(), "", Optional.empty(), ClientAuth.NONE, Identity.NONE, Set.of(TlsVersion.values()), List.of(),
           Duration.ofSeconds(10));
     }
 

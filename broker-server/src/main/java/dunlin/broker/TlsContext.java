@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -10,6 +11,7 @@ import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.handler.ssl.SslProvider;
+import io.netty.handler.ssl.SupportedCipherSuiteFilter;
 import io.netty.util.IllegalReferenceCountException;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
@@ -21,8 +23,11 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import javax.net.ssl.SSLServerSocketFactory;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -38,6 +43,19 @@ final class TlsContext implements AutoCloseable {
    */
   private static final Logger log = LoggerFactory.getLogger(TlsContext.class);
   private static final int FILE_MAX = 1 << 20;
+
+  /** What a listener accepts when nothing is set: forward secrecy, and ciphers that authenticate what they encrypt. */
+  static final List<String> SUITES =
+      List.of(
+          "TLS_AES_128_GCM_SHA256",
+          "TLS_AES_256_GCM_SHA384",
+          "TLS_CHACHA20_POLY1305_SHA256",
+          "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
+          "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+          "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
+          "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
+          "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256",
+          "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256");
 
   private final ListenerSettings settings;
   private final Counter reloads;
@@ -189,7 +207,8 @@ final class TlsContext implements AutoCloseable {
       SslContextBuilder builder =
           SslContextBuilder.forServer(key, chain)
               .sslProvider(OpenSsl.isAvailable() ? SslProvider.OPENSSL_REFCNT : SslProvider.JDK)
-              .protocols(tls.versions().stream().map(ListenerSettings.TlsVersion::toString).toList());
+              .protocols(versions(settings))
+              .ciphers(suites(settings), SupportedCipherSuiteFilter.INSTANCE);
       switch (tls.clientAuth()) {
         case NONE -> builder.clientAuth(ClientAuth.NONE);
         case OPTIONAL -> builder.clientAuth(ClientAuth.OPTIONAL);
@@ -202,6 +221,35 @@ final class TlsContext implements AutoCloseable {
     } catch (IOException | IllegalArgumentException e) {
       throw new ListenerException("listener " + settings.name() + " cannot use its TLS settings: " + e.getMessage(), e);
     }
+  }
+
+  /** Those that are asked for by name must be there; of ours, the ones that are. */
+  private static List<String> suites(ListenerSettings settings) {
+    List<String> wanted = settings.tls().cipherSuites();
+    if (wanted.isEmpty()) return SUITES;
+    for (String suite : wanted)
+      if (!isSupported(suite))
+        throw new ListenerException(
+            "%s names the cipher suite %s, which this platform does not support"
+                .formatted(settings.key("tls.cipher-suites"), LogText.quoted(suite)));
+    return wanted;
+  }
+
+  /** Without TLS 1.2 when no suite of it is named: BoringSSL would then take all that it has. */
+  private static List<String> versions(ListenerSettings settings) {
+    Set<ListenerSettings.TlsVersion> versions = EnumSet.copyOf(settings.tls().versions());
+    List<String> named = settings.tls().cipherSuites();
+    if (!named.isEmpty() && named.stream().noneMatch(suite -> suite.contains("_WITH_"))) versions.remove(ListenerSettings.TlsVersion.TLS_1_2);
+    if (versions.isEmpty()) {
+      throw new ListenerException(
+          "%s names no suite of TLS 1.2, and %s allows no other version".formatted(settings.key("tls.cipher-suites"), settings.key("tls.protocols")));
+    }
+    return versions.stream().map(ListenerSettings.TlsVersion::toString).toList();
+  }
+
+  private static boolean isSupported(String suite) {
+    if (OpenSsl.isAvailable()) return OpenSsl.isCipherSuiteAvailable(suite);
+    return List.of(((SSLServerSocketFactory) SSLServerSocketFactory.getDefault()).getSupportedCipherSuites()).contains(suite);
   }
 
   private static List<X509Certificate> certificates(

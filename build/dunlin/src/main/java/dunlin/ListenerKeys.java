@@ -96,6 +96,12 @@ final class ListenerKeys {
               + " (the first DNS name, else the first URI, else the first e-mail address).");
   static final Setting<Set<TlsVersion>> TLS_PROTOCOLS =
       Setting.choices(ROOT + "tls.protocols", TlsVersion.class, EnumSet.allOf(TlsVersion.class), "TLS versions that the listener accepts.");
+  static final Setting<List<String>> TLS_CIPHER_SUITES =
+      Setting.textList(
+          ROOT + "tls.cipher-suites", List.of(),
+          "Cipher suites of TLS 1.2 that the listener accepts, by their names in the TLS standards, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."
+              + " Without a value, those that are forward-secret and authenticate what they encrypt: ECDHE with AES-GCM or ChaCha20-Poly1305. TLS 1.3 has"
+              + " suites of its own, which are all accepted.");
   static final Setting<Duration> TLS_HANDSHAKE_TIMEOUT =
       Setting.duration(
           ROOT + "tls.handshake-timeout", Duration.ofSeconds(10), Duration.ofMillis(100), Duration.ofMinutes(5),
@@ -109,7 +115,7 @@ final class ListenerKeys {
       List.of(
           IO_TRANSPORT, TYPE, ENABLED, HOST, PORT, PATH, VERSIONS, BACKLOG, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
           CONNECT_RATE, CONNECT_BURST, PACKET_MAX, PROXY_PROTOCOL, PROXY_PROTOCOL_FROM, ORIGINS, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD,
-          TLS_CLIENT_CA, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_HANDSHAKE_TIMEOUT);
+          TLS_CLIENT_CA, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_CIPHER_SUITES, TLS_HANDSHAKE_TIMEOUT);
 
   /** Whether a proxy's header comes first. */
   enum ProxyProtocol {
@@ -163,6 +169,7 @@ final class ListenerKeys {
             settings.get(TLS_CLIENT_AUTH, name),
             settings.get(TLS_IDENTITY, name),
             settings.get(TLS_PROTOCOLS, name),
+            settings.get(TLS_CIPHER_SUITES, name),
             settings.get(TLS_HANDSHAKE_TIMEOUT, name)));
   }
 

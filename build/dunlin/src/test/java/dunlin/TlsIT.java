@@ -26,6 +26,7 @@ import java.util.Map;
 import javax.management.JMException;
 import javax.management.ObjectName;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLException;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,6 +86,41 @@ class TlsIT {
     try (var broker = broker()) {
       assertThatThrownBy(() -> client(broker, "TLSv1.2", authority.context())).hasCauseInstanceOf(IOException.class);
       awaitRefused(broker, "tls", "tls-handshake", 1);
+    }
+  }
+
+  @Test
+  void onlyForwardSecretSuitesThatAuthenticateAreAcceptedUnlessOthersAreNamed() throws IOException {
+    String old = "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA";
+    try (var broker = broker()) {
+      assertThat(handshake(broker, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")).isEqualTo("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256");
+      assertThatThrownBy(() -> handshake(broker, old)).isInstanceOf(SSLException.class);
+      awaitRefused(broker, "tls", "tls-handshake", 1);
+    }
+    settings.put(ROOT + "tls.cipher-suites", old);
+    try (var broker = broker()) {
+      assertThat(handshake(broker, old)).isEqualTo(old);
+      assertThatThrownBy(() -> handshake(broker, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")).isInstanceOf(SSLException.class);
+    }
+    settings.put(ROOT + "tls.cipher-suites", "TLS_AES_128_GCM_SHA256"); // of TLS 1.3 alone: nothing is left for 1.2
+    try (var broker = broker(); var modern = client(broker, "TLSv1.3", authority.context())) {
+      modern.connect(RawClient.connect(5, true, 0, "client", RawClient.NO_PROPERTIES));
+      assertThatThrownBy(() -> handshake(broker, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")).isInstanceOf(SSLException.class);
+    }
+    settings.put(ROOT + "tls.protocols", "TLSv1.2");
+    assertThatThrownBy(this::broker).hasMessageContaining("dunlin.listeners.tls.tls.cipher-suites names no suite of TLS 1.2");
+    settings.put(ROOT + "tls.cipher-suites", "TLS_WITH_LOVE");
+    assertThatThrownBy(this::broker)
+        .hasMessageContaining("dunlin.listeners.tls.tls.cipher-suites names the cipher suite \"TLS_WITH_LOVE\", which this platform does not support");
+  }
+
+  /** Offers this suite alone, in TLS 1.2; answers what was agreed on. */
+  private String handshake(TestBroker broker, String suite) throws IOException {
+    try (var socket = (SSLSocket) authority.context().getSocketFactory().createSocket("127.0.0.1", broker.node().port("tls"))) {
+      socket.setEnabledProtocols(new String[] {"TLSv1.2"});
+      socket.setEnabledCipherSuites(new String[] {suite});
+      socket.startHandshake();
+      return socket.getSession().getCipherSuite();
     }
   }
 
