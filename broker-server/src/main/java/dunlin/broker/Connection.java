@@ -52,6 +52,10 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
    */
   private static final Logger log = LoggerFactory.getLogger(Connection.class);
   private static final int REST_MIN = 256;
+
+  /** Bytes of answers that may wait for a socket however little memory there is. */
+  private static final int ANSWERS_MIN = 4 * 1_024;
+
   private static final int HEARD_MAX = 64 * 1_024;
   private static final int CLOSE_WAIT_MILLIS = 5_000;
 
@@ -118,6 +122,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private int holds;
   private boolean decoding;
   private boolean inputEnded;
+
+  /** What counts in the loop's memory of what waits for sockets. */
+  private long countedForSocket;
 
   /** One read was asked for while it is held back, to hear whether the client is there. */
   private boolean listening;
@@ -233,8 +240,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
           break;
         }
         if (!decoder.decode(held, this)) break;
-        // Deliveries stop at the watermark, so only answers to what the client sends can have brought it twice as far.
-        if (!channel().isWritable() && waitingBytes() > 2L * loop.frontend().settings().outboundMax()) hold(Hold.SOCKET);
+        if (answersPileUp()) hold(Hold.SOCKET);
       }
     } catch (MalformedPacketException e) {
       malformed(e);
@@ -325,8 +331,46 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     return channel().isWritable();
   }
 
-  boolean takesQoS0() {
-    return channel().isWritable();
+  /** Whether it takes so many bytes more, and the node has the memory; if not for that, it is written to when there is some again. */
+  boolean writable(int bytes) {
+    if (!channel().isWritable()) return false;
+    if (loop.socketMemory().takes(countedForSocket, bytes)) return true;
+    loop.socketMemory().await(this);
+    return false;
+  }
+
+  /** The same for what will not wait: sockets that take something are given it first. */
+  boolean takesQoS0(int bytes) {
+    if (!channel().isWritable()) return false;
+    if (loop.socketMemory().takes(countedForSocket, bytes)) return true;
+    loop.flushNow();
+    return state != State.CLOSED && channel().isWritable() && loop.socketMemory().takes(countedForSocket, bytes);
+  }
+
+  /** Deliveries stop at the watermark, so only answers to what the client sends can have brought it twice as far. */
+  private boolean answersPileUp() {
+    long usual = 2L * loop.frontend().settings().outboundMax();
+    if (countedForSocket <= ANSWERS_MIN || waitingBytes() <= loop.socketMemory().answersMax(usual)) return false;
+    loop.socketMemory().await(this);
+    return true;
+  }
+
+  long countedForSocket() {
+    return countedForSocket;
+  }
+
+  void countedForSocket(long bytes) {
+    countedForSocket = bytes;
+  }
+
+  /** There may be memory again for what waits for this socket, or the socket may have taken what held it. */
+  void socketMemoryAgain() {
+    SocketMemory memory = loop.socketMemory();
+    if (!memory.isAwaitedBy(this) || state != State.LIVE || session == null || !channel().isWritable()) return;
+    if (countedForSocket > memory.answersMax(loop.frontend().settings().outboundMax())) return;
+    memory.forget(this);
+    session.writableAgain();
+    resume(Hold.SOCKET);
   }
 
   /** Bytes that wait for the socket. */
@@ -340,6 +384,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   void flushRound() {
     if (state == State.CLOSED) writer.discard();
     else writer.flush();
+    loop.socketMemory().settle(this, waitingBytes());
+    socketMemoryAgain();
     if (session != null) session.endRound();
   }
 
@@ -627,6 +673,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   public void channelInactive(ChannelHandlerContext ctx) {
     state = State.CLOSED;
     if (admission != null) admission.end();
+    loop.socketMemory().settle(this, 0);
+    loop.socketMemory().forget(this);
     loop.keepAlive().forget(this);
     loop.connections().remove(number);
     loop.frontend().connectionClosed();

@@ -56,6 +56,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private static final int LEAVE_RETRY_MILLIS = 200;
 
   private final FrontendSettings settings;
+  private final NodeBudget budget;
   private final SubscribeRules subscribeRules;
   private final String nodeId;
   private final long incarnation;
@@ -95,12 +96,14 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   public record Tiers(DistClient dist, RetainClient retain, InboxClient inbox) {}
 
   /**
+   * @param budget the memory that all clients together may make it use
    * @param authentication who may connect; the caller closes it, after this
    * @param nodeId names this frontend as a shard
    * @param incarnation which life of the node this is; larger than in all lives before
    */
   public Frontend(
       FrontendSettings settings,
+      NodeBudget budget,
       Authentication authentication,
       String nodeId,
       long incarnation,
@@ -108,6 +111,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
       MeterRegistry meters,
       DropEvents dropEvents) {
     this.settings = settings;
+    this.budget = budget;
     this.authentication = authentication;
     this.subscribeRules = new SubscribeRules(settings);
     this.nodeId = nodeId;
@@ -390,6 +394,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   FrontendSettings settings() {
     return settings;
+  }
+
+  NodeBudget budget() {
+    return budget;
   }
 
   Listeners listeners() {

@@ -16,13 +16,13 @@ final class InboxReader {
    * A push is taken only when it is the next sequence and there is room. Any other one is merely noted as stored, and what
    * lies between is fetched once the client has taken what it has; so a push that was missed, for whatever reason, is
    * healed by the next one.
-   * Bounds: what is taken ahead of the client is at most AHEAD_MESSAGES and AHEAD_BYTES; one fetch at a time.
+   * Bounds: what is taken ahead of the client is at most AHEAD_MESSAGES and AHEAD_BYTES; one fetch at a time. While much is in flight, or the
+   *   node's memory for outgoing messages is short, nothing is taken and nothing fetched: it waits in the inbox.
    * Failure: a fetch that fails closes the connection; everything is still in the inbox.
    */
   private static final int AHEAD_MESSAGES = 1_024;
   private static final int AHEAD_BYTES = 1 << 20;
   private static final int PAGE_MESSAGES = 256;
-  private static final int PAGE_BYTES = 256 * 1_024;
 
   private final LiveSession session;
   private final Outbound outbound;
@@ -50,12 +50,18 @@ final class InboxReader {
     }
     highest = Math.max(highest, message.sequence());
     pushedMeanwhile = true;
-    boolean room = outbound.queued() < AHEAD_MESSAGES && outbound.queuedBytes() < AHEAD_BYTES;
-    if (message.sequence() == expected && !fetching && room) {
+    boolean next = message.sequence() == expected && !fetching;
+    if (next && hasRoom(message)) {
       take(message);
     } else {
       fetch();
     }
+  }
+
+  private boolean hasRoom(InboxMessage message) {
+    return outbound.queued() < AHEAD_MESSAGES
+        && outbound.queuedBytes() < AHEAD_BYTES
+        && outbound.mayTakeAhead(message.message().body().length);
   }
 
   /** More is stored for this session than was pushed: all of it is fetched, up to the end. */
@@ -84,15 +90,18 @@ final class InboxReader {
 
   /** Fetches the next page, when there is one and the client has taken what was fetched before. */
   void fetch() {
-    if (fetching || caughtUp() || !session.idle()) return;
+    if (fetching || caughtUp() || !session.idle() || outbound.inFlightIsFull()) return;
+    int bytes = session.loop().messageMemory().reservePage(session, outbound.heldBytes());
+    if (bytes == 0) return;
     fetching = true;
     pushedMeanwhile = false;
-    session.frontend().inbox().fetch(session.ref(), expected, PAGE_MESSAGES, PAGE_BYTES).whenComplete(
-        (page, failure) -> session.loop().post(() -> fetched(page, failure)));
+    session.frontend().inbox().fetch(session.ref(), expected, PAGE_MESSAGES, bytes).whenComplete(
+        (page, failure) -> session.loop().post(() -> fetched(page, bytes, failure)));
   }
 
-  private void fetched(InboxClient.@Nullable Page page, @Nullable Throwable failure) {
+  private void fetched(InboxClient.@Nullable Page page, int reserved, @Nullable Throwable failure) {
     fetching = false;
+    session.loop().messageMemory().giveBack(reserved);
     if (session.ended()) return;
     if (failure != null || page == null) {
       session.connection().storeFailed("reading the inbox", failure);

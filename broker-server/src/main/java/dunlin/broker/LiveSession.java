@@ -218,10 +218,10 @@ final class LiveSession {
   }
 
   private int presentLoad() {
-    boolean takes = connection.takesQoS0();
+    boolean takes = connection.writable();
     long waiting = connection.waitingBytes() / 256;
     if (outbound != null) {
-      takes &= outbound.hasRoom(QoS.AT_LEAST_ONCE, 0);
+      takes &= outbound.room() >= 0;
       waiting += outbound.inFlight() + outbound.queued();
     }
     return takes ? (int) Math.min(waiting, REFUSES - 1) : REFUSES;
@@ -308,7 +308,7 @@ final class LiveSession {
     if (inbox != null) inbox.acknowledge(sequence);
   }
 
-  /** Something that waited has gone out: there may be room for what waits further back. */
+  /** Something that waited has gone out, or given memory back: there may be room for what waits further back. */
   void drained() {
     if (inbox != null) inbox.fetch();
     if (retained != null) retained.read();
@@ -335,6 +335,7 @@ final class LiveSession {
     if (subscriptions != null) subscriptions.end();
     if (inbox != null) inbox.flushAcknowledged();
     if (outbound != null) outbound.end();
+    loop.messageMemory().forget(this);
     if (retained != null) retained.end();
   }
 }

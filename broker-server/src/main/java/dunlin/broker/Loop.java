@@ -51,6 +51,8 @@ final class Loop {
   private final Traffic.Local traffic;
   private final GroupDelivery groups;
   private final WideFanout wide;
+  private final MessageMemory messageMemory;
+  private final SocketMemory socketMemory;
   private final ReadSizes readSizes = new ReadSizes();
   private final ConnectionTable connections = new ConnectionTable();
   private final RouteTable routes;
@@ -89,6 +91,8 @@ final class Loop {
     FrontendSettings settings = frontend.settings();
     this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
     this.unsettledNanosMax = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(settings));
+    this.messageMemory = new MessageMemory(this, frontend.budget().outgoing().share());
+    this.socketMemory = new SocketMemory(frontend.budget().sockets().share());
     this.counts = frontend.newCounts();
     this.traffic = frontend.traffic().local();
     this.groups = new GroupDelivery(this, System::nanoTime);
@@ -131,6 +135,14 @@ final class Loop {
 
   KeepAliveWheel keepAlive() {
     return keepAlive;
+  }
+
+  MessageMemory messageMemory() {
+    return messageMemory;
+  }
+
+  SocketMemory socketMemory() {
+    return socketMemory;
   }
 
   LoopCounts counts() {
@@ -348,6 +360,12 @@ final class Loop {
     if (!flushLater.isEmpty()) flushMore(FLUSHES_A_ROUND - now / 2);
   }
 
+  /** Flushes what was written in this round so far: for who needs memory that sockets may take over. */
+  void flushNow() {
+    for (int left = written.size(); left > 0 && !written.isEmpty(); left--) written.removeLast().flushRound();
+    for (int left = flushLater.size(); left > 0 && !flushLater.isEmpty(); left--) flushLater.remove().flushRound();
+  }
+
   /** Flushes some of what a broadcast has left to flush, then lets the sockets have their turn. */
   private void flushMore(int count) {
     for (int left = count; left > 0; left--) {
@@ -377,6 +395,8 @@ final class Loop {
   private void tick() {
     readClock();
     keepAlive.tick();
+    socketMemory.tick();
+    messageMemory.tick();
     giveUpUnsettled(System.nanoTime());
   }
 

@@ -19,7 +19,8 @@ final class Outbound {
    * Bounds: QoS 0 up to the bytes that may wait for the socket, beyond which it is dropped and counted. QoS 1 and 2 of a
    *   session without expiry: a queue bounded in messages and bytes, beyond which the newest is dropped and counted, or, in a
    *   group, refused. Of a durable session: only what InboxReader takes; the rest waits in the inbox. Retained messages
-   *   come when nothing waits and are sent at once; so none is dropped.
+   *   come when nothing waits and are sent at once; so none is dropped. In flight is what the client's Receive Maximum and a bound in bytes
+   *   allow, passed by one message at most. All of it holds memory of the node's budget (MessageMemory), beyond which it is as if the queue were full.
    * Failure: when the connection ends, messages of a durable session are still in its inbox, messages from a group go to
    *   other members unless their QoS 2 exchange has begun [MQTT-4.8.2-4, -5], the rest ends with the session.
    */
@@ -29,9 +30,15 @@ final class Outbound {
   private final SendWindow window;
   private final int queueMessagesMax;
   private final int queueBytesMax;
+  private final int inFlightBytesMax;
+  private final MessageMemory memory;
 
   private @Nullable ArrayDeque<Outgoing> queue;
   private long queueBytes;
+  private long inFlightBytes;
+
+  /** What counts for this session of all that waits or is in flight. */
+  private long heldBytes;
 
   /** Made for the first message that several subscriptions matched. */
   private @Nullable MergedCopy merged;
@@ -46,6 +53,8 @@ final class Outbound {
     this.window = new SendWindow(receiveMaximum);
     this.queueMessagesMax = settings.queueMessagesMax();
     this.queueBytesMax = settings.queueBytesMax();
+    this.inFlightBytesMax = session.frontend().budget().bounds().inFlight();
+    this.memory = session.loop().messageMemory();
   }
 
   /** Where the subscriptions are put together that the message at hand matched. */
@@ -67,9 +76,24 @@ final class Outbound {
     return queueBytes;
   }
 
+  /** Bytes that count for this session of all that waits or is in flight. */
+  long heldBytes() {
+    return heldBytes;
+  }
+
+  /** Whether so much is in flight that nothing should be read ahead. */
+  boolean inFlightIsFull() {
+    return inFlightBytes >= inFlightBytesMax;
+  }
+
+  /** Whether a message of a durable session may be taken out of its inbox. */
+  boolean mayTakeAhead(int size) {
+    return !inFlightIsFull() && memory.takes(heldBytes, size);
+  }
+
   void sendQoS0(Publication message, boolean retain, int[] identifiers) {
     counts.copies().received();
-    if (!connection.takesQoS0()) {
+    if (!connection.takesQoS0(message.body().length)) {
       counts.copies().dropped(DropReason.NOT_WRITABLE);
     } else {
       write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);
@@ -82,21 +106,29 @@ final class Outbound {
     write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);
   }
 
-  /** Whether the socket takes a message of QoS 0, or the queue one of QoS 1 or 2. */
+  /** Whether the socket takes a message of QoS 0, or the queue and the node's memory one of QoS 1 or 2. */
   boolean hasRoom(QoS qos, int size) {
-    if (qos == QoS.AT_MOST_ONCE) return connection.takesQoS0();
-    return size <= room();
+    if (qos == QoS.AT_MOST_ONCE) return connection.takesQoS0(size);
+    return size <= room() && memory.takes(heldBytes, size);
   }
 
-  /** Bytes of the largest message of QoS 1 or 2 that the queue takes: any when it is empty; -1 for none. */
+  /** Bytes of the largest message of QoS 1 or 2 that the queue takes: any when it is empty; -1 for none. Of the node's memory it knows nothing. */
   int room() {
     if (queued() == 0) return Integer.MAX_VALUE;
     return queued() < queueMessagesMax ? (int) Math.max(-1, queueBytesMax - queueBytes) : -1;
   }
 
-  /** Whether a message of QoS 1 or 2 of a session without an inbox would be sent at once. */
-  boolean sendsAtOnce() {
-    return queued() == 0 && window.hasRoom(nextSequence) && connection.writable();
+  /** Whether a message of QoS 1 or 2 of a session without an inbox would be sent at once; if not for memory, the session is told when there is some. */
+  boolean sendsAtOnce(int size) {
+    if (queued() > 0 || !mayFly(nextSequence) || !connection.writable(size)) return false;
+    if (memory.takes(heldBytes, size)) return true;
+    memory.await(session);
+    return false;
+  }
+
+  /** Whether a message may be in flight, too. */
+  private boolean mayFly(long sequence) {
+    return window.hasRoom(sequence) && inFlightBytes < inFlightBytesMax;
   }
 
   /** Sends or queues a message of QoS 1 or 2 of a session without an inbox. */
@@ -112,7 +144,9 @@ final class Outbound {
   /** Sends or queues a message whose place is given, by what its source knows of the bounds. */
   void take(Outgoing message) {
     counts.copies().waiting(1);
-    if (queued() == 0 && window.hasRoom(sequenceOf(message)) && connection.writable()) {
+    message.body = memory.take(message.message);
+    heldBytes += MessageMemory.bytesOf(message);
+    if (queued() == 0 && mayFly(sequenceOf(message)) && connection.writable(message.size())) {
       send(message);
     } else {
       if (queue == null) queue = new ArrayDeque<>(8);
@@ -129,7 +163,7 @@ final class Outbound {
   void sendQueued() {
     if (queue == null) return;
     for (Outgoing head = queue.peek(); head != null; head = queue.peek()) {
-      if (!window.hasRoom(sequenceOf(head)) || !connection.writable()) return;
+      if (!mayFly(sequenceOf(head)) || !connection.writable(head.size())) return;
       queue.remove();
       queueBytes -= head.size();
       send(head);
@@ -140,7 +174,7 @@ final class Outbound {
   private void send(Outgoing message) {
     if (message.released) {
       message.sequence = sequenceOf(message);
-      window.add(message);
+      flies(message);
       connection.writer().writePubrel(SendWindow.packetId(message.sequence), ReasonCode.SUCCESS);
       return;
     }
@@ -160,7 +194,21 @@ final class Outbound {
     if (!message.duplicate && !message.retain) delivered(message.message);
     message.sequence = sequence;
     if (sequence == nextSequence) nextSequence++;
+    flies(message);
+  }
+
+  private void flies(Outgoing message) {
     window.add(message);
+    inFlightBytes += message.size();
+  }
+
+  /** The session holds it no longer. */
+  private void let(Outgoing message) {
+    MessageMemory.Body body = message.body;
+    if (body == null) throw new IllegalStateException("let go twice: " + message.sequence);
+    message.body = null;
+    heldBytes -= MessageMemory.bytesOf(message);
+    memory.free(body);
   }
 
   private void delivered(Publication message) {
@@ -169,6 +217,7 @@ final class Outbound {
 
   /** Will never be sent: an inbox may forget it. */
   private void gone(long sequence, Outgoing message, DropReason reason) {
+    let(message);
     counts.copies().waiting(-1);
     counts.copies().dropped(reason);
     if (message.sequence != 0) session.acknowledged(sequence);
@@ -235,6 +284,8 @@ final class Outbound {
 
   private void finish(Outgoing message) {
     window.remove(message);
+    inFlightBytes -= message.size();
+    let(message);
     counts.copies().waiting(-1);
     counts.copies().delivered();
     if (session.durable()) session.acknowledged(message.sequence);
@@ -252,6 +303,7 @@ final class Outbound {
     queue = null;
     for (int i = 0; i < left.size(); i++) {
       Outgoing message = left.get(i);
+      let(message);
       counts.copies().waiting(-1);
       boolean begun = i < sent && message.qos == QoS.EXACTLY_ONCE;
       if (session.durable()) {

@@ -19,6 +19,9 @@ final class Outgoing {
 
   boolean duplicate;
 
+  /** How it is counted in the loop's memory; null until it is. */
+  MessageMemory.@Nullable Body body;
+
   /** PUBREC has come: only PUBREL may be sent any more [MQTT-4.3.3-6]. */
   boolean released;
 

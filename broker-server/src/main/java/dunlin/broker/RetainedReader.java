@@ -27,7 +27,7 @@ final class RetainedReader {
    * Owner: the connection's event loop.
    * It lasts until all that was requested is read.
    * Bounds: a request for each topic filter of the session, for a repeated SUBSCRIBE replaces the one before and begins again, and
-   *   UNSUBSCRIBE ends it. One page in memory at a time, asked for when nothing waits for the client any more; of that, only what the
+   *   UNSUBSCRIBE ends it. One page in memory at a time, for which memory is put aside in the node's budget, asked for when nothing waits for the client any more; of that, only what the
    *   client takes at once is handed on, and the rest is forgotten by UNSUBSCRIBE. What came live is noted as one bit for the hash of its
    *   topic: two topics with one bit cost one read more. CHANGING_MAX topics and a page wait to be read again; until there are fewer,
    *   no further page is read. Topics that do not rest are read again at growing intervals.
@@ -63,6 +63,9 @@ final class RetainedReader {
   private int pauseMillis = PAUSE_MILLIS;
   private List<Publication> page = List.of();
   private int sentOfPage;
+
+  /** Bytes of memory put aside for the page. */
+  private int reserved;
 
   /** Hashes of the topics whose retained message changed live since the page was asked for. */
   private final BitSet live = new BitSet(LIVE_BITS);
@@ -106,6 +109,12 @@ final class RetainedReader {
     changing.clear();
     current = null;
     page = List.of();
+    giveBack();
+  }
+
+  private void giveBack() {
+    session.loop().messageMemory().giveBack(reserved);
+    reserved = 0;
   }
 
   private void forget(TopicFilter filter) {
@@ -139,20 +148,29 @@ final class RetainedReader {
     if (current != null && !send(current)) return;
     current = null;
     page = List.of();
+    giveBack();
     if (requests.isEmpty() && changing.isEmpty()) {
       session.retainedRead(this);
       return;
     }
     if (!session.idle() || !session.caughtUp()) return;
     if (changingDue > 0) {
+      if (!reserve()) return;
       changingDue--;
       Changing next = changing.remove();
       find(next.request(), next.topic());
     } else if (!requests.isEmpty() && changing.size() < CHANGING_MAX) {
+      if (!reserve()) return;
       find(requests.firstEntry().getValue(), null);
     } else {
       pause();
     }
+  }
+
+  /** Whether there is memory for what is read next; if not, the session is told when there is some. */
+  private boolean reserve() {
+    reserved = session.loop().messageMemory().reservePage(session, session.outbound().heldBytes());
+    return reserved > 0;
   }
 
   /** Lets topics rest that came live each time they were read. */
@@ -180,7 +198,7 @@ final class RetainedReader {
     session
         .frontend()
         .retain()
-        .find(session.publisher().tenant(), filter, topic == null ? request.cursor : null, PAGE_MESSAGES, PAGE_BYTES)
+        .find(session.publisher().tenant(), filter, topic == null ? request.cursor : null, PAGE_MESSAGES, Math.min(PAGE_BYTES, reserved))
         .whenComplete((found, failure) -> session.loop().post(() -> found(request, found, failure)));
   }
 
@@ -239,10 +257,10 @@ final class RetainedReader {
       if (live.get(bit(message))) {
         readAgain(message, request);
       } else if (qos == QoS.AT_MOST_ONCE) {
-        if (!session.idle()) return false;
+        if (!session.idle() || !session.connection().writable(message.body().length)) return false;
         session.outbound().sendKept(message, true, identifiers);
       } else {
-        if (!session.outbound().sendsAtOnce()) return false;
+        if (!session.outbound().sendsAtOnce(message.body().length)) return false;
         session.loop().counts().copies().received();
         session.outbound().take(new Outgoing(message, qos, true, identifiers, null));
       }

@@ -123,7 +123,11 @@ final class RoundWriter {
       pass(current);
       current = null;
     }
-    if (current == null) out = current = context().alloc().directBuffer(Math.max(bytes, sizeHint));
+    if (current == null) {
+      int size = Math.max(bytes, sizeHint);
+      out = current = context().alloc().directBuffer(size);
+      connection.loop().socketMemory().takes(connection, size);
+    }
     return current;
   }
 

@@ -66,6 +66,10 @@ final class OpenFrontend implements AutoCloseable {
   }
 
   OpenFrontend(int lanes, int queueMessages) {
+    this(lanes, queueMessages, Budgets.large());
+  }
+
+  OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
     var settings =
         new FrontendSettings(
             List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
@@ -73,7 +77,7 @@ final class OpenFrontend implements AutoCloseable {
             LANE_MESSAGES, 1_000, GROUP_WAITS, "", WIDE);
     var anybody = new AuthenticationSettings(true, "*", "", "", "", Duration.ofSeconds(5), 2, 100, 0); // whatever a PROXY header says
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
-    frontend = new Frontend(settings, authentication, "node", 7, InstantSource.system(), meters, drops);
+    frontend = new Frontend(settings, budget, authentication, "node", 7, InstantSource.system(), meters, drops);
     frontend.open(new Frontend.Tiers(dist, retain, sessions));
   }
 
@@ -113,6 +117,10 @@ final class OpenFrontend implements AutoCloseable {
 
   /** A session without expiry whose client takes one message at a time. */
   LiveSession session(int loop, String clientId) {
+    return session(loop, clientId, false);
+  }
+
+  LiveSession session(int loop, String clientId, boolean durable) {
     return on(
         loop,
         () -> {
@@ -123,7 +131,7 @@ final class OpenFrontend implements AutoCloseable {
           var connected =
               new InboxClient.Connected(
                   new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
-          return new LiveSession(connection, false, 1, connected);
+          return new LiveSession(connection, durable, 1, connected);
         });
   }
 

@@ -5,6 +5,7 @@ import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.AuthenticationSettings;
 import dunlin.broker.Frontend;
 import dunlin.broker.FrontendSettings;
+import dunlin.broker.NodeBudget;
 import dunlin.broker.SysTopics;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
@@ -170,10 +171,12 @@ final class Node implements AutoCloseable {
     housekeeping.scheduleWithFixedDelay(authentication::refresh, 1, 1, TimeUnit.SECONDS);
     housekeeping.scheduleWithFixedDelay(clockFile::look, 1, 1, TimeUnit.SECONDS);
 
+    NodeBudget budget = new NodeBudget(MemoryKeys.read(settings), meters);
+    log.info("memory: {}", budget);
     Frontend clients =
         opening(
             new Frontend(
-                frontendSettings, authentication, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
+                frontendSettings, budget, authentication, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
     frontend = clients;
     metrics.beans().register("Frontend", clients);
     clients.latencies().forEach(metrics::show);

@@ -4,7 +4,7 @@ package dunlin.runtime;
 public enum DropReason {
   /** QoS 0 to a connection whose socket takes no more. */
   NOT_WRITABLE,
-  /** The session's queue, or its inbox, is at its bound. */
+  /** The session's queue, its inbox, or what the node has for all queues, is at its bound. */
   QUEUE_FULL,
   /** Its Message Expiry Interval passed while it waited. */
   EXPIRED,

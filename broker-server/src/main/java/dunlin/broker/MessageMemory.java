@@ -1,0 +1,141 @@
+package dunlin.broker;
+
+import dunlin.model.Publication;
+import java.util.LinkedHashSet;
+import org.jspecify.annotations.Nullable;
+
+/** The memory of the messages that the sessions of one event loop have waiting, in flight, or read ahead: its share of the node's budget. */
+final class MessageMemory {
+  /*
+   * Owner: the event loop.
+   * A message that goes to many sessions goes to one right after the other, so comparing with the last one is enough to find out that its
+   *   body is counted already. What comes between costs no more than counting it once more.
+   * Bounds: one place in the line for each session; WAKES_A_TURN of them are asked at a time, so that each has its turn.
+   * Failure: a session that leaves gives everything back and its place in the line up.
+   */
+  /** What one session's hold on a message costs beside the message: its entry, its place in the queue and in the window. */
+  static final int COPY_BYTES = 128;
+
+  /** What a message costs beside its bytes. */
+  static final int MESSAGE_BYTES = 128;
+
+  /** Most bytes that are read at once for a session. */
+  private static final int PAGE_BYTES = 256 * 1_024;
+
+  /** Fewer are not worth a read. */
+  private static final int PAGE_BYTES_MIN = 4 * 1_024;
+
+  /** The part of what is left that is read at once for a session, so that many can be read for at a time. */
+  private static final int PAGE_PART = 64;
+
+  private static final int WAKES_A_TURN = 64;
+
+  private final Loop loop;
+  private final Budget.Share share;
+  private final LinkedHashSet<LiveSession> line = new LinkedHashSet<>();
+
+  private @Nullable Body last;
+  private boolean wakeDue;
+
+  /** One message in memory and how many sessions hold it. */
+  static final class Body {
+    private final Publication message;
+    private int copies;
+
+    private Body(Publication message) {
+      this.message = message;
+    }
+
+    private long bytes() {
+      return (long) MESSAGE_BYTES + message.body().length;
+    }
+  }
+
+  MessageMemory(Loop loop, Budget.Share share) {
+    this.loop = loop;
+    this.share = share;
+  }
+
+  /** What a session's hold on a message counts for it, whoever else holds it. */
+  static long bytesOf(Outgoing message) {
+    return (long) COPY_BYTES + MESSAGE_BYTES + message.size();
+  }
+
+  /** Whether a session that holds so many bytes may hold a message of this size; it is counted when it may not. */
+  boolean takes(long held, int size) {
+    if (share.allows(held, COPY_BYTES + MESSAGE_BYTES + size)) return true;
+    share.refused();
+    return false;
+  }
+
+  /** A session holds a message from now on. */
+  @SuppressWarnings("ReferenceEquality") // the same one, not an equal one
+  Body take(Publication message) {
+    Body body = last;
+    if (body == null || body.message != message) {
+      last = body = new Body(message);
+      share.add(body.bytes());
+    }
+    body.copies++;
+    share.add(COPY_BYTES);
+    return body;
+  }
+
+  /** A session holds a message no longer. */
+  @SuppressWarnings("ReferenceEquality") // as above
+  void free(Body body) {
+    share.add(-COPY_BYTES);
+    if (--body.copies > 0) return;
+    if (last == body) last = null;
+    share.add(-body.bytes());
+    wakeSoon();
+  }
+
+  /**
+   * Has bytes put aside for what is read for a session that holds so many: {@link #giveBack} them when it has come.
+   *
+   * @return how many; 0 when there is no room for any now, and the session is told when that may have changed
+   */
+  int reservePage(LiveSession session, long held) {
+    int bytes = Math.clamp(share.free() / PAGE_PART, PAGE_BYTES_MIN, PAGE_BYTES);
+    if (!share.allows(held, bytes)) {
+      await(session);
+      return 0;
+    }
+    share.add(bytes);
+    return bytes;
+  }
+
+  void giveBack(int bytes) {
+    if (bytes == 0) return;
+    share.add(-bytes);
+    wakeSoon();
+  }
+
+  /** Has a session told when there may be room again. */
+  void await(LiveSession session) {
+    if (line.add(session)) share.refused();
+  }
+
+  void forget(LiveSession session) {
+    if (!line.isEmpty()) line.remove(session);
+  }
+
+  private void wakeSoon() {
+    if (line.isEmpty() || wakeDue || !share.allows(0, PAGE_BYTES_MIN)) return;
+    wakeDue = true;
+    loop.executor().execute(this::wake);
+  }
+
+  private void wake() {
+    wakeDue = false;
+    for (int left = Math.min(line.size(), WAKES_A_TURN); left > 0 && share.allows(0, PAGE_BYTES_MIN); left--) {
+      loop.runSafely(line.removeFirst()::drained);
+    }
+  }
+
+  /** Other loops may have given something back. */
+  void tick() {
+    wakeSoon();
+  }
+}

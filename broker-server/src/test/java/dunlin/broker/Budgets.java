@@ -1,0 +1,19 @@
+package dunlin.broker;
+
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+
+/** Budgets for tests. */
+final class Budgets {
+  private static final int LARGE = 64 << 20;
+
+  private Budgets() {}
+
+  /** More than a test needs. */
+  static NodeBudget large() {
+    return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE));
+  }
+
+  static NodeBudget of(NodeBudget.Bounds bounds) {
+    return new NodeBudget(bounds, new SimpleMeterRegistry());
+  }
+}

@@ -1,0 +1,45 @@
+package dunlin;
+
+import dunlin.broker.NodeBudget;
+import dunlin.runtime.Setting;
+import dunlin.runtime.Settings;
+import java.util.List;
+
+/** The settings that bound the memory that all clients of a node together can make it use. */
+final class MemoryKeys {
+  private static final long KIB = 1_024;
+  private static final long MIB = 1_024 * KIB;
+  private static final long MOST = 1_024 * 1_024 * MIB;
+
+  static final Setting<Long> OUTGOING =
+      Setting.bytes(
+          "dunlin.memory.outgoing-max", 0, 0, MOST,
+          "Maximum number of bytes of QoS 1 and 2 messages that wait for all connected clients or are in flight to them. Near it, the clients that hold"
+              + " most get no more: messages to sessions that are not durable are dropped, those to durable sessions stay in their inboxes. 0: a"
+              + " quarter of the maximum heap.");
+  static final Setting<Long> SOCKETS =
+      Setting.bytes(
+          "dunlin.memory.sockets-max", 0, 0, MOST,
+          "Maximum number of bytes that wait for the sockets of all clients. Near it, QoS 0 messages to the clients that most waits for are dropped. 0: a"
+              + " quarter of the direct memory.");
+  static final Setting<Long> IN_FLIGHT =
+      Setting.bytes(
+          "dunlin.session.in-flight-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB,
+          "Maximum number of bytes of unacknowledged QoS 1 and 2 messages that the broker sends to a client, passed by one message at most. Further"
+              + " messages wait.");
+
+  static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, IN_FLIGHT);
+
+  private MemoryKeys() {}
+
+  static NodeBudget.Bounds read(Settings settings) {
+    NodeBudget.Bounds usual = NodeBudget.Bounds.ofThisProcess();
+    return new NodeBudget.Bounds(
+        given(settings, OUTGOING, usual.outgoing()), given(settings, SOCKETS, usual.sockets()), Math.toIntExact(settings.get(IN_FLIGHT)));
+  }
+
+  private static long given(Settings settings, Setting<Long> setting, long usual) {
+    long bytes = settings.get(setting);
+    return bytes == 0 ? usual : bytes;
+  }
+}

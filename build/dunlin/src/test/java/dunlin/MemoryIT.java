@@ -1,0 +1,145 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Ordinary clients that would fill a node's memory together, each within its own bounds: the node lives, serves others, and starts again. */
+class MemoryIT {
+  private static final int KIB = 1_024;
+  private static final int SUBSCRIBERS = 30;
+  private static final int PAYLOAD = 150 * KIB;
+
+  /** Some 360 MB. */
+  private static final int MESSAGES = 2_400;
+
+  /** What is published goes to one subscriber each, so that they share nothing. */
+  @ParameterizedTest(name = "reads: {0}, durable: {1}, QoS {2}")
+  @CsvSource({"true, false, 1", "false, true, 1", "true, true, 2", "false, false, 0"})
+  void subscribersThatDoNotAcknowledgeHoldWhatTheNodeHasRoomFor(boolean reads, boolean durable, int qos, @TempDir Path data)
+      throws IOException {
+    try (BrokerProcess broker = start(data)) {
+      List<Socket> subscribers = new ArrayList<>();
+      try (RawClient publisher = connected(broker, "publisher");
+          RawClient pinged = connected(broker, "pinged");
+          RawClient pings = connected(broker, "pings")) {
+        pinged.subscribe("ping", 1);
+        for (int i = 0; i < SUBSCRIBERS; i++) subscribers.add(subscriber(broker, i, "flood/" + i, qos, reads, durable));
+        String payload = "x".repeat(PAYLOAD);
+        for (int i = 0; i < MESSAGES; i++) {
+          publisher.publish("flood/" + i % SUBSCRIBERS, qos, qos == 0 ? 0 : 1, payload);
+          acknowledged(publisher, qos);
+          if (i % 20 == 0) ping(pings, pinged, i);
+        }
+      } finally {
+        for (Socket subscriber : subscribers) subscriber.close();
+      }
+      assertThat(broker.toString()).doesNotContain("OutOfMemory").doesNotContain("ERROR");
+      broker.kill();
+    }
+    try (BrokerProcess again = start(data);
+        RawClient pinged = connected(again, "pinged");
+        RawClient pings = connected(again, "pings")) {
+      pinged.subscribe("ping", 1);
+      ping(pings, pinged, -1);
+    }
+  }
+
+  /** Each could have a megabyte waiting for its socket, and all together four times the direct memory that there is. */
+  @ParameterizedTest(name = "QoS {0}")
+  @ValueSource(ints = {0, 1})
+  void socketsThatTakeNothingHoldWhatTheNodeHasRoomFor(int qos, @TempDir Path data) throws IOException {
+    String payload = "x".repeat(PAYLOAD);
+    try (BrokerProcess broker = BrokerProcess.startWith("-Xmx256m -XX:MaxDirectMemorySize=64m", data, "dunlin.store.fsync=false");
+        RawClient publisher = connected(broker, "publisher");
+        RawClient slow = new RawClient(broker.port(), 16 * KIB);
+        RawClient pinged = connected(broker, "pinged");
+        RawClient pings = connected(broker, "pings")) {
+      pinged.subscribe("ping", 1);
+      slow.connect(RawClient.connect(5, true, 0, "slow", RawClient.NO_PROPERTIES));
+      List<Socket> others = new ArrayList<>();
+      try {
+        for (int i = 0; i < 256; i++) others.add(subscriber(broker, i, "flood", qos, false, false));
+        slow.subscribe("flood", qos);
+        for (int i = 0; i < 60; i++) {
+          publisher.publish("flood", qos, qos == 0 ? 0 : 1, payload);
+          acknowledged(publisher, qos);
+          ping(pings, pinged, i);
+        }
+      } finally {
+        for (Socket other : others) other.close();
+      }
+      publisher.publish("flood", 1, 1, "end");
+      acknowledged(publisher, 1);
+      if (qos == 1) assertThat(slow.before("end")).isNotEmpty().allSatisfy(message -> assertThat(message.text()).isEqualTo(payload));
+      ping(pings, pinged, -1);
+      assertThat(broker.toString()).doesNotContain("OutOfMemory").doesNotContain("ERROR");
+    }
+  }
+
+  private static BrokerProcess start(Path data) {
+    return BrokerProcess.startWith("-Xmx256m", data, "dunlin.store.fsync=false");
+  }
+
+  private static RawClient connected(BrokerProcess broker, String clientId) {
+    return RawClient.connected(broker.port(), RawClient.connect(5, true, 0, clientId, RawClient.NO_PROPERTIES));
+  }
+
+  private static void ping(RawClient from, RawClient to, int number) {
+    assertThat(from.publishAndWait("ping", "ping " + number)).isZero();
+    assertThat(to.take().text()).isEqualTo("ping " + number);
+  }
+
+  private static void acknowledged(RawClient publisher, int qos) {
+    if (qos == 1) assertThat(publisher.expect(RawClient.PUBACK).reason()).isZero();
+    if (qos < 2) return;
+    assertThat(publisher.expect(RawClient.PUBREC).reason()).isZero();
+    publisher.pubrel(1);
+    publisher.expect(RawClient.PUBCOMP);
+  }
+
+  /** A client with a subscription that sends nothing from then on, not even an acknowledgement. */
+  private static Socket subscriber(BrokerProcess broker, int number, String filter, int qos, boolean reads, boolean durable)
+      throws IOException {
+    Socket socket = new Socket();
+    socket.setReceiveBufferSize(16 * KIB);
+    socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), broker.port()));
+    byte[] properties = RawClient.properties(RawClient.sessionExpiry(durable ? 60 : 0));
+    socket.getOutputStream().write(RawClient.connect(5, true, 0, "idle-" + number, properties));
+    socket.getOutputStream().write(
+        RawClient.packet(RawClient.SUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, filter, qos));
+    awaitSuback(socket.getInputStream());
+    if (reads) Thread.ofVirtual().start(() -> drain(socket));
+    return socket;
+  }
+
+  private static void awaitSuback(InputStream in) throws IOException {
+    while (true) {
+      int type = in.read();
+      int length = in.read();
+      assertThat(length).as("length of a short packet").isBetween(0, 127);
+      in.readNBytes(length);
+      if (type == RawClient.SUBACK) return;
+    }
+  }
+
+  private static void drain(Socket socket) {
+    byte[] buffer = new byte[64 * KIB];
+    try {
+      while (socket.getInputStream().read(buffer) >= 0) {}
+    } catch (IOException _) {
+      // Closed by the test or the broker.
+    }
+  }
+}
