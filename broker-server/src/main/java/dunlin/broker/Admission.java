@@ -89,7 +89,11 @@ final class Admission {
     switch (way) {
       case Authentication.Way.Known(var known) -> accepted(known, NOTHING);
       case Authentication.Way.Refused(var reason, var explanation) -> refused(reason, explanation);
-      case Authentication.Way.ByCredentials(var asked) -> ask(() -> asked.authenticate(who), this::decided);
+      case Authentication.Way.ByCredentials(var asked) ->
+          authentication
+              .known(asked, who)
+              .ifPresentOrElse(
+                  known -> accepted(known, NOTHING), () -> ask(() -> asked.authenticate(who), this::decided));
       case Authentication.Way.ByMethod(var asked) -> {
         authenticator = asked;
         begin(asked, packet.authenticationData());

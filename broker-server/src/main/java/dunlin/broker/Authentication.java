@@ -10,6 +10,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -35,8 +36,9 @@ import org.slf4j.LoggerFactory;
 public final class Authentication implements AutoCloseable {
   /*
    * Owner: the node's composition opens and closes it and has refresh() called; the rest is for any thread.
-   * Bounds: threads and queueMax of the settings; a full queue refuses the client with 0x89. FailureLimit bounds itself. Event lines:
-   *   EVENTS_A_SECOND, the rest is counted in the next one.
+   * Bounds: threads and queueMax of the settings. Clients that wait stand in a line for each address, and the lines take turns: an address
+   *   that sends many wrong passwords waits for itself. Who finds no room (FairLines) is refused with 0x89. FailureLimit bounds itself.
+   *   Event lines: EVENTS_A_SECOND, the rest is counted in the next one.
    * Failure: whatever an authenticator does wrong refuses its client (Result.FAILED, TIMED_OUT) and nobody else. Threads that never
    *   come back from one leave the queue to fill up: then everybody is refused, and nobody let in.
    */
@@ -85,6 +87,7 @@ public final class Authentication implements AutoCloseable {
   private final LineLimit eventLines = new LineLimit(EVENTS_A_SECOND, System::nanoTime);
   private final LineLimit failureLines = new LineLimit(1, System::nanoTime);
   private final Map<Result, Counter> decisions = new EnumMap<>(Result.class);
+  private final FairLines<AuthenticationCall<?>> waiting;
   private final ThreadPoolExecutor executor;
 
   private Authentication(
@@ -100,6 +103,7 @@ public final class Authentication implements AutoCloseable {
     this.authenticator = onlyAuthenticator(all);
     this.methods = byMethod(all);
     this.failures = new FailureLimit(settings.failuresMax(), System::nanoTime);
+    this.waiting = new FairLines<>(settings.queueMax());
     AtomicInteger threads = new AtomicInteger();
     this.executor =
         new ThreadPoolExecutor(
@@ -107,7 +111,7 @@ public final class Authentication implements AutoCloseable {
             settings.threads(),
             IDLE_THREAD_SECONDS,
             TimeUnit.SECONDS,
-            new LinkedBlockingQueue<>(settings.queueMax()),
+            new LinkedBlockingQueue<>(), // a turn for each that waits in the lines, which are bounded
             task -> {
               Thread thread = new Thread(task, "dunlin-auth-" + threads.getAndIncrement());
               thread.setDaemon(true);
@@ -127,7 +131,7 @@ public final class Authentication implements AutoCloseable {
               .tag("result", label)
               .register(meters));
     }
-    Gauge.builder("dunlin.auth.waiting", executor, e -> e.getQueue().size())
+    Gauge.builder("dunlin.auth.waiting", waiting, FairLines::size)
         .description("Clients that wait for a thread to authenticate them")
         .register(meters);
     Gauge.builder("dunlin.auth.failures.addresses", failures, FailureLimit::addresses)
@@ -175,7 +179,7 @@ public final class Authentication implements AutoCloseable {
   public static Authentication open(AuthenticationSettings settings, Authenticators embedded, MeterRegistry meters) {
     List<Authenticators> all = new ArrayList<>();
     all.add(embedded);
-    FileAuthenticator file = settings.passwordFile().isEmpty() ? null : FileAuthenticator.open(settings.passwordFile(), meters);
+    FileAuthenticator file = settings.passwordFile().isEmpty() ? null : FileAuthenticator.open(settings.passwordFile(), settings.passwordCache(), meters);
     if (file != null) all.add(new Authenticators(Optional.of(file), List.of(file)));
     AuthenticationProvider provider = settings.provider().isEmpty() ? null : provider(settings.provider());
     try {
@@ -304,9 +308,26 @@ public final class Authentication implements AutoCloseable {
     return failures;
   }
 
-  /** Runs a question on one of the threads for them. */
+  /** Who has shown these credentials not long ago, where that is known; the failures of its address stand in front. */
+  Optional<Identity> known(Authenticator asked, Credentials credentials) {
+    return file != null && asked.equals(file) ? file.known(credentials) : Optional.empty();
+  }
+
+  /** Has a question asked on one of the threads for them, when the turn of its address has come. Who finds no room is told so. */
   void execute(AuthenticationCall<?> call) {
-    executor.execute(call);
+    AuthenticationCall<?> without = waiting.offer(sourceOf(call.from()), call);
+    if (without == null) executor.execute(this::next);
+    else without.noRoom();
+  }
+
+  private void next() {
+    AuthenticationCall<?> call = waiting.poll();
+    if (call != null) call.run();
+  }
+
+  /** The address or network, as FailureLimit has it; clients of this machine's own sockets are one source. */
+  private static long sourceOf(SocketAddress address) {
+    return address instanceof InetSocketAddress inet && inet.getAddress() != null ? AddressCounts.keyOf(inet.getAddress()) : -1;
   }
 
   /** An authenticator has thrown, or answered what is no answer. */

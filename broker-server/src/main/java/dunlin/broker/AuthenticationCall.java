@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class AuthenticationCall<T> implements Runnable {
   /*
    * Owner: the event loop; run() is for a thread of the Authentication, which shares only the field "over".
-   * Bounds: waits in the Authentication's queue. Full: answered at once, with OVERLOADED.
+   * Bounds: waits in the Authentication's lines. Full: answered with OVERLOADED, this one or one of a longer line.
    * Failure: an exception, no stage, no value or no answer in time is an answer without a value.
    */
   private final Authentication authentication;
@@ -52,6 +52,15 @@ final class AuthenticationCall<T> implements Runnable {
     this.from = from;
     this.question = question;
     this.receiver = receiver;
+  }
+
+  SocketAddress from() {
+    return from;
+  }
+
+  /** It must not wait any longer, for others who have waited less. Any thread. */
+  void noRoom() {
+    answer(new Answer.Missing<>(Authentication.Result.OVERLOADED));
   }
 
   /** Asks. The receiver may be called before this returns. */

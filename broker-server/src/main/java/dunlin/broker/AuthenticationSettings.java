@@ -8,6 +8,7 @@ import java.time.Duration;
  * @param anonymous whether clients that show nothing are let in where they otherwise would not be
  * @param clientIds template of the client identifiers that a user may have, {@code *} for any
  * @param passwordFile the password file, empty for none
+ * @param passwordCache how long a password of the file that was found right is known again without a look at it; zero for not at all
  * @param provider name or class name of an {@link AuthenticationProvider}, empty for none
  * @param providerOptions what it is told
  * @param timeout how long an authenticator may take for one answer, its time in the queue included
@@ -19,6 +20,7 @@ public record AuthenticationSettings(
     boolean anonymous,
     String clientIds,
     String passwordFile,
+    Duration passwordCache,
     String provider,
     String providerOptions,
     Duration timeout,
@@ -29,6 +31,7 @@ public record AuthenticationSettings(
   /** Nobody is asked for anything; and so, nobody is let in from afar. */
   public static AuthenticationSettings defaults() {
     int cores = Runtime.getRuntime().availableProcessors();
-    return new AuthenticationSettings(false, "*", "", "", "", Duration.ofSeconds(5), Math.clamp(cores, 2, 64), 10_000, 300);
+    return new AuthenticationSettings(
+        false, "*", "", Duration.ofMinutes(5), "", "", Duration.ofSeconds(5), Math.clamp(cores, 2, 64), 10_000, 300);
   }
 }

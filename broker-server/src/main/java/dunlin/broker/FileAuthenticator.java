@@ -16,6 +16,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.HashMap;
@@ -31,7 +32,7 @@ import org.slf4j.LoggerFactory;
 final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   /*
    * Owner: refresh() is for one thread; the rest is for any.
-   * Bounds: the file's size. What is not in the file has no memory here.
+   * Bounds: the file's size, and that of RememberedPasswords. What is not in the file has no memory here.
    * Failure: a file that is wrong when the node starts is a SettingException. One that is wrong later is warned about and counted, and the
    *   users of the last good one stay, also when it is gone. An empty file is a good one, and has no users.
    */
@@ -47,8 +48,10 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   private final Path path;
   private final SecureRandom random = new SecureRandom();
   private final byte[] ownSecret = new byte[SECRET_BYTES];
+  private final RememberedPasswords passwords;
   private final Counter reloaded;
   private final Counter reloadsFailed;
+  private final Counter knownAgain;
 
   /** Of what was read last. */
   private @Nullable Stamp taken;
@@ -59,13 +62,17 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   private String lastWarning = "";
 
   /** Replaced by refresh(), as a whole. */
-  private volatile Users users = new Users(Map.of(), new byte[0], ScramVerifier.ITERATIONS_MIN);
+  private volatile Users users = new Users(0, Map.of(), new byte[0], ScramVerifier.ITERATIONS_MIN);
 
   /** By which a change of the file is known. */
   private record Stamp(@Nullable Object fileKey, FileTime modified, long size) {}
 
-  /** What the file said at one time. */
-  private record Users(Map<String, User> byName, byte[] secret, int iterations) implements ScramExchange.Users {
+  /**
+   * What the file said at one time.
+   *
+   * @param reading the number of that time
+   */
+  private record Users(long reading, Map<String, User> byName, byte[] secret, int iterations) implements ScramExchange.Users {
     @Override
     public User user(String name) {
       User known = byName.get(name);
@@ -83,11 +90,19 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     }
   }
 
-  private FileAuthenticator(Path path, MeterRegistry meters) {
+  private FileAuthenticator(Path path, Duration remembered, MeterRegistry meters) {
     this.path = path;
+    passwords = new RememberedPasswords(remembered, System::nanoTime);
     random.nextBytes(ownSecret);
     reloaded = reloads(meters, "loaded");
     reloadsFailed = reloads(meters, "failed");
+    knownAgain =
+        Counter.builder("dunlin.auth.passwords.known")
+            .description("Clients let in by a password that was found right not long ago, without a look at the password file's verifiers")
+            .register(meters);
+    Gauge.builder("dunlin.auth.passwords.remembered", passwords, RememberedPasswords::size)
+        .description("Passwords that were found right not long ago and are known again")
+        .register(meters);
     Gauge.builder("dunlin.auth.password-file.users", this, each -> each.users.byName().size())
         .description("Users of the password file as it was last read")
         .register(meters);
@@ -112,11 +127,12 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
   /**
    * Reads the file.
    *
+   * @param remembered how long a password that was found right is known again
    * @throws SettingException when that cannot be done, naming the file and the line
    */
-  static FileAuthenticator open(String file, MeterRegistry meters) {
+  static FileAuthenticator open(String file, Duration remembered, MeterRegistry meters) {
     try {
-      FileAuthenticator authenticator = new FileAuthenticator(Path.of(file), meters);
+      FileAuthenticator authenticator = new FileAuthenticator(Path.of(file), remembered, meters);
       authenticator.taken = authenticator.stamp();
       authenticator.load();
       return authenticator;
@@ -178,7 +194,8 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     Map<String, User> byName = HashMap.newHashMap(content.users().size());
     content.users().forEach((name, verifier) -> byName.put(name, new User(Identity.of(name), verifier)));
     byte[] secret = content.saltSecret().length > 0 ? content.saltSecret() : ownSecret;
-    users = new Users(byName, secret, commonIterations(content.users()));
+    users = new Users(users.reading + 1, byName, secret, commonIterations(content.users()));
+    passwords.clear();
   }
 
   /** The most frequent number, so that a name that does not exist looks like most that do. */
@@ -197,12 +214,32 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     return CompletableFuture.completedFuture(decide(credentials));
   }
 
-  private Decision decide(Credentials credentials) {
+  /** Who this is, when the same password was found right not long ago, by the users of now. Costs little, so it is for any thread. */
+  Optional<Identity> known(Credentials credentials) {
+    Optional<Identity> known = passwords.find(users.reading, credentials);
+    if (known.isPresent()) knownAgain.increment();
+    return known;
+  }
+
+  /** With a copy of the password: the client's is overwritten when that is gone, and zeros must not be remembered as right. */
+  private Decision decide(Credentials shown) {
+    Optional<byte[]> copy = shown.password().map(byte[]::clone);
+    try {
+      return judge(new Credentials(shown.peer(), shown.version(), shown.clientId(), shown.userName(), copy));
+    } finally {
+      copy.ifPresent(bytes -> Arrays.fill(bytes, (byte) 0));
+    }
+  }
+
+  private Decision judge(Credentials credentials) {
     String name = credentials.userName().flatMap(SaslPrep::prepare).orElse("");
     Optional<byte[]> password = credentials.password().flatMap(SaslPrep::prepare);
     if (name.isEmpty() || password.isEmpty()) return REFUSED;
-    User user = users.user(name);
-    return user.verifier().matches(password.get()) ? new Decision.Accepted(user.identity()) : REFUSED;
+    Users now = users;
+    User user = now.user(name);
+    if (!user.verifier().matches(password.get())) return REFUSED;
+    passwords.add(now.reading, credentials, user.identity());
+    return new Decision.Accepted(user.identity());
   }
 
   @Override

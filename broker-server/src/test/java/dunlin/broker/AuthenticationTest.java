@@ -14,12 +14,17 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.SettingException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -204,15 +209,66 @@ class AuthenticationTest {
     }
   }
 
+  /** One thread, which a first question holds; then one address asks very often, and another once. */
+  @Test
+  void anAddressThatAsksMuchWaitsForItself() throws Exception {
+    var frontend = new OpenFrontend(1);
+    var order = Collections.synchronizedList(new ArrayList<String>());
+    var begun = new CountDownLatch(1);
+    var go = new CountDownLatch(1);
+    var over = new CountDownLatch(12);
+    try {
+      Authentication authentication = open(false, BOTH);
+      Loop loop = frontend.loop(0);
+      SocketAddress much = new InetSocketAddress("192.0.2.1", 1);
+      SocketAddress little = new InetSocketAddress("192.0.2.2", 1);
+      ask(
+          authentication, loop, much,
+          () -> {
+            begun.countDown();
+            go.await();
+            return "first";
+          },
+          order, over);
+      assertThat(begun.await(20, TimeUnit.SECONDS)).isTrue();
+
+      for (int i = 0; i < 10; i++) ask(authentication, loop, much, () -> "much", order, over);
+      ask(authentication, loop, little, () -> "little", order, over); // there is room for ten
+      go.countDown();
+
+      assertThat(over.await(20, TimeUnit.SECONDS)).isTrue();
+      assertThat(order).hasSize(12).startsWith("OVERLOADED", "first", "much", "little").endsWith("much");
+    } finally {
+      frontend.close();
+    }
+  }
+
+  private static void ask(
+      Authentication authentication, Loop loop, SocketAddress from, Callable<String> question, List<String> order, CountDownLatch over)
+      throws Exception {
+    var call =
+        new AuthenticationCall<String>(
+            authentication, loop, from, () -> CompletableFuture.completedFuture(question.call()),
+            answer -> {
+              order.add(
+                  switch (answer) {
+                    case AuthenticationCall.Answer.Given<String>(var value) -> value;
+                    case AuthenticationCall.Answer.Missing<String>(var why) -> why.name();
+                  });
+              over.countDown();
+            });
+    loop.executor().submit(call::start).get();
+  }
+
   private Authentication open(boolean anonymous, Authenticators authenticators) {
-    var settings = new AuthenticationSettings(anonymous, "*", "", "", "", Duration.ofSeconds(5), 1, 10, 10);
+    var settings = new AuthenticationSettings(anonymous, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 1, 10, 10);
     Authentication authentication = Authentication.open(settings, authenticators, new SimpleMeterRegistry());
     opened.add(authentication);
     return authentication;
   }
 
   private static AuthenticationSettings settings(String provider, String options) {
-    return new AuthenticationSettings(false, "*", "", provider, options, Duration.ofSeconds(5), 1, 10, 10);
+    return new AuthenticationSettings(false, "*", "", Duration.ZERO, provider, options, Duration.ofSeconds(5), 1, 10, 10);
   }
 
   private static void assertRefused(Way way, ReasonCode reason) {

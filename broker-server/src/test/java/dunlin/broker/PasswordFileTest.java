@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
@@ -185,7 +186,7 @@ class PasswordFileTest {
     Files.createDirectory(file);
     assertThatThrownBy(this::open).isInstanceOf(SettingException.class).hasMessageContaining(file.toString());
     Path binary = Files.write(directory.resolve("binary"), new byte[] {(byte) 0xFF, 1, 2});
-    assertThatThrownBy(() -> FileAuthenticator.open(binary.toString(), new SimpleMeterRegistry())).hasMessageContaining("not UTF-8");
+    assertThatThrownBy(() -> FileAuthenticator.open(binary.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry())).hasMessageContaining("not UTF-8");
   }
 
   @Test
@@ -263,13 +264,31 @@ class PasswordFileTest {
   }
 
   @Test
+  void aPasswordThatWasRightIsKnownAgainUntilTheFileChanges() throws IOException {
+    put("alice", "one");
+    FileAuthenticator users = open();
+    byte[] password = utf8("one");
+    assertThat(users.known(shown("alice", password))).isEmpty();
+    assertThat(decision(users, "alice", "two")).isInstanceOf(Decision.Refused.class);
+    assertThat(users.known(shown("alice", utf8("two")))).as("wrong passwords are not remembered").isEmpty();
+
+    assertThat(decision(users, "alice", "one")).isInstanceOf(Decision.Accepted.class);
+
+    assertThat(users.known(shown("alice", password))).contains(Identity.of("alice"));
+    assertThat(users.known(shown("alice", new byte[password.length]))).as("what an overwritten one looks like").isEmpty();
+    put("alice", "two");
+    refreshTwice(users);
+    assertThat(users.known(shown("alice", password))).isEmpty();
+  }
+
+  @Test
   void aLinkToAnotherFileIsAChange() throws IOException {
     put("alice", "one");
     Path other = directory.resolve("other");
     PasswordFile.put(other, "alice", utf8("two"), 4_096);
     Files.setLastModifiedTime(other, Files.getLastModifiedTime(file));
     Path link = Files.createSymbolicLink(directory.resolve("link"), file);
-    FileAuthenticator users = FileAuthenticator.open(link.toString(), new SimpleMeterRegistry());
+    FileAuthenticator users = FileAuthenticator.open(link.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry());
 
     Files.delete(link);
     Files.createSymbolicLink(link, other);
@@ -285,7 +304,7 @@ class PasswordFileTest {
     put("alice", "one");
     byte[] good = Files.readAllBytes(file);
     var meters = new SimpleMeterRegistry();
-    FileAuthenticator users = FileAuthenticator.open(file.toString(), meters);
+    FileAuthenticator users = FileAuthenticator.open(file.toString(), Duration.ofMinutes(5), meters);
 
     change("alice:nonsense\n");
     refreshTwice(users);
@@ -332,11 +351,16 @@ class PasswordFileTest {
   }
 
   private FileAuthenticator open() {
-    return FileAuthenticator.open(file.toString(), new SimpleMeterRegistry());
+    return FileAuthenticator.open(file.toString(), Duration.ofMinutes(5), new SimpleMeterRegistry());
   }
 
   private static Decision decision(FileAuthenticator users, @Nullable String name, @Nullable String password) {
     return users.authenticate(credentials(name, password)).toCompletableFuture().join();
+  }
+
+  private static Credentials shown(String name, byte[] password) {
+    var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
+    return new Credentials(Peer.at(address, "tcp"), ProtocolVersion.MQTT_5, "client", Optional.of(name), Optional.of(password));
   }
 
   private static Credentials credentials(@Nullable String name, @Nullable String password) {

@@ -72,6 +72,11 @@ final class NodeSettings {
               "dunlin.auth.password-file", Path.of(""), "File with users and password verifiers, written by `bin/dunlin passwd`. Reloaded when it"
                   + " changes.")
           .defaultMeans("not set");
+  static final Setting<Duration> PASSWORD_CACHE =
+      Setting.duration(
+          "dunlin.auth.password-cache", AUTHENTICATION.passwordCache(), Duration.ZERO, Duration.ofHours(1),
+          "How long a correct password of the password file is recognized by a keyed hash in memory, so that the client need not wait for the"
+              + " verifier again. A changed password file ends it at once. 0 turns it off.");
   static final Setting<String> AUTH_PROVIDER =
       Setting.text(
           "dunlin.auth.provider", "", "Name or class name of the dunlin.broker.AuthenticationProvider that authenticates clients. It must be on the"
@@ -87,8 +92,8 @@ final class NodeSettings {
           .defaultMeans("the number of cores, 2 at least");
   static final Setting<Integer> AUTH_QUEUE_MAX =
       Setting.integer(
-          "dunlin.auth.queue-max", AUTHENTICATION.queueMax(), 1, 10_000_000, "Maximum number of clients that wait to be authenticated. Further"
-              + " clients are refused with \"server busy\".");
+          "dunlin.auth.queue-max", AUTHENTICATION.queueMax(), 1, 10_000_000, "Maximum number of clients that wait to be authenticated. Addresses"
+              + " take turns. When it is reached, clients of the address with the most waiting ones are refused with \"server busy\".");
   static final Setting<Integer> AUTH_FAILURES_MAX =
       Setting.integer(
           "dunlin.auth.failures-max", AUTHENTICATION.failuresMax(), 0, 1_000_000,
@@ -306,7 +311,7 @@ final class NodeSettings {
   static final List<Setting<?>> ALL =
       withFamilies(
           Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, LANES, LANE_MESSAGES_MAX, LANE_BYTES_MAX, ANONYMOUS, AUTH_CLIENT_IDS,
-          PASSWORD_FILE, AUTH_PROVIDER, AUTH_PROVIDER_OPTIONS, AUTH_TIMEOUT, AUTH_THREADS, AUTH_QUEUE_MAX, AUTH_FAILURES_MAX,
+          PASSWORD_FILE, PASSWORD_CACHE, AUTH_PROVIDER, AUTH_PROVIDER_OPTIONS, AUTH_TIMEOUT, AUTH_THREADS, AUTH_QUEUE_MAX, AUTH_FAILURES_MAX,
           ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, CONNECT_TIMEOUT, PACKET_MAX, CONNECT_PACKET_MAX, RECEIVE_MAXIMUM,
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
@@ -375,6 +380,7 @@ final class NodeSettings {
         settings.get(ANONYMOUS),
         settings.get(AUTH_CLIENT_IDS),
         settings.get(PASSWORD_FILE).toString(),
+        settings.get(PASSWORD_CACHE),
         settings.get(AUTH_PROVIDER),
         settings.get(AUTH_PROVIDER_OPTIONS),
         settings.get(AUTH_TIMEOUT),
