@@ -21,6 +21,7 @@ final class NodeStart {
    */
   private final StoreSettings settings;
   private final DataDirectory data;
+  private final PeerCallers callers;
   private final Collection<ReplicatedRange<?, ?>> ranges;
   private final BooleanSupplier closed;
   private final Consumer<RaftNode> built;
@@ -29,11 +30,13 @@ final class NodeStart {
   NodeStart(
       StoreSettings settings,
       DataDirectory data,
+      PeerCallers callers,
       Collection<ReplicatedRange<?, ?>> ranges,
       BooleanSupplier closed,
       Consumer<RaftNode> built) {
     this.settings = settings;
     this.data = data;
+    this.callers = callers;
     this.ranges = ranges;
     this.closed = closed;
     this.built = built;
@@ -96,7 +99,7 @@ final class NodeStart {
         if (damage != null && range.replicated()) range.quarantine(damage);
       }
     while (true) {
-      var node = RaftNode.build(data.identity().nodeId(), settings, data, this::stateMachine);
+      var node = RaftNode.build(data.identity().nodeId(), settings, data, callers, this::stateMachine);
       built.accept(node);
       if (closed.getAsBoolean()) node.close(); // close() may have passed by before there was a server
       try {

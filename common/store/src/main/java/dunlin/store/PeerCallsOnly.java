@@ -15,6 +15,7 @@ import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
 import org.apache.ratis.thirdparty.io.grpc.ForwardingServerCallListener.SimpleForwardingServerCallListener;
+import org.apache.ratis.thirdparty.io.grpc.Grpc;
 import org.apache.ratis.thirdparty.io.grpc.Metadata;
 import org.apache.ratis.thirdparty.io.grpc.ServerCall;
 import org.apache.ratis.thirdparty.io.grpc.ServerCallHandler;
@@ -23,7 +24,7 @@ import org.apache.ratis.thirdparty.io.grpc.Status;
 import org.apache.ratis.thirdparty.io.grpc.netty.NettyServerBuilder;
 
 /**
- * Lets only Raft's own calls through the cluster port, and only those that are meant for this node. Ratis would also serve its clients
+ * Lets only Raft's own calls through the cluster port, only those of peers ({@link PeerCallers}), and only those that are meant for this node. Ratis would also serve its clients
  * and administrators there, which may write into a log and change its peers; we do both inside the process. And it does not
  * compare whom a call is for: a new node at the address of one that has lost its disk would vote and acknowledge in that one's name.
  * And it hands calls to a group that it is still starting, which makes that start fail: its peers may have called it all the time.
@@ -34,10 +35,12 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
    * Bounds: as many groups as are being added.
    */
   private final ByteString self;
+  private final PeerCallers callers;
   private final Set<ByteString> starting = ConcurrentHashMap.newKeySet();
 
-  PeerCallsOnly(RaftPeerId self) {
+  PeerCallsOnly(RaftPeerId self, PeerCallers callers) {
     this.self = self.toByteString();
+    this.callers = callers;
   }
 
   /** Keeps calls for this group out until {@link #started}. */
@@ -81,7 +84,12 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
         refuse(Status.FAILED_PRECONDITION.withDescription("this is node " + self.toStringUtf8()));
       else if (starting.contains(meant.getRaftGroupId().getId()))
         refuse(Status.UNAVAILABLE.withDescription("the group is about to start"));
-      else super.onMessage(message);
+      else {
+        var from = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
+        String objection = callers.objection(meant, termOf(message), from);
+        if (objection == null) super.onMessage(message);
+        else refuse(Status.PERMISSION_DENIED.withDescription(objection));
+      }
     }
 
     private void refuse(Status why) {
@@ -94,6 +102,17 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
     public void onHalfClose() {
       if (!refused) super.onHalfClose();
     }
+  }
+
+  /** The term that a call would make this node's own; 0 for one that has none. */
+  private static long termOf(Object request) {
+    return switch (request) {
+      case AppendEntriesRequestProto append -> append.getLeaderTerm();
+      case RequestVoteRequestProto vote -> vote.getCandidateTerm();
+      case InstallSnapshotRequestProto install -> install.getLeaderTerm();
+      case StartLeaderElectionRequestProto start -> start.getLeaderLastEntry().getTerm();
+      default -> 0;
+    };
   }
 
   private static RaftRpcRequestProto meantFor(Object request) {

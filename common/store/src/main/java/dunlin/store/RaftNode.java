@@ -57,14 +57,15 @@ final class RaftNode {
   }
 
   static RaftNode build(
-      UUID nodeId, StoreSettings settings, DataDirectory data, Function<RaftGroupId, StateMachine> ranges) throws IOException {
+      UUID nodeId, StoreSettings settings, DataDirectory data, PeerCallers callers, Function<RaftGroupId, StateMachine> ranges)
+      throws IOException {
     requireSafe(settings.cluster());
     requireFreePort(settings.cluster());
     var tls =
         settings.cluster().hasPeers() && settings.cluster().security() instanceof PeerSecurity.MutualTls files
             ? new PeerTls(files)
             : null;
-    var peerCalls = new PeerCallsOnly(RatisPeers.id(nodeId));
+    var peerCalls = new PeerCallsOnly(RatisPeers.id(nodeId), callers);
     var server =
         RaftServer.newBuilder()
             .setServerId(RatisPeers.id(nodeId))
@@ -73,6 +74,7 @@ final class RaftNode {
             .setParameters(RatisSettings.parameters(settings, peerCalls, tls))
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build();
+    callers.serve(server);
     return new RaftNode(server, peerCalls, tls, settings.cluster().hasPeers() ? new PeerConnections(server) : null);
   }
 

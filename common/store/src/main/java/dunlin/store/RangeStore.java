@@ -22,6 +22,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftPeer;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +65,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private final List<ReplicatedRange<?, ?>> ranges = new CopyOnWriteArrayList<>();
   private final Checkpoints checkpoints;
   private final CheckpointCarrier source = new CheckpointCarrier();
+  private final PeerCallers callers;
   private final Object creating = new Object();
   private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
   private final CompletableFuture<StoreException> firstFailure = new CompletableFuture<>();
@@ -88,6 +90,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     this.meters = meters;
     this.disk = new DiskSpace(disk, settings.diskFreeMin(), settings.diskCriticalMin());
     checkpoints = new Checkpoints(data.checkpoints(), System::nanoTime);
+    callers = new PeerCallers(meters, System::nanoTime);
     // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has things to do meanwhile.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
   }
@@ -191,6 +194,14 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    */
   public void onSplit(Consumer<RangeDescriptor> listener) {
     splitListener = listener;
+  }
+
+  /**
+   * Says which nodes belong to the cluster: their Raft is heard, too, where this node's configuration of a group does not have them yet.
+   * Before the start; any thread asks.
+   */
+  public void members(Predicate<UUID> members) {
+    callers.members(members);
   }
 
   private void split(RangeDescriptor upper) {
@@ -327,7 +338,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   private void startRanges() {
     try {
-      var start = new NodeStart(settings, data, ranges, () -> state.get() == State.CLOSED, built -> node = built);
+      var start = new NodeStart(settings, data, callers, ranges, () -> state.get() == State.CLOSED, built -> node = built);
       start.prepare();
       disk.show(meters);
       // The rows open on their own threads while Ratis' classes are loaded here and the logs are read.
