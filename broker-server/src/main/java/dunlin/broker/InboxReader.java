@@ -43,7 +43,7 @@ final class InboxReader {
 
   /** A message has been stored for this session, or is passed by with QoS 0. */
   void pushed(InboxMessage message) {
-    session.cameLive(message.message());
+    session.cameLive(message.message(), message.qos() == QoS.AT_MOST_ONCE);
     if (message.qos() == QoS.AT_MOST_ONCE) {
       outbound.sendQoS0(message.message(), message.retain(), message.subscriptionIdentifiers());
       return;
@@ -86,6 +86,11 @@ final class InboxReader {
   /** Whether everything that is known to be stored has been taken. */
   boolean caughtUp() {
     return expected > highest;
+  }
+
+  /** The sequence of the message that is taken next: what has a lower one has been taken, or is gone. */
+  long next() {
+    return expected;
   }
 
   /** Fetches the next page, when there is one and the client has taken what was fetched before. */

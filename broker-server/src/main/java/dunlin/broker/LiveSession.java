@@ -159,7 +159,12 @@ final class LiveSession {
 
   /** A message has come for this session while it was connected. */
   void cameLive(Publication message) {
-    if (retained != null && message.retain()) retained.live(message);
+    cameLive(message, false);
+  }
+
+  /** The same of a durable session's message, which may have come past its inbox. */
+  void cameLive(Publication message, boolean passing) {
+    if (retained != null && message.retain()) retained.live(message, passing);
   }
 
   /** Whether a publish of the client that is not done yet has this identifier. */

@@ -21,6 +21,10 @@ import org.jspecify.annotations.Nullable;
  * older than the page, so its topics are left out of the page and read again, until one is read while nothing of it came. A message is
  * handed to the retain tier before it is matched, and a page waits for what was handed over before; so what was read later than a message
  * came is as new as that, and as new as all that was matched too early for the subscription.
+ *
+ * <p>What goes through the inbox of a durable session takes its place there after that. So the session tier leaves out what was read
+ * before something of its topic came to the inbox, and names it. QoS 0 is not in the inbox: it may come in front of an older message
+ * of its topic that is on its way there, which is then read again.
  */
 final class RetainedReader {
   /*
@@ -69,6 +73,9 @@ final class RetainedReader {
 
   /** Hashes of the topics whose retained message changed live since the page was asked for. */
   private final BitSet live = new BitSet(LIVE_BITS);
+
+  /** The same of those that came past the inbox since a page was on its way into that. */
+  private final BitSet passed = new BitSet();
 
   private static final class Request {
     final TopicFilter filter;
@@ -133,9 +140,15 @@ final class RetainedReader {
     if (requests.remove(filter) != null) session.loop().retainedReads(-1);
   }
 
-  /** A message came live that is its topic's retained message, or removes it. */
-  void live(Publication message) {
-    if (current != null) live.set(bit(message));
+  /**
+   * A message came live that is its topic's retained message, or removes it.
+   *
+   * @param passing whether it came past the inbox
+   */
+  void live(Publication message, boolean passing) {
+    if (current == null) return;
+    live.set(bit(message));
+    if (passing) passed.set(bit(message));
   }
 
   private static int bit(Publication message) {
@@ -236,15 +249,28 @@ final class RetainedReader {
 
   private void store(Request request, List<Publication> messages) {
     reading = true;
-    session.frontend().inbox().append(session.ref(), request.options, messages).whenComplete(
-        (_, failure) ->
-            session.loop().post(
-                () -> {
-                  reading = false;
-                  if (session.ended()) return;
-                  if (failure != null) session.connection().storeFailed("storing retained messages", failure);
-                  else read();
-                }));
+    passed.clear();
+    session
+        .frontend()
+        .inbox()
+        .append(session.ref(), request.options, session.inbox().next(), messages)
+        .whenComplete((taken, failure) -> session.loop().post(() -> stored(request, messages, taken, failure)));
+  }
+
+  /** What came live before it was stored has kept it out of the inbox, but for QoS 0, which is not there. */
+  private void stored(
+      Request request, List<Publication> messages, @Nullable List<Boolean> taken, @Nullable Throwable failure) {
+    reading = false;
+    if (session.ended()) return;
+    if (failure != null || taken == null) {
+      session.connection().storeFailed("storing retained messages", failure);
+      return;
+    }
+    if (current == request) {
+      for (int i = 0; i < messages.size(); i++)
+        if (!taken.get(i) || passed.get(bit(messages.get(i)))) readAgain(messages.get(i), request);
+    }
+    read();
   }
 
   /** Sends of the page what the client takes; answers whether that is all of it. */

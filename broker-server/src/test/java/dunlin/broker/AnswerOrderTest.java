@@ -171,7 +171,8 @@ class AnswerOrderTest {
     }
 
     @Override
-    public CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained) {
+    public CompletableFuture<List<Boolean>> append(
+        SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
       throw new UnsupportedOperationException();
     }
 

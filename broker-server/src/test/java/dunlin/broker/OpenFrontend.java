@@ -331,6 +331,11 @@ final class OpenFrontend implements AutoCloseable {
       }
     }
 
+    /** Pages of retained messages on their way into an inbox, in their order. */
+    final List<Append> appends = Collections.synchronizedList(new ArrayList<>());
+
+    record Append(long from, List<Publication> retained, CompletableFuture<List<Boolean>> taken) {}
+
     /** When connects are answered. */
     volatile CompletableFuture<Void> connectGate = CompletableFuture.completedFuture(null);
 
@@ -384,8 +389,11 @@ final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
-    public CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained) {
-      throw new UnsupportedOperationException();
+    public CompletableFuture<List<Boolean>> append(
+        SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
+      var append = new Append(from, retained, new CompletableFuture<>());
+      appends.add(append);
+      return append.taken();
     }
 
     @Override

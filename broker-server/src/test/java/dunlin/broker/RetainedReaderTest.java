@@ -4,11 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.OpenFrontend.FakeRetain.Find;
+import dunlin.broker.OpenFrontend.FakeSessions.Append;
+import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.List;
 import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -148,6 +151,79 @@ class RetainedReaderTest {
     slow.send("40020001");
 
     slow.hearsNothing();
+  }
+
+  @Test
+  void whatTheInboxLeavesOutOfAPageIsReadAgain() {
+    LoopClient durable = durableSubscriber();
+    find(0).finds(retained("s", "n"), retained("t", "n"));
+    assertThat(append(0).from()).isEqualTo(1);
+    push(1, QoS.AT_LEAST_ONCE, "t", "n+1");
+    durable.hears(published(1, "t", "n+1", false));
+
+    append(0).taken().complete(List.of(true, false));
+
+    assertThat(find(1).filter()).isEqualTo("t");
+    find(1).finds(retained("t", "n+1"));
+    assertThat(append(1).from()).isEqualTo(2);
+    assertThat(append(1).retained()).hasSize(1);
+    append(1).taken().complete(List.of(true));
+    durable.hearsNothing();
+    assertThat(open.frontend().loop(0).retainedReads()).isZero();
+  }
+
+  @Test
+  void whatComesWithQos0WhileAPageIsOnItsWayIntoTheInboxIsReadAgain() {
+    LoopClient durable = durableSubscriber();
+    find(0).finds(retained("s", "n"), retained("t", "n"));
+    assertThat(append(0).retained()).hasSize(2);
+    push(0, QoS.AT_MOST_ONCE, "t", "n+1");
+    durable.hears(published(0, "t", "n+1", false));
+
+    append(0).taken().complete(List.of(true, true));
+
+    assertThat(find(1).filter()).isEqualTo("t");
+  }
+
+  @Test
+  void nothingThatTheInboxLeftOutIsReadAgainAfterUnsubscribe() {
+    LoopClient durable = durableSubscriber();
+    find(0).finds(retained("t", "n"));
+    assertThat(append(0).retained()).hasSize(1);
+    durable.send("a206" + "0002" + "00" + "0001" + "23");
+    await().until(() -> open.sessions.changes.size() == 2);
+    open.sessions.changes.get(1).complete(List.of(true));
+    durable.hears(UNSUBSCRIBED);
+
+    append(0).taken().complete(List.of(false));
+
+    durable.hearsNothing();
+    assertThat(open.retain.finds).hasSize(1);
+  }
+
+  private LoopClient durableSubscriber() {
+    LoopClient durable = LoopClient.connected(open.frontend(), 0, 'd', 60);
+    durable.send(subscribePacket("#", 1));
+    await().until(() -> open.sessions.changes.size() == 1);
+    open.sessions.changes.getFirst().complete(List.of(false));
+    durable.hears(SUBSCRIBED.formatted(1));
+    return durable;
+  }
+
+  private Append append(int index) {
+    await().atMost(Duration.ofSeconds(30)).until(() -> open.sessions.appends.size() > index);
+    return open.sessions.appends.get(index);
+  }
+
+  private void push(long sequence, QoS qos, String topic, String payload) {
+    InboxMessage message = new InboxMessage(sequence, qos, false, false, false, new int[0], retained(topic, payload));
+    long connection = open.sessions.connects.getLast().connection().number();
+    open.on(
+        0,
+        () -> {
+          open.loop(0).pushed(connection, message);
+          return true;
+        });
   }
 
   private void subscribe(int qos) {

@@ -12,18 +12,20 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Promise D8: who subscribes while a topic's retained message changes is never left with an old one. */
 class RetainedOrderIT {
   private static final int VALUES = 3_000;
   private static final int SUBSCRIBERS = 60;
 
-  @Test
-  void everySubscriberEndsWithTheLastValueAndStartsWithNoneOlderThanAcknowledged(@TempDir Path data) {
+  @ParameterizedTest
+  @ValueSource(ints = {0, 3_600})
+  void everySubscriberEndsWithTheLastValueAndStartsWithNoneOlderThanAcknowledged(int sessionExpirySeconds, @TempDir Path data) {
     try (TestBroker broker = TestBroker.on(data)) {
-      Mqtt5AsyncClient publisher = connected(broker, "publisher");
+      Mqtt5AsyncClient publisher = connected(broker, "publisher", 0);
       AtomicInteger acknowledged = new AtomicInteger(-1);
       CompletableFuture<Void> published = CompletableFuture.runAsync(() -> publishAll(publisher, acknowledged));
 
@@ -31,7 +33,7 @@ class RetainedOrderIT {
       for (int i = 0; i < SUBSCRIBERS; i++) {
         Seen seen = new Seen(acknowledged.get());
         all.add(seen);
-        Mqtt5AsyncClient subscriber = connected(broker, "subscriber-" + i);
+        Mqtt5AsyncClient subscriber = connected(broker, "subscriber-" + i, sessionExpirySeconds);
         subscriber
             .subscribeWith()
             .topicFilter("counter/#")
@@ -71,7 +73,7 @@ class RetainedOrderIT {
     return new String(payload, StandardCharsets.UTF_8);
   }
 
-  private static Mqtt5AsyncClient connected(TestBroker broker, String id) {
+  private static Mqtt5AsyncClient connected(TestBroker broker, String id, int sessionExpirySeconds) {
     Mqtt5AsyncClient client =
         MqttClient.builder()
             .useMqttVersion5()
@@ -79,7 +81,7 @@ class RetainedOrderIT {
             .serverHost("127.0.0.1")
             .serverPort(broker.port())
             .buildAsync();
-    client.connect().join();
+    client.connectWith().sessionExpiryInterval(sessionExpirySeconds).send().join();
     return client;
   }
 

@@ -11,8 +11,10 @@ import dunlin.model.QoS;
 import dunlin.model.TopicFilter;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Appends messages to the inboxes that want them. */
@@ -20,9 +22,12 @@ final class Appender {
   /*
    * Owner: the applying thread.
    * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes that get the same.
+   *   Retained messages are compared with the headers of at most SINCE_MAX messages that came since they were read.
    * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
    * that is told 0x97 and publishes again doubles it for nobody here. A will is published once: a full inbox refuses it for itself alone.
    */
+  static final int SINCE_MAX = 1_024;
+
   private final RangeState state;
   private final Inboxes inboxes;
   private final Groups groups;
@@ -151,7 +156,15 @@ final class Appender {
       if (same) return;
       var now =
           new StoredMessage(
-              target.qos(), target.retain(), false, size, StoredMessage.expiresAt(message), target.identifiers(), filter, bodyId);
+              target.qos(),
+              target.retain(),
+              false,
+              size,
+              StoredMessage.expiresAt(message),
+              target.identifiers(),
+              filter,
+              StoredMessage.topic(message),
+              bodyId);
       stored = now;
       bytes = now.toBytes();
     }
@@ -198,15 +211,40 @@ final class Appender {
     return new Outcome.Existed(List.of(true));
   }
 
-  /** Retained messages that a new subscription calls for: always with RETAIN set [MQTT-3.3.1-8]. */
+  /**
+   * Retained messages that a new subscription calls for: always with RETAIN set [MQTT-3.3.1-8]. One whose topic may have changed live
+   * since it was read is not put behind what came live: it is left out.
+   */
   Outcome appendTo(Change change, SessionState session, AppendTo command) {
     var options = command.options();
+    var inbox = session.backlog();
+    var changed = changedSince(change, inbox, command.from());
+    var taken = new ArrayList<Boolean>(command.retained().size());
     for (Publication message : command.retained()) {
+      boolean rests = changed != null && !changed.contains(StoredMessage.topic(message));
+      taken.add(rests);
+      if (!rests) continue;
       var qos = message.qos().min(options.maximumQoS());
-      var target = new Target(session.backlog(), null, null, qos, true, Matcher.identifiers(options));
+      var target = new Target(inbox, null, null, qos, true, Matcher.identifiers(options));
       if (qos == QoS.AT_MOST_ONCE) pass(change, target, message);
       else store(change, new ArrayList<>(List.of(target)), message, StoredMessage.bytes(message));
     }
-    return new Outcome.Done();
+    return new Outcome.Appended(taken);
+  }
+
+  /**
+   * Hashes of the topics whose retained messages have come to an inbox from a sequence on. Null when nobody knows any more: some have
+   * left the inbox again, or there are too many to look at.
+   */
+  private @Nullable Set<Long> changedSince(Change change, Backlog inbox, long from) {
+    if (from >= inbox.next) return Set.of();
+    if (inbox.next - from > SINCE_MAX) return null;
+    var changed = new HashSet<Long>();
+    for (long sequence = from; sequence < inbox.next; sequence++) {
+      var stored = inboxes.header(change, inbox, sequence);
+      if (stored == null) return null;
+      if (stored.topic() != StoredMessage.NONE) changed.add(stored.topic());
+    }
+    return changed;
   }
 }

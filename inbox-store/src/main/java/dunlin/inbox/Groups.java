@@ -137,7 +137,7 @@ final class Groups {
   /** The row of a message in a group's inbox; how it is sent is decided for each member. */
   static StoredMessage waiting(StoredMessage stored) {
     return new StoredMessage(
-        stored.qos(), false, false, stored.size(), stored.expiresAt(), new int[0], null, stored.bodyId());
+        stored.qos(), false, false, stored.size(), stored.expiresAt(), new int[0], null, stored.topic(), stored.bodyId());
   }
 
   /** Hands messages of the group's inbox to members with room, in order. */
@@ -178,7 +178,7 @@ final class Groups {
     }
     var given =
         new StoredMessage(
-            qos, retain, false, stored.size(), stored.expiresAt(), identifiers, group.key.filter(), stored.bodyId());
+            qos, retain, false, stored.size(), stored.expiresAt(), identifiers, group.key.filter(), stored.topic(), stored.bodyId());
     inboxes.take(change, group.backlog, waiting.sequence(), stored);
     inboxes.reserve(session.backlog(), stored.size());
     long sequence = inboxes.write(change, session.backlog(), given, given.toBytes(), null);

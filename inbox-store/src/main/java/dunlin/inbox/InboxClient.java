@@ -48,8 +48,15 @@ public interface InboxClient {
    */
   void missing(ConnectionId connection);
 
-  /** Appends messages to one durable session: retained messages of QoS 1 and 2 that a new subscription calls for. */
-  CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained);
+  /**
+   * Appends messages to one durable session: retained messages of QoS 1 and 2 that a new subscription calls for. One whose topic may have
+   * changed since it was read is left out, so that nobody gets it behind what is newer.
+   *
+   * @param from the first sequence of which the caller does not know whether it is newer than they
+   * @return for each, whether it was taken, or left out and is to be read again
+   */
+  CompletableFuture<List<Boolean>> append(
+      SessionRef session, SubscriptionOptions options, long from, List<Publication> retained);
 
   /**
    * Takes a message of a shared subscription that none of its members elsewhere takes, for a durable member or the group's inbox.

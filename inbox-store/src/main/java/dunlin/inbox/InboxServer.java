@@ -256,7 +256,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   private static ReasonCode reason(Outcome outcome) {
     return switch (outcome) {
-      case Outcome.Done _, Outcome.Connected _, Outcome.Existed _ -> ReasonCode.SUCCESS;
+      case Outcome.Done _, Outcome.Connected _, Outcome.Existed _, Outcome.Appended _ -> ReasonCode.SUCCESS;
       case Outcome.Full _ -> ReasonCode.QUOTA_EXCEEDED;
       case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
@@ -295,7 +295,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Full _ ->
                 connected.completeExceptionally(new QuotaExceededException("durable sessions", settings.sessionsMax()));
             case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Existed _ ->
+            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _ ->
                 connected.completeExceptionally(unexpected(outcome));
           }
         });
@@ -379,30 +379,44 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<Void> append(SessionRef session, SubscriptionOptions options, List<Publication> retained) {
-    var parts = new ArrayList<CompletableFuture<Void>>();
+  public CompletableFuture<List<Boolean>> append(
+      SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
+    var parts = new ArrayList<CompletableFuture<List<Boolean>>>();
     var part = new ArrayList<Publication>();
     long bytes = 0;
     for (Publication message : retained) {
       int length = message.body().length;
       boolean full = bytes + length > APPEND_BYTES_MAX || part.size() == APPEND_MESSAGES_MAX;
       if (full && !part.isEmpty()) {
-        parts.add(appendPart(session, options, List.copyOf(part)));
+        parts.add(appendPart(session, options, from, List.copyOf(part)));
         part.clear();
         bytes = 0;
       }
       part.add(message);
       bytes += length;
     }
-    if (!part.isEmpty()) parts.add(appendPart(session, options, List.copyOf(part)));
+    if (!part.isEmpty()) parts.add(appendPart(session, options, from, List.copyOf(part)));
     if (parts.size() == 1) return parts.getFirst();
-    var all = new CompletableFuture<Void>();
-    follow(CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)), all, () -> all.complete(null));
+    var all = new CompletableFuture<List<Boolean>>();
+    follow(
+        CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)),
+        all,
+        () -> all.complete(parts.stream().flatMap(each -> each.join().stream()).toList()));
     return all;
   }
 
-  private CompletableFuture<Void> appendPart(SessionRef session, SubscriptionOptions options, List<Publication> part) {
-    return run(session, new SessionCommand.AppendTo(clock.millis(), session, options, part));
+  private CompletableFuture<List<Boolean>> appendPart(
+      SessionRef session, SubscriptionOptions options, long from, List<Publication> part) {
+    var answer = new CompletableFuture<List<Boolean>>();
+    call(
+        session,
+        new SessionCommand.AppendTo(clock.millis(), session, options, from, part),
+        answer,
+        (outcome, _) -> {
+          if (outcome instanceof Outcome.Appended(var taken)) answer.complete(taken);
+          else answer.completeExceptionally(unexpected(outcome));
+        });
+    return answer;
   }
 
   @Override
@@ -417,7 +431,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           switch (outcome) {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _ ->
+            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _, Outcome.Appended _ ->
                 taken.completeExceptionally(unexpected(outcome));
           }
         });
@@ -537,7 +551,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Full _ ->
                 answer.completeExceptionally(
                     new QuotaExceededException("subscriptions of " + session.clientId(), settings.subscriptionsMax()));
-            case Outcome.Done _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _ ->
+            case Outcome.Done _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _, Outcome.Appended _ ->
                 done.accept(outcome, effects);
           }
         });

@@ -40,8 +40,12 @@ sealed interface SessionCommand {
     }
   }
 
-  /** Retained messages to one session. */
-  record AppendTo(long now, SessionRef session, SubscriptionOptions options, List<Publication> retained)
+  /**
+   * Retained messages to one session, but for those whose topics have changed since they were read.
+   *
+   * @param from what has come to the inbox from this sequence on may be newer than they
+   */
+  record AppendTo(long now, SessionRef session, SubscriptionOptions options, long from, List<Publication> retained)
       implements SessionCommand {}
 
   /** A message to one group: its plain subscribers have got it before. */

@@ -132,11 +132,12 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.number(groups.size());
         groups.forEach(group -> writeFilter(out, group));
       }
-      case AppendTo(var now, var session, var options, var retained) -> {
+      case AppendTo(var now, var session, var options, var from, var retained) -> {
         out.octet(APPEND_TO);
         out.number(now);
         writeSession(out, session);
         writeOptions(out, options);
+        out.number(from);
         out.number(retained.size());
         retained.forEach(message -> writePublication(out, message));
       }
@@ -226,7 +227,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case APPEND -> readAppend(in, false);
       case APPEND_ONCE -> readAppend(in, true);
       case APPEND_TO ->
-          new AppendTo(in.number(), readSession(in), readOptions(in), in.list(SessionFields::readPublication));
+          new AppendTo(in.number(), readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
       case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in));
       case ACKNOWLEDGE -> new Acknowledge(readSession(in), in.numbers(), in.flag());
       case RECEIVED -> new Received(readSession(in), in.number());

@@ -113,7 +113,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
       case Connect(var now, _) -> now;
       case Disconnect(var now, _, _, _, _) -> now;
       case Append(var now, _, _, _, _) -> now;
-      case AppendTo(var now, _, _, _) -> now;
+      case AppendTo(var now, _, _, _, _) -> now;
       case AppendToGroup(var now, _, _) -> now;
       case Tick(var now, _, _) -> now;
       case FrontendGone(var now, _, _, _) -> now;

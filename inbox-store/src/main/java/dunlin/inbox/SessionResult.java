@@ -27,5 +27,10 @@ record SessionResult(Outcome outcome, Effects effects) {
      * @param existed for each topic filter, whether there was a subscription, or a group with members
      */
     record Existed(List<Boolean> existed) implements Outcome {}
+
+    /**
+     * @param taken for each retained message whether it was taken, or left out because its topic may have changed since it was read
+     */
+    record Appended(List<Boolean> taken) implements Outcome {}
   }
 }

@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param expiresAt when its Message Expiry Interval has passed, milliseconds since 1970, or {@link #NEVER}
  * @param identifiers subscription identifiers to send with
  * @param group the shared subscription through which it came, or null
+ * @param topic a hash of the topic name when the message is, or was, its topic's retained message, else {@link #NONE}; two topics may have one
  * @param bodyId the body row that holds the message, or {@link #OWN}
  */
 record StoredMessage(
@@ -29,6 +30,7 @@ record StoredMessage(
     long expiresAt,
     int[] identifiers,
     @Nullable TopicFilter group,
+    long topic,
     long bodyId) {
   /** Of a message without Message Expiry Interval. */
   static final long NEVER = 0;
@@ -36,14 +38,31 @@ record StoredMessage(
   /** The message stands in a content row of this inbox alone, with the same sequence. */
   static final long OWN = 0;
 
-  private static final int FORMAT = 2;
+  /** Of a message that is no retained one. */
+  static final long NONE = 0;
+
+  private static final int FORMAT = 3;
   private static final int RETAIN = 0x04;
   private static final int RELEASED = 0x08;
   private static final int GROUP = 0x10;
+  private static final int TOPIC = 0x20;
 
   static long expiresAt(Publication message) {
     if (message.expiryOffset() < 0) return NEVER;
     return message.acceptedAtMillis() + message.remainingExpirySeconds(message.acceptedAtMillis()) * 1000;
+  }
+
+  /**
+   * What the header of a message says of its topic. Whoever finds the same hash of another topic takes that for changed too and reads
+   * it again, so topics made to collide cost only that.
+   */
+  static long topic(Publication message) {
+    if (!message.retain()) return NONE;
+    long hash = 0xCBF29CE484222325L; // FNV-1a, mixed
+    byte[] body = message.body();
+    for (int i = 0; i < message.topicLength(); i++) hash = (hash ^ (body[i] & 0xFF)) * 0x100000001B3L;
+    hash = (hash ^ (hash >>> 32)) * 0x9E3779B97F4A7C15L;
+    return hash == NONE ? 1 : hash;
   }
 
   boolean expired(long now) {
@@ -51,11 +70,11 @@ record StoredMessage(
   }
 
   StoredMessage withReleased() {
-    return new StoredMessage(qos, retain, true, size, expiresAt, identifiers, group, bodyId);
+    return new StoredMessage(qos, retain, true, size, expiresAt, identifiers, group, topic, bodyId);
   }
 
   StoredMessage withoutGroup() {
-    return new StoredMessage(qos, retain, released, size, expiresAt, identifiers, null, bodyId);
+    return new StoredMessage(qos, retain, released, size, expiresAt, identifiers, null, topic, bodyId);
   }
 
   /** The row. */
@@ -65,12 +84,18 @@ record StoredMessage(
 
   private void writeTo(FieldWriter out) {
     out.octet(FORMAT);
-    out.octet(qos.code() | (retain ? RETAIN : 0) | (released ? RELEASED : 0) | (group != null ? GROUP : 0));
+    out.octet(
+        qos.code()
+            | (retain ? RETAIN : 0)
+            | (released ? RELEASED : 0)
+            | (group != null ? GROUP : 0)
+            | (topic != NONE ? TOPIC : 0));
     out.number(size);
     out.number(expiresAt);
     out.number(identifiers.length);
     for (int identifier : identifiers) out.number(identifier);
     if (group != null) SessionFields.writeFilter(out, group);
+    if (topic != NONE) out.number(topic);
     out.number(bodyId);
   }
 
@@ -96,6 +121,7 @@ record StoredMessage(
         expiresAt,
         identifiers,
         group,
+        (flags & TOPIC) != 0 ? in.number() : NONE,
         in.number());
   }
 

@@ -296,7 +296,7 @@ final class InboxServerTest {
         List.of(
             node.server.subscribe(old, List.of(InboxNode.wanted("a", QoS.AT_LEAST_ONCE))),
             node.server.unsubscribe(old, List.of()),
-            node.server.append(old, SubscriptionOptions.of(QoS.AT_LEAST_ONCE), List.of(node.message(QoS.AT_LEAST_ONCE, "r"))),
+            node.server.append(old, SubscriptionOptions.of(QoS.AT_LEAST_ONCE), 1, List.of(node.message(QoS.AT_LEAST_ONCE, "r"))),
             node.server.received(old, 1),
             node.server.released(old, 1),
             node.server.fetch(old, 1, 1, 1),
@@ -383,7 +383,7 @@ final class InboxServerTest {
     var retained = new ArrayList<Publication>();
     for (int i = 0; i < 700; i++) retained.add(node.message(QoS.AT_LEAST_ONCE, "r" + i));
 
-    InboxNode.get(node.server.append(session, SubscriptionOptions.of(QoS.AT_LEAST_ONCE), retained));
+    InboxNode.get(node.server.append(session, SubscriptionOptions.of(QoS.AT_LEAST_ONCE), 1, retained));
 
     assertThat(node.pushed).hasSize(700).startsWith("r0").endsWith("r699");
     assertThat(node.sequences).isSorted();

@@ -180,6 +180,19 @@ final class RangeHarness {
     return Publication.of(new Publisher(TENANT, publisher), topic, qos, false, now, bytes);
   }
 
+  /** A message that is, or was, its topic's retained message. */
+  Publication retained(String publisher, String topic, String payload) {
+    byte[] bytes = payload.getBytes(StandardCharsets.UTF_8);
+    return Publication.of(new Publisher(TENANT, publisher), topic, QoS.AT_LEAST_ONCE, true, now, bytes);
+  }
+
+  /** Brings retained messages to a session, read when its inbox had everything below a sequence. Answers which were taken. */
+  List<Boolean> appendTo(SessionRef session, long from, Publication... retained) {
+    var options = SubscriptionOptions.of(QoS.AT_LEAST_ONCE);
+    var outcome = apply(new SessionCommand.AppendTo(now, session, options, from, List.of(retained)));
+    return ((Outcome.Appended) outcome).taken();
+  }
+
   /** A message that expires after some seconds. */
   Publication expiring(String topic, String payload, int seconds) {
     byte[] name = topic.getBytes(StandardCharsets.UTF_8);

@@ -41,7 +41,7 @@ final class SessionCommandCodecTest {
         new SessionCommand.Append(
             5, message, new Publication.Exchange(9, 65_535), List.of(RangeHarness.filter("$share/g/a")), false),
         new SessionCommand.Append(5, message, null, List.of(), true),
-        new SessionCommand.AppendTo(5, session, options, List.of(message, message)),
+        new SessionCommand.AppendTo(5, session, options, 17, List.of(message, message)),
         new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message),
         new SessionCommand.Acknowledge(session, new long[] {1, 2, 3, 1000, 7, Long.MAX_VALUE}, true),
         new SessionCommand.Acknowledge(session, new long[0], false),

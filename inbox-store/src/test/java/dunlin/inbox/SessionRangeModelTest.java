@@ -146,9 +146,16 @@ final class SessionRangeModelTest {
       case 12 -> new SessionCommand.FrontendGone(h.now, "node", 2, 1 + random.nextInt(2));
       case 13, 14 ->
           new SessionCommand.DrainGroup(h.now, new GroupKey(RangeHarness.TENANT, filter(random)), 1 + random.nextInt(5));
-      case 15 ->
-          new SessionCommand.AppendTo(
-              h.now, session, SubscriptionOptions.of(qos), List.of(h.message("p", "t/1", QoS.EXACTLY_ONCE, "r"), h.expiring("t/2", "x", 5)));
+      case 15 -> {
+        var present = h.range.state().sessions.get(SessionKey.of(session));
+        long from = (present == null ? 1 : present.nextSequence()) - random.nextInt(4);
+        yield new SessionCommand.AppendTo(
+            h.now,
+            session,
+            SubscriptionOptions.of(qos),
+            Math.max(0, from),
+            List.of(h.retained("p", "t/1", "r"), h.expiring("t/2", "x", 5)));
+      }
       case 16, 17, 18 -> acknowledgeOldest(random, h, session);
       default -> append(random, h, client, session);
     };
@@ -182,7 +189,9 @@ final class SessionRangeModelTest {
     Publication message =
         random.nextInt(4) == 0
             ? h.expiring(topic, "e", 1 + random.nextInt(20))
-            : h.message(client, topic, qos, "m" + random.nextInt(1000));
+            : random.nextInt(3) == 0
+                ? h.retained(client, topic, "m" + random.nextInt(1000))
+                : h.message(client, topic, qos, "m" + random.nextInt(1000));
     var exchange =
         random.nextInt(3) == 0 ? new Publication.Exchange(session.epoch(), 1 + random.nextInt(4)) : null;
     return new SessionCommand.Append(h.now, message, exchange, groups, exchange == null && random.nextInt(8) == 0);
@@ -196,7 +205,22 @@ final class SessionRangeModelTest {
   private static final class Model {
     private final Map<String, TopicFilter> subscriptions = new HashMap<>();
     private final TreeMap<Long, String> inbox = new TreeMap<>();
+
+    /** The topics of retained messages by their sequences, also of those that have left the inbox. */
+    private final Map<Long, String> retained = new HashMap<>();
+
     private long next = 1;
+
+    void add(String payload) {
+      if (inbox.size() == 8) inbox.pollFirstEntry();
+      inbox.put(next++, payload);
+    }
+
+    boolean rests(String topic, long from) {
+      for (long sequence = from; sequence < next; sequence++)
+        if (!inbox.containsKey(sequence) || topic.equals(retained.get(sequence))) return false;
+      return true;
+    }
   }
 
   @ParameterizedTest
@@ -216,7 +240,7 @@ final class SessionRangeModelTest {
       var session = sessions.getOrDefault(client, new SessionRef(RangeHarness.TENANT, client, 0));
       var model = models.computeIfAbsent(client, _ -> new Model());
       String filter = FILTERS.get(random.nextInt(5));
-      switch (random.nextInt(10)) {
+      switch (random.nextInt(11)) {
         case 0, 1 -> {
           h.subscribe(session, filter, QoS.AT_LEAST_ONCE);
           model.subscriptions.put(filter, RangeHarness.filter(filter));
@@ -236,13 +260,25 @@ final class SessionRangeModelTest {
           h.acknowledge(session, sequence);
           model.inbox.remove(sequence);
         }
+        case 6 -> {
+          // A page that was read some messages ago.
+          long from = Math.max(1, model.next - random.nextInt(4));
+          boolean rests = model.rests("t/1", from);
+          assertThat(h.appendTo(session, from, h.retained("p", "t/1", "r" + step))).as("seed %d, step %d", seed, step).containsExactly(rests);
+          if (rests) {
+            model.retained.put(model.next, "t/1");
+            model.add("r" + step);
+          }
+        }
         default -> {
           String topic = "t/" + (1 + random.nextInt(3));
-          h.publish(topic, "m" + step);
+          boolean retain = random.nextBoolean();
+          if (retain) h.publish(h.retained("p", topic, "m" + step));
+          else h.publish(topic, "m" + step);
           for (Model each : models.values()) {
             if (each.subscriptions.values().stream().noneMatch(wanted -> wanted.matches(topic))) continue;
-            if (each.inbox.size() == 8) each.inbox.pollFirstEntry();
-            each.inbox.put(each.next++, "m" + step);
+            if (retain) each.retained.put(each.next, topic);
+            each.add("m" + step);
           }
         }
       }
