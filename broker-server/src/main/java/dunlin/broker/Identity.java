@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
  * Who a client is, as its authentication has found out.
  *
  * @param tenant the namespace of its session and its topics: 1 to 64 letters, digits, dots, dashes and underscores
- * @param user its name, empty for a client that nobody has asked for one
+ * @param user its name, empty for a client that nobody has asked for one; text as UTF-8 has it, since its sessions keep it
  */
 public record Identity(String tenant, String user) {
   private static final Pattern TENANT = Pattern.compile("[A-Za-z0-9._-]{1,64}");
@@ -18,6 +18,13 @@ public record Identity(String tenant, String user) {
   public Identity {
     // It is the first part of every key in the stores, and a U+0000 in it would end it early.
     if (!TENANT.matcher(tenant).matches()) throw new IllegalArgumentException("tenant of " + tenant.length() + " characters");
+    // Two names with halves of characters would become the same one when they are stored.
+    if (!isText(user)) throw new IllegalArgumentException("user name with U+0000 or half a character");
+  }
+
+  /** Whether it is the same text when it comes back from UTF-8. */
+  static boolean isText(String name) {
+    return name.codePoints().noneMatch(c -> c == 0 || Character.getType(c) == Character.SURROGATE);
   }
 
   /** A user of the default tenant. */

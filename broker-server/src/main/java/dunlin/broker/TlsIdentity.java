@@ -19,11 +19,11 @@ final class TlsIdentity {
 
   private TlsIdentity() {}
 
-  /** Empty when the certificate has no such name, or one with control characters, which no user name may have. */
+  /** Empty when the certificate has no such name, or one that no user name may be: with control characters, or no text. */
   static Optional<String> nameOf(X509Certificate certificate, ListenerSettings.Identity identity) {
     if (identity == ListenerSettings.Identity.NONE) return Optional.empty();
     Optional<String> name = identity.commonName() ? commonName(certificate) : alternativeName(certificate);
-    return name.filter(text -> !text.isEmpty() && text.chars().noneMatch(Character::isISOControl));
+    return name.filter(text -> !text.isEmpty() && Identity.isText(text) && text.chars().noneMatch(Character::isISOControl));
   }
 
   private static Optional<String> commonName(X509Certificate certificate) {

@@ -209,6 +209,13 @@ class AuthenticationTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"\uD83D", "a\uDE00", "\uD83Da", "\uDE00\uD83D", "a\u0000"})
+  void aNameThatIsNoTextIsNobodys(String name) {
+    assertThatThrownBy(() -> Identity.of(name)).isInstanceOf(IllegalArgumentException.class);
+    assertThat(Identity.of("a\uD83D\uDE00b").user()).hasSize(4);
+  }
+
   /** One thread, which a first question holds; then one address asks very often, and another once. */
   @Test
   void anAddressThatAsksMuchWaitsForItself() throws Exception {

@@ -431,6 +431,26 @@ class AuthenticationIT {
   }
 
   @Test
+  void whoComesAgainIsKnownWithoutASecondLookAtThePassword() throws Exception {
+    Path file = passwords("alice", "one");
+    try (var broker =
+        TestBroker.on(directory.resolve("data"), Map.of("dunlin.auth.password-file", file.toString(), "dunlin.admin.port", "0"))) {
+      int port = broker.port();
+      assertThat(answer(port, 5, "c", "alice", "one")).isZero();
+      assertThat(metrics(broker)).containsPattern("dunlin_auth_passwords_known_total\\{[^}]*} 0");
+
+      assertThat(answer(port, 5, "c", "alice", "one")).isZero();
+      assertThat(answer(port, 4, "c", "alice", "one")).isZero();
+      assertThat(answer(port, 5, "c", "alice", "two")).isEqualTo(0x86);
+
+      assertThat(metrics(broker)).containsPattern("dunlin_auth_passwords_known_total\\{[^}]*} 2");
+      passwords("alice", "two");
+      await("the file is read again").atMost(TestBroker.SOON).until(() -> answer(port, 5, "c", "alice", "one") == 0x86);
+      assertThat(answer(port, 5, "c", "alice", "two")).isZero();
+    }
+  }
+
+  @Test
   void thePasswordIsOverwrittenOnceItIsDecidedOn() {
     var seen = new CompletableFuture<byte[]>();
     Authenticator keeping =
@@ -455,6 +475,7 @@ class AuthenticationIT {
         var broker = TestBroker.on(directory.resolve("data"), settings)) {
       int port = broker.port();
       int refused = 0;
+      assertThat(answer(port, 5, "c", "alice", "one")).as("known again from here on, which must not help to guess").isZero();
       // A minute may end on the way, and the count begins anew then.
       while (answer(port, 5, "c", "alice", "guess\u202E" + refused) == 0x86) refused++;
       assertThat(refused).isBetween(3, 6);
