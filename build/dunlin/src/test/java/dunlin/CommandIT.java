@@ -28,6 +28,7 @@ class CommandIT {
     Path err = Files.createTempFile(directory, "err", "");
     ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
+    builder.environment().put("DUNLIN_JVM_OPTS", "-Xmx256m");
     Process process = builder.start();
     try {
       assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("it ends").isTrue();
@@ -129,5 +130,27 @@ class CommandIT {
     var check = check(directory.resolve("data"), "dunlin.roles=store", "dunlin.cluster.service-port=1");
     assertThat(check.code()).isEqualTo(1);
     assertThat(check.err()).anySatisfy(line -> assertThat(line).contains("dunlin.cluster.port"));
+  }
+
+  @Test
+  void aStoppedNodesDataIsRepairedInASmallHeap() throws Exception {
+    Path data = directory.resolve("data");
+    try (var broker = BrokerProcess.start(data)) {
+      try (var absent = RawClient.connected(broker.port(), RawClient.Connect.of("absent"))) {
+        absent.subscribe("queue/+", 1);
+      }
+      try (var publisher = RawClient.connected(broker.port(), RawClient.Connect.of("publisher"))) {
+        for (int i = 0; i < 100; i++) publisher.publishAndWait("queue/" + i, "x".repeat(500_000), false);
+      }
+    }
+
+    var list = run("repair", data.toString(), "list");
+    assertThat(list.err()).isEmpty();
+    assertThat(list.out()).anyMatch(line -> line.matches(".*messages waiting: [1-9]\\d* with .*"));
+
+    var removed = run("repair", data.toString(), "remove-session", "absent");
+    assertThat(removed.err()).isEmpty();
+    assertThat(removed.out()).first().asString().startsWith("Removed the session of client \"absent\"");
+    assertThat(run("repair", data.toString(), "list").out()).anyMatch(line -> line.contains("messages waiting: 0 with "));
   }
 }
