@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
  * <p>A peer of the group is heard, by the configuration that this node has; and a node that the cluster says belongs to it. The
  * second is for who was away: the group may have other peers by now, and only one of them can tell this node so.
  */
-final class PeerCallers {
+final class PeerCallers implements AutoCloseable {
   /*
    * Owner: the starting thread says which server it is; calls come on any thread of gRPC.
    * Bounds: nothing is kept of a call. One line in LINE_NANOS, with the number of those that were not told.
@@ -41,6 +41,7 @@ final class PeerCallers {
   private static final int GROUP_ID_BYTES = 16;
   private static final long LINE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
+  private final MeterRegistry meters;
   private final LongSupplier nanoTime;
   private final Counter strangers;
   private final Counter terms;
@@ -51,6 +52,7 @@ final class PeerCallers {
   private volatile @Nullable RaftServer server;
 
   PeerCallers(MeterRegistry meters, LongSupplier nanoTime) {
+    this.meters = meters;
     this.nanoTime = nanoTime;
     nextLine = new AtomicLong(nanoTime.getAsLong());
     strangers = refused(meters, "stranger");
@@ -62,6 +64,13 @@ final class PeerCallers {
         .description("Calls to the cluster port that were refused: of no peer, or with a term that no election can have led to")
         .tag("reason", reason)
         .register(meters);
+  }
+
+  /** Takes the meters out of the registry, when no call can come any more. */
+  @Override
+  public void close() {
+    meters.remove(strangers);
+    meters.remove(terms);
   }
 
   /** Which nodes belong to the cluster. */

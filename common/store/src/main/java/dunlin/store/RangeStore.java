@@ -584,6 +584,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     if (serving != null && !ended(run("close-raft", () -> close(serving)), until)) return false;
     var start = starting;
     if (start != null && !ended(start, until)) return false;
+    callers.close();
     stopUpkeep(until); // a start that was just ending has begun it meanwhile
     if (!each(range -> range.close(until), until) || !ended(memory, until)) return false;
     if (!memory.isCompletedExceptionally()) memory.join().close();
