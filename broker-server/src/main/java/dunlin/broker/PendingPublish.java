@@ -103,6 +103,12 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     return hasReasons;
   }
 
+  /** MQTT 3: any error ends the connection. */
+  @Override
+  public long fence() {
+    return hasReasons ? 0 : session.fence();
+  }
+
   @Override
   protected void complete(ReasonCode worst) {
     reason = worst;

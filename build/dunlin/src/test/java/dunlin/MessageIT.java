@@ -350,6 +350,36 @@ class MessageIT {
     }
   }
 
+  /**
+   * A client of MQTT 3 sends again what was refused, and what it has published behind that. What was on its way already must not be in front
+   * of it then.
+   */
+  @Test
+  @Tag("MQTT3-4.6.0-6")
+  void nothingIsStoredBehindAMessageThatIsSentAgain(@TempDir Path data) {
+    try (TestBroker small = TestBroker.on(data, Map.of("dunlin.inbox.bytes-max", "2048", "dunlin.inbox.overflow", "reject"))) {
+      try (RawClient durable = RawClient.connected(small.port(), RawClient.Connect.of("durable"))) {
+        durable.subscribe("t", 1);
+      }
+      try (RawClient old = connected3(small, "old")) {
+        byte[] first = RawClient.publishing(4, "t", 1, 1, "first");
+        byte[] refused = RawClient.publishing(4, "t", 1, 2, "x".repeat(3_000));
+        byte[] behind = RawClient.publishing(4, "t", 1, 3, "behind it");
+        old.sendBehind(RawClient.bytes(first, refused), behind, Integer.MAX_VALUE);
+        assertThat(old.expect(PUBACK).packetId()).isEqualTo(1);
+        old.expectClosed();
+      }
+      try (RawClient old = connected3(small, "old")) {
+        old.publish("t", 1, 3, "later");
+        assertThat(old.expect(PUBACK).packetId()).isEqualTo(3);
+      }
+      try (RawClient durable = RawClient.connected(small.port(), RawClient.Connect.of("durable"))) {
+        assertThat(durable.take().text()).isEqualTo("first");
+        assertThat(durable.take().text()).as("not what came behind the one that was refused").isEqualTo("later");
+      }
+    }
+  }
+
   @Test
   @Tag("MQTT3-3.1.2-7")
   @Tag("MQTT3-3.3.1-5")

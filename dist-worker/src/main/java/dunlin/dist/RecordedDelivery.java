@@ -55,6 +55,11 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   }
 
   @Override
+  public long fence() {
+    return acknowledgement.fence();
+  }
+
+  @Override
   protected void complete(ReasonCode reason) {
     recorded = reason;
     boolean bounded = message.exchange() == null && reason == ReasonCode.QUOTA_EXCEEDED;

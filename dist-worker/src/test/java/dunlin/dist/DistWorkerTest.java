@@ -166,7 +166,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void whoStoresAMessageIsToldThatItIsPublishedOnce() {
+  void whoStoresAMessageIsToldWhatBecomesOfItWhenItIsRefused() {
     add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
     var once = new Answer() {
       @Override
@@ -178,12 +178,17 @@ class DistWorkerTest {
       public boolean publishedOnce() {
         return true;
       }
+
+      @Override
+      public long fence() {
+        return 7;
+      }
     };
 
     lane.append(Publication.of(PUBLISHER, "a/b", QoS.AT_LEAST_ONCE, false, 0, new byte[3]), once);
 
     var store = inboxes.delivered.getFirst().acknowledgement;
-    assertThat(store != null && store.publishedOnce()).isTrue();
+    assertThat(store != null && store.publishedOnce() && store.fence() == 7).isTrue();
   }
 
   @Test

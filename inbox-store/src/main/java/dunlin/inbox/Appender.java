@@ -24,7 +24,8 @@ final class Appender {
    * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes that get the same.
    *   Retained messages are compared with the headers of at most SINCE_MAX messages that came since they were read.
    * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
-   * that is told 0x97 and publishes again doubles it for nobody here. A will is published once: a full inbox refuses it for itself alone.
+   * that is told 0x97 and publishes again doubles it for nobody here. One that cannot be told loses its connection, and nothing more of that
+   * is taken: see Fences. A will is published once: a full inbox refuses it for itself alone.
    */
   static final int SINCE_MAX = 1_024;
 
@@ -56,6 +57,7 @@ final class Appender {
       if (publisher == null || publisher.epoch != exchange.epoch()) return new Outcome.Stale();
       if (publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
     }
+    if (state.fences.holds(command.fence())) return new Outcome.Fenced();
     byte[] encoded = StoredMessage.bytes(message);
     var stored = new ArrayList<Target>();
     var passing = new ArrayList<Target>();
@@ -71,7 +73,10 @@ final class Appender {
       (target.qos() == QoS.AT_MOST_ONCE ? passing : stored).add(target);
     }
     boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
-    if (rejects && !command.once() && rejects(change, stored, encoded.length)) return new Outcome.Full();
+    if (rejects && !command.once() && rejects(change, stored, encoded.length)) {
+      state.fences.add(change.out(), command.fence());
+      return new Outcome.Full();
+    }
     for (Target target : passing) pass(change, target, message);
     boolean everywhere = store(change, stored, message, encoded);
     if (exchange != null && publisher != null) {

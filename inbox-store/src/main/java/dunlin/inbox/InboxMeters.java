@@ -34,7 +34,9 @@ final class InboxMeters {
     /** The range did not say whether it was stored. */
     FAILED,
     /** Its publisher's session has another owner by now. */
-    STALE
+    STALE,
+    /** A message of the same connection was refused before it, and both are sent again. */
+    FENCED
   }
 
   InboxMeters(MeterRegistry registry, RangeState state) {

@@ -67,6 +67,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final InstantSource clock;
   private final SessionRange logic;
   private final Range<SessionCommand, SessionResult> range;
+  private final FencedRange fenced;
   private final ProposalLine<SessionCommand, SessionResult> messages;
   private final ProposalLine<SessionCommand, SessionResult> calls;
   private final ScheduledExecutorService timer;
@@ -124,7 +125,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     this.clock = clock;
     logic = new SessionRange(settings.shards());
     range = ranges.range(RANGE, new SessionCommandCodec(), logic);
-    messages = new ProposalLine<>(range, MESSAGES_WAITING_MAX);
+    fenced = new FencedRange(range);
+    messages = new ProposalLine<>(fenced, MESSAGES_WAITING_MAX);
     calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
     timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-inbox-timer").factory());
     meters = new InboxMeters(registry, logic.state());
@@ -231,7 +233,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       answer(acknowledgement, ReasonCode.SUCCESS);
       return;
     }
-    var append = SessionCommand.Append.of(clock.millis(), message, groups, acknowledgement != null && acknowledgement.publishedOnce());
+    boolean once = acknowledgement != null && acknowledgement.publishedOnce();
+    long fence = acknowledgement == null || once ? 0 : acknowledgement.fence();
+    var append = SessionCommand.Append.of(clock.millis(), message, groups, once, fence);
     boolean queued =
         messages.propose(
             append,
@@ -239,18 +243,25 @@ public final class InboxServer implements InboxClient, AutoCloseable {
               @Override
               public void done(SessionResult result) {
                 perform(result.effects());
-                if (result.outcome() instanceof Outcome.Stale) meters.refused(Refusal.STALE);
+                switch (result.outcome()) {
+                  case Outcome.Stale _ -> meters.refused(Refusal.STALE);
+                  case Outcome.Fenced _ -> meters.refused(Refusal.FENCED);
+                  case Outcome.Full _ -> fenced.refuse(fence);
+                  default -> {}
+                }
                 answer(acknowledgement, reason(result.outcome()));
               }
 
               @Override
               public void failed(StoreException failure) {
                 meters.refused(Refusal.FAILED);
+                fenced.refuse(fence);
                 answer(acknowledgement, ReasonCode.UNSPECIFIED_ERROR);
               }
             });
     if (queued) return;
     meters.refused(Refusal.BUSY);
+    fenced.refuse(fence);
     answer(acknowledgement, ReasonCode.SERVER_BUSY);
   }
 
@@ -260,6 +271,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       case Outcome.Full _ -> ReasonCode.QUOTA_EXCEEDED;
       case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
+      case Outcome.Fenced _ -> ReasonCode.UNSPECIFIED_ERROR;
       // Frontends know what is recorded, and answer a PUBLISH that comes again themselves: this is not the same message for certain.
       case Outcome.Repeated _ -> ReasonCode.PACKET_IDENTIFIER_IN_USE;
     };
@@ -295,7 +307,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Full _ ->
                 connected.completeExceptionally(new QuotaExceededException("durable sessions", settings.sessionsMax()));
             case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _ ->
+            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _ ->
                 connected.completeExceptionally(unexpected(outcome));
           }
         });
@@ -431,7 +443,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           switch (outcome) {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _, Outcome.Appended _ ->
+            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _,
+                Outcome.Appended _ ->
                 taken.completeExceptionally(unexpected(outcome));
           }
         });
@@ -551,7 +564,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Full _ ->
                 answer.completeExceptionally(
                     new QuotaExceededException("subscriptions of " + session.clientId(), settings.subscriptionsMax()));
-            case Outcome.Done _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _, Outcome.Appended _ ->
+            case Outcome.Done _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _,
+                Outcome.Appended _ ->
                 done.accept(outcome, effects);
           }
         });

@@ -63,6 +63,7 @@ final class RangeOpening {
     if (key[0] == 0) {
       if (key[1] == SessionKeys.COUNTERS[1]) state.readCounters(value);
       else if (key[1] == SessionKeys.LIMITS[1]) state.readLimits(value);
+      else if (key[1] == SessionKeys.FENCE) state.fences.restore(key, value);
       else throw new IllegalStateException("row of unknown kind " + key[1]);
       return;
     }

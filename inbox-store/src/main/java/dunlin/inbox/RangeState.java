@@ -50,6 +50,7 @@ final class RangeState {
 
   final BodyReferences references = new BodyReferences();
   final Summaries summaries = new Summaries(this);
+  final Fences fences = new Fences(this);
 
   final OnlineSessions online = new OnlineSessions();
 
@@ -92,6 +93,7 @@ final class RangeState {
     index = new FilterIndex<>();
     references.clear();
     summaries.clear();
+    fences.clear();
     online.clear();
     expiring.clear();
     dueWills.clear();

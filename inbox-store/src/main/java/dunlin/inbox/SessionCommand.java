@@ -29,14 +29,15 @@ sealed interface SessionCommand {
    * @param exchange the QoS 2 exchange that is recorded in the same step, or null
    * @param groups the shared subscriptions that this range was picked for
    * @param once whether nobody publishes it again when it is refused: a full inbox then refuses it for itself alone
+   * @param fence the number of the connection that ends when it is refused, of which nothing more is taken then; 0 for none
    */
   record Append(
-      long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, boolean once)
+      long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, boolean once, long fence)
       implements SessionCommand {
-    static Append of(long now, Publication message, List<TopicFilter> groups, boolean once) {
+    static Append of(long now, Publication message, List<TopicFilter> groups, boolean once, long fence) {
       var exchange = message.exchange();
       if (exchange != null) checkPacketId(exchange.packetId());
-      return new Append(now, message, exchange, List.copyOf(groups), once);
+      return new Append(now, message, exchange, List.copyOf(groups), once, fence);
     }
   }
 

@@ -54,6 +54,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int CONNECTION_GONE = 16;
   private static final int APPEND_ONCE = 17;
   private static final int CONNECT = 18; // 2 was one that did not say whose
+  private static final int APPEND_FENCED = 19;
 
   @Override
   public CommandKind kind(SessionCommand command) {
@@ -120,8 +121,8 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.number(expirySeconds);
         out.number(handed);
       }
-      case Append(var now, var message, var exchange, var groups, var once) -> {
-        out.octet(once ? APPEND_ONCE : APPEND);
+      case Append(var now, var message, var exchange, var groups, var once, var fence) -> {
+        out.octet(fence != 0 ? APPEND_FENCED : once ? APPEND_ONCE : APPEND);
         out.number(now);
         writePublication(out, message);
         out.flag(exchange != null);
@@ -131,6 +132,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         }
         out.number(groups.size());
         groups.forEach(group -> writeFilter(out, group));
+        if (fence != 0) out.number(fence);
       }
       case AppendTo(var now, var session, var options, var from, var retained) -> {
         out.octet(APPEND_TO);
@@ -224,8 +226,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
           new Subscribe(readSession(in), in.list(each -> new InboxClient.Subscription(readFilter(each), readOptions(each))));
       case UNSUBSCRIBE -> new Unsubscribe(readSession(in), in.list(SessionFields::readFilter));
       case DISCONNECT -> new Disconnect(in.number(), readSession(in), in.flag(), in.number(), in.number());
-      case APPEND -> readAppend(in, false);
-      case APPEND_ONCE -> readAppend(in, true);
+      case APPEND, APPEND_ONCE, APPEND_FENCED -> readAppend(in, kind);
       case APPEND_TO ->
           new AppendTo(in.number(), readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
       case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in));
@@ -241,12 +242,24 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     };
   }
 
-  private static Append readAppend(FieldReader in, boolean once) {
-    return new Append(in.number(), readPublication(in), readExchange(in), in.list(SessionFields::readFilter), once);
+  private static Append readAppend(FieldReader in, int kind) {
+    return new Append(
+        in.number(),
+        readPublication(in),
+        readExchange(in),
+        in.list(SessionFields::readFilter),
+        kind == APPEND_ONCE,
+        kind == APPEND_FENCED ? readFence(in) : 0);
   }
 
   private static Publication.@Nullable Exchange readExchange(FieldReader in) {
     return in.flag() ? new Publication.Exchange(in.number(), readPacketId(in)) : null;
+  }
+
+  private static long readFence(FieldReader in) {
+    long fence = in.number();
+    if (fence == 0) throw new IllegalStateException("a fence without a number");
+    return fence;
   }
 
   private static int readPacketId(FieldReader in) {

@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>
  *   0 e | 0 l                                counters, limits (no tenant is empty)
+ *   0 f order                                connection of which nothing more is taken
  *   tenant 0 b id                            body of a message that several inboxes hold, or that came through a group
  *   tenant 0 g filter 0 1                    group
  *   tenant 0 g filter 0 2                    its inbox summed up, while there is a message in it
@@ -33,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 final class SessionKeys {
   static final byte[] COUNTERS = {0, 'e'};
   static final byte[] LIMITS = {0, 'l'};
+  static final byte FENCE = 'f';
   static final byte BODY = 'b';
   static final byte GROUP = 'g';
   static final byte GROUP_MESSAGE = 'h';
@@ -53,6 +55,15 @@ final class SessionKeys {
   static final int WILL = 6;
 
   private SessionKeys() {}
+
+  /** A fence, by the order in which they were set. */
+  static byte[] fence(long order) {
+    return ByteBuffer.allocate(10).put((byte) 0).put(FENCE).putLong(order).array();
+  }
+
+  static long fenceOrder(byte[] key) {
+    return lastNumber(key);
+  }
 
   static byte[] body(String tenant, long id) {
     return numbered(tenant, BODY, id);

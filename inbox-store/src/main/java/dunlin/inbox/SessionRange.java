@@ -112,7 +112,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
     return switch (command) {
       case Connect(var now, _) -> now;
       case Disconnect(var now, _, _, _, _) -> now;
-      case Append(var now, _, _, _, _) -> now;
+      case Append(var now, _, _, _, _, _) -> now;
       case AppendTo(var now, _, _, _, _) -> now;
       case AppendToGroup(var now, _, _) -> now;
       case Tick(var now, _, _) -> now;

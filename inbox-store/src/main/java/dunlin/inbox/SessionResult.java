@@ -15,6 +15,9 @@ record SessionResult(Outcome outcome, Effects effects) {
     /** A bound stood in the way; nothing happened. */
     record Full() implements Outcome {}
 
+    /** A message that its connection published before was refused; nothing happened. */
+    record Fenced() implements Outcome {}
+
     /** The session is another user's; nothing happened. */
     record OtherUser() implements Outcome {}
 

@@ -187,6 +187,21 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   /** What a publisher is told. */
   static final class Answer extends Acknowledgement {
     final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
+    private final long fence;
+
+    Answer() {
+      this(0);
+    }
+
+    /** Of a publisher whose connection ends when it is told an error. */
+    Answer(long fence) {
+      this.fence = fence;
+    }
+
+    @Override
+    public long fence() {
+      return fence;
+    }
 
     @Override
     protected void complete(ReasonCode code) {

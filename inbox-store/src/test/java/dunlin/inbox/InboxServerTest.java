@@ -157,6 +157,35 @@ final class InboxServerTest {
   }
 
   @Test
+  void nothingGoesToTheLogBehindAMessageThatIsSentAgain() throws Exception {
+    node.subscribe(node.connect("c").session(), "a", QoS.AT_LEAST_ONCE);
+    node.local().full = true;
+    var refused = deliver("m1", 7);
+    var behind = deliver("m2", 7);
+    var another = deliver("m3", 8);
+    var told = deliver("m4", 0);
+
+    node.local().withoutDisk.set(1);
+    node.local().hasRoom();
+
+    assertThat(InboxNode.get(refused.reason)).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
+    assertThat(InboxNode.get(behind.reason)).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
+    assertThat(InboxNode.get(another.reason)).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(InboxNode.get(told.reason)).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(InboxNode.get(deliver("m2", 7).reason)).as("later").isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
+    assertThat(node.pushed).containsExactly("m3", "m4");
+    assertThat(node.count("dunlin.inbox.refused", "reason", "failed")).isEqualTo(1);
+    assertThat(node.count("dunlin.inbox.refused", "reason", "fenced")).isEqualTo(2);
+    node.assertBalance();
+  }
+
+  private InboxNode.Answer deliver(String payload, long fence) {
+    var answer = new InboxNode.Answer(fence);
+    node.server.deliver(node.message(QoS.AT_LEAST_ONCE, payload), List.of(), answer);
+    return answer;
+  }
+
+  @Test
   void aRangeThatCannotSayWhetherItStoredIsNoSuccess() throws Exception {
     node.local().broken = true;
 

@@ -315,6 +315,48 @@ final class InboxTest {
   }
 
   @Test
+  void nothingIsTakenOfAConnectionBehindAMessageThatItSendsAgain() {
+    var full = new RangeHarness(new InboxLimits(100, 1_000, OverflowPolicy.REJECT, 10, 4, 1_000));
+    full.crashes = true;
+    var session = full.connect("c").session();
+    full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    var small = full.message("p", "a", QoS.AT_LEAST_ONCE, "small");
+    var large = full.message("p", "a", QoS.AT_LEAST_ONCE, "x".repeat(2_000));
+    full.publish("a", "first");
+
+    assertThat(full.publishFenced(7, large)).isInstanceOf(Outcome.Full.class);
+    assertThat(full.publishFenced(7, small)).isInstanceOf(Outcome.Fenced.class);
+    full.write();
+    full.crash();
+    assertThat(full.publishFenced(7, small)).as("after a crash").isInstanceOf(Outcome.Fenced.class);
+    assertThat(full.publishFenced(8, small)).as("of another connection").isInstanceOf(Outcome.Done.class);
+    assertThat(full.publish(small)).as("of a publisher who can be told").isInstanceOf(Outcome.Done.class);
+
+    assertThat(full.inbox(session)).containsExactly("first", "small", "small");
+    full.assertBalance();
+  }
+
+  @Test
+  void fencesAreBoundedAndTheOldestGoesFirst() {
+    var full = new RangeHarness(new InboxLimits(100, 1_000, OverflowPolicy.REJECT, 10, 4, 1_000));
+    var session = full.connect("c").session();
+    full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    full.publish("a", "first");
+    var large = full.message("p", "a", QoS.AT_LEAST_ONCE, "x".repeat(2_000));
+    for (long fence = 1; fence <= Fences.MAX + 1; fence++) full.publishFenced(fence, large);
+    full.reopen();
+
+    var fences = full.range.state().fences;
+    assertThat(fences.size()).isEqualTo(Fences.MAX);
+    assertThat(fences.holds(1)).isFalse();
+    assertThat(fences.holds(2)).isTrue();
+    full.publishFenced(Fences.MAX + 2, large);
+    assertThat(fences.holds(2)).as("the order outlives a restart").isFalse();
+    assertThat(fences.holds(3)).isTrue();
+    assertThat(full.rows.dump().keySet().stream().filter(key -> key.startsWith("<0>f"))).hasSize(Fences.MAX);
+  }
+
+  @Test
   void whatIsPublishedOnceIsRefusedForTheFullInboxAlone() {
     var full = new RangeHarness(RangeHarness.limits(1, OverflowPolicy.REJECT));
     var one = full.connect("one").session();

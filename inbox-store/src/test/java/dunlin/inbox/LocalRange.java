@@ -2,6 +2,7 @@ package dunlin.inbox;
 
 import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
+import dunlin.store.LowDiskException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
@@ -28,6 +29,9 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
   volatile boolean full;
   volatile boolean broken;
 
+  /** So many of the next commands are refused at once, as when the disk is full for a moment. */
+  final AtomicInteger withoutDisk = new AtomicInteger();
+
   /** Commands of this class fail; null when none do. */
   volatile @Nullable Class<?> refusing;
 
@@ -47,6 +51,10 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
   @Override
   public boolean propose(C command, Completion<R> completion) {
     if (full) return false;
+    if (withoutDisk.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+      completion.failed(new LowDiskException("no room"));
+      return true;
+    }
     var bytes = ByteBuffer.allocate(codec.encodedLength(command));
     codec.encode(command, bytes);
     try {

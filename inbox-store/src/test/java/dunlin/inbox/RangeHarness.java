@@ -161,14 +161,19 @@ final class RangeHarness {
   Outcome publish(Publication message, String... groups) {
     var picks = new ArrayList<TopicFilter>();
     for (String group : groups) picks.add(filter(group));
-    return apply(new SessionCommand.Append(now, message, message.exchange(), picks, false));
+    return apply(new SessionCommand.Append(now, message, message.exchange(), picks, false, 0));
   }
 
   /** Publishes what nobody publishes again when it is refused. */
   Outcome publishOnce(Publication message, String... groups) {
     var picks = new ArrayList<TopicFilter>();
     for (String group : groups) picks.add(filter(group));
-    return apply(new SessionCommand.Append(now, message, message.exchange(), picks, true));
+    return apply(new SessionCommand.Append(now, message, message.exchange(), picks, true, 0));
+  }
+
+  /** Publishes for a connection that ends when the message is refused. */
+  Outcome publishFenced(long fence, Publication message) {
+    return apply(new SessionCommand.Append(now, message, message.exchange(), List.of(), false, fence));
   }
 
   Outcome acknowledge(SessionRef session, long... sequences) {

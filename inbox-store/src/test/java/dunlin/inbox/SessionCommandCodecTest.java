@@ -39,8 +39,9 @@ final class SessionCommandCodecTest {
         new SessionCommand.Unsubscribe(session, List.of(RangeHarness.filter("$share/g//"))),
         new SessionCommand.Disconnect(Long.MAX_VALUE, session, true, 10, 11),
         new SessionCommand.Append(
-            5, message, new Publication.Exchange(9, 65_535), List.of(RangeHarness.filter("$share/g/a")), false),
-        new SessionCommand.Append(5, message, null, List.of(), true),
+            5, message, new Publication.Exchange(9, 65_535), List.of(RangeHarness.filter("$share/g/a")), false, 0),
+        new SessionCommand.Append(5, message, null, List.of(), true, 0),
+        new SessionCommand.Append(5, message, new Publication.Exchange(9, 1), List.of(), false, Long.MIN_VALUE),
         new SessionCommand.AppendTo(5, session, options, 17, List.of(message, message)),
         new SessionCommand.AppendToGroup(5, RangeHarness.filter("$share/g/a"), message),
         new SessionCommand.Acknowledge(session, new long[] {1, 2, 3, 1000, 7, Long.MAX_VALUE}, true),

@@ -194,7 +194,8 @@ final class SessionRangeModelTest {
                 : h.message(client, topic, qos, "m" + random.nextInt(1000));
     var exchange =
         random.nextInt(3) == 0 ? new Publication.Exchange(session.epoch(), 1 + random.nextInt(4)) : null;
-    return new SessionCommand.Append(h.now, message, exchange, groups, exchange == null && random.nextInt(8) == 0);
+    boolean once = exchange == null && random.nextInt(8) == 0;
+    return new SessionCommand.Append(h.now, message, exchange, groups, once, !once && random.nextInt(3) == 0 ? session.epoch() : 0);
   }
 
   private static TopicFilter filter(Random random) {

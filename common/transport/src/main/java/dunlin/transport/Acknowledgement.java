@@ -89,6 +89,15 @@ public abstract class Acknowledgement {
     return false;
   }
 
+  /**
+   * The number of the connection that ends when the message is refused, and that no other has: its client then sends the message and all
+   * that it published behind it again. Whoever refuses the message must not take these before, or they would come in front of it. 0 when
+   * a refusal ends nothing.
+   */
+  public long fence() {
+    return 0;
+  }
+
   /** All answers are in. Runs on the thread of the last one. */
   protected abstract void complete(ReasonCode reason);
 }
