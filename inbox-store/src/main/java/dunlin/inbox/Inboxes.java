@@ -11,13 +11,16 @@ final class Inboxes {
   /*
    * Owner: the applying thread.
    * Bounds: InboxLimits for each inbox. Full: by its policy; released messages are never dropped for room, because PUBREL
-   * is owed for them. Only what is given back to a group may go above, by at most one window.
+   * is owed for them. Only what is given back to a group may go above, by at most one window. Room for one message is sought among the
+   * first ROOM_ROWS_MAX: one that would need more of them dropped is dropped itself.
    * Costs: no message is read here but one that is handed on from a group's inbox. A header is read for what the HeaderCache does not
    * know, a stretch at a time. A message of one inbox stands beside its header, under the same sequence; one of several inboxes, or
    * that came through a group and so may change its inbox, in a body row. A step over many headers takes SLICE_BYTES_MAX of them.
    * What an inbox holds all together is a row of Summaries, which must be told of each inbox that changes.
    */
   private static final int SLICE_BYTES_MAX = 1 << 20;
+
+  static final int ROOM_ROWS_MAX = 4_096;
 
   private final RangeState state;
   private final HeaderCache headers = new HeaderCache();
@@ -52,7 +55,7 @@ final class Inboxes {
     boolean dropsOldest = state.limits.overflow() == OverflowPolicy.DROP_OLDEST;
     state.summaries.touch(inbox); // the first message may be found to be a later one
     var row = headers.ceiling(change, inbox, inbox.first);
-    while (row != null && !fits(inbox, size)) {
+    for (int rows = 0; rows < ROOM_ROWS_MAX && row != null && !fits(inbox, size); rows++) {
       var stored = row.stored();
       boolean expired = stored.expired(change.now());
       if (!stored.released()) {

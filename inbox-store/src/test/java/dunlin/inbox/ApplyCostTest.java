@@ -103,6 +103,48 @@ final class ApplyCostTest {
     assertThat(h.rows.writes).isEqualTo(500 + 2); // the body and its number
   }
 
+  /** What is released stays until PUBCOMP, so a client that sends none could have every message walk past all of it. */
+  @Test
+  void roomIsSoughtAmongSoManyMessagesOnly() {
+    int released = Inboxes.ROOM_ROWS_MAX + 1;
+    var full = new RangeHarness(RangeHarness.limits(released + 1, OverflowPolicy.DROP_OLDEST));
+    var session = full.connect("c").session();
+    full.subscribe(session, "a", QoS.EXACTLY_ONCE);
+    for (int i = 1; i <= released + 1; i++) full.publish(full.message("p", "a", QoS.EXACTLY_ONCE, "m"));
+    for (int i = 1; i <= released; i++) full.apply(new SessionCommand.Received(session, i));
+    full.reopen();
+
+    full.rows.countAnew();
+    full.publish(full.message("p", "a", QoS.EXACTLY_ONCE, "m"));
+
+    assertThat(full.rows.rowsRead).isLessThanOrEqualTo(Inboxes.ROOM_ROWS_MAX + HeaderCache.AHEAD_MAX);
+    assertThat(full.dropped).containsEntry(DropReason.NEWEST, 1);
+    full.acknowledge(session, 1);
+    full.publish(full.message("p", "a", QoS.EXACTLY_ONCE, "m"));
+    assertThat(full.dropped).as("there is room").containsEntry(DropReason.NEWEST, 1);
+    full.assertBalance();
+  }
+
+  @Test
+  void aLargeMessageDoesNotDropAllSmallOnesAtOnce() {
+    int small = 2 * Inboxes.ROOM_ROWS_MAX;
+    var bytes = StoredMessage.bytes(h.message("p", "a", QoS.AT_LEAST_ONCE, "m")).length;
+    var full = new RangeHarness(new InboxLimits(100_000, (long) small * bytes, OverflowPolicy.DROP_OLDEST, 10, 4, 10));
+    var session = full.connect("c").session();
+    full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    for (int i = 0; i < small; i++) full.publish(full.message("p", "a", QoS.AT_LEAST_ONCE, "m"));
+
+    String large = "x".repeat(small * bytes * 3 / 4);
+    full.publish("a", large);
+    assertThat(full.dropped).containsEntry(DropReason.OLDEST, Inboxes.ROOM_ROWS_MAX).containsEntry(DropReason.NEWEST, 1);
+    full.publish("a", large);
+    int oldest = full.dropped.getOrDefault(DropReason.OLDEST, 0);
+    assertThat(full.dropped).as("the next one finds the room").containsEntry(DropReason.NEWEST, 1);
+    assertThat(oldest).isBetween(Inboxes.ROOM_ROWS_MAX + 1, small);
+    assertThat(full.range.state().queued).hasValue(small - oldest + 1);
+    full.assertBalance();
+  }
+
   @Test
   void aFullInboxMakesRoomWithoutAReadForEachMessage() {
     var full = new RangeHarness(RangeHarness.limits(200, OverflowPolicy.DROP_OLDEST));
