@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.inbox.InboxClient;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
@@ -76,6 +77,9 @@ final class RetainedReader {
 
   /** The same of those that came past the inbox since a page was on its way into that. */
   private final BitSet passed = new BitSet();
+
+  /** The last answer of the inbox: what has a lower sequence was there before anything that is read since. */
+  private long seenInInbox;
 
   private static final class Request {
     final TopicFilter filter;
@@ -253,22 +257,23 @@ final class RetainedReader {
     session
         .frontend()
         .inbox()
-        .append(session.ref(), request.options, session.inbox().next(), messages)
-        .whenComplete((taken, failure) -> session.loop().post(() -> stored(request, messages, taken, failure)));
+        .append(session.ref(), request.options, Math.max(session.inbox().next(), seenInInbox), messages)
+        .whenComplete((appended, failure) -> session.loop().post(() -> stored(request, messages, appended, failure)));
   }
 
   /** What came live before it was stored has kept it out of the inbox, but for QoS 0, which is not there. */
   private void stored(
-      Request request, List<Publication> messages, @Nullable List<Boolean> taken, @Nullable Throwable failure) {
+      Request request, List<Publication> messages, InboxClient.@Nullable Appended appended, @Nullable Throwable failure) {
     reading = false;
     if (session.ended()) return;
-    if (failure != null || taken == null) {
+    if (failure != null || appended == null) {
       session.connection().storeFailed("storing retained messages", failure);
       return;
     }
+    seenInInbox = appended.next();
     if (current == request) {
       for (int i = 0; i < messages.size(); i++)
-        if (!taken.get(i) || passed.get(bit(messages.get(i)))) readAgain(messages.get(i), request);
+        if (!appended.taken().get(i) || passed.get(bit(messages.get(i)))) readAgain(messages.get(i), request);
     }
     read();
   }

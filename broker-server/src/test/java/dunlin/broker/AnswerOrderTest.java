@@ -171,7 +171,7 @@ class AnswerOrderTest {
     }
 
     @Override
-    public CompletableFuture<List<Boolean>> append(
+    public CompletableFuture<Appended> append(
         SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
       throw new UnsupportedOperationException();
     }

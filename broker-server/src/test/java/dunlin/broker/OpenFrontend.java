@@ -334,7 +334,11 @@ final class OpenFrontend implements AutoCloseable {
     /** Pages of retained messages on their way into an inbox, in their order. */
     final List<Append> appends = Collections.synchronizedList(new ArrayList<>());
 
-    record Append(long from, List<Publication> retained, CompletableFuture<List<Boolean>> taken) {}
+    record Append(long from, List<Publication> retained, CompletableFuture<Appended> answer) {
+      void taken(long next, Boolean... taken) {
+        answer.complete(new Appended(List.of(taken), next));
+      }
+    }
 
     /** When connects are answered. */
     volatile CompletableFuture<Void> connectGate = CompletableFuture.completedFuture(null);
@@ -389,11 +393,11 @@ final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
-    public CompletableFuture<List<Boolean>> append(
+    public CompletableFuture<Appended> append(
         SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
       var append = new Append(from, retained, new CompletableFuture<>());
       appends.add(append);
-      return append.taken();
+      return append.answer();
     }
 
     @Override

@@ -161,13 +161,29 @@ class RetainedReaderTest {
     push(1, QoS.AT_LEAST_ONCE, "t", "n+1");
     durable.hears(published(1, "t", "n+1", false));
 
-    append(0).taken().complete(List.of(true, false));
+    append(0).taken(3, true, false);
 
     assertThat(find(1).filter()).isEqualTo("t");
     find(1).finds(retained("t", "n+1"));
-    assertThat(append(1).from()).isEqualTo(2);
+    assertThat(append(1).from()).isEqualTo(3);
     assertThat(append(1).retained()).hasSize(1);
-    append(1).taken().complete(List.of(true));
+    append(1).taken(4, true);
+    durable.hearsNothing();
+    assertThat(open.frontend().loop(0).retainedReads()).isZero();
+  }
+
+  /** Its messages have expired, so this connection has seen none of them, and never will. */
+  @Test
+  void whatHasLeftTheInboxUnseenKeepsNoPageOut() {
+    LoopClient durable = durableSubscriber();
+    find(0).finds(retained("t", "n"));
+    assertThat(append(0).from()).isEqualTo(1);
+
+    append(0).taken(3_001, false);
+
+    find(1).finds(retained("t", "n"));
+    assertThat(append(1).from()).isEqualTo(3_001);
+    append(1).taken(3_002, true);
     durable.hearsNothing();
     assertThat(open.frontend().loop(0).retainedReads()).isZero();
   }
@@ -180,7 +196,7 @@ class RetainedReaderTest {
     push(0, QoS.AT_MOST_ONCE, "t", "n+1");
     durable.hears(published(0, "t", "n+1", false));
 
-    append(0).taken().complete(List.of(true, true));
+    append(0).taken(3, true, true);
 
     assertThat(find(1).filter()).isEqualTo("t");
   }
@@ -195,7 +211,7 @@ class RetainedReaderTest {
     open.sessions.changes.get(1).complete(List.of(true));
     durable.hears(UNSUBSCRIBED);
 
-    append(0).taken().complete(List.of(false));
+    append(0).taken(2, false);
 
     durable.hearsNothing();
     assertThat(open.retain.finds).hasSize(1);

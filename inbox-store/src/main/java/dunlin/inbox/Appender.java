@@ -234,7 +234,7 @@ final class Appender {
       if (qos == QoS.AT_MOST_ONCE) pass(change, target, message);
       else store(change, new ArrayList<>(List.of(target)), message, StoredMessage.bytes(message));
     }
-    return new Outcome.Appended(taken);
+    return new Outcome.Appended(new InboxClient.Appended(List.copyOf(taken), inbox.next));
   }
 
   /**

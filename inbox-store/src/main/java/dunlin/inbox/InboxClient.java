@@ -49,13 +49,21 @@ public interface InboxClient {
   void missing(ConnectionId connection);
 
   /**
+   * What became of retained messages on their way to an inbox.
+   *
+   * @param taken for each, whether it was taken, or left out and is to be read again
+   * @param next the sequence of the next message: what is read from now on is as new as all that have a lower one
+   */
+  record Appended(List<Boolean> taken, long next) {}
+
+  /**
    * Appends messages to one durable session: retained messages of QoS 1 and 2 that a new subscription calls for. One whose topic may have
    * changed since it was read is left out, so that nobody gets it behind what is newer.
    *
    * @param from the first sequence of which the caller does not know whether it is newer than they
-   * @return for each, whether it was taken, or left out and is to be read again
+   * @return what became of them
    */
-  CompletableFuture<List<Boolean>> append(
+  CompletableFuture<Appended> append(
       SessionRef session, SubscriptionOptions options, long from, List<Publication> retained);
 
   /**

@@ -391,9 +391,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   @Override
-  public CompletableFuture<List<Boolean>> append(
+  public CompletableFuture<Appended> append(
       SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
-    var parts = new ArrayList<CompletableFuture<List<Boolean>>>();
+    var parts = new ArrayList<CompletableFuture<Appended>>();
     var part = new ArrayList<Publication>();
     long bytes = 0;
     for (Publication message : retained) {
@@ -409,23 +409,27 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     }
     if (!part.isEmpty()) parts.add(appendPart(session, options, from, List.copyOf(part)));
     if (parts.size() == 1) return parts.getFirst();
-    var all = new CompletableFuture<List<Boolean>>();
+    var all = new CompletableFuture<Appended>();
     follow(
         CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)),
         all,
-        () -> all.complete(parts.stream().flatMap(each -> each.join().stream()).toList()));
+        () -> {
+          var each = parts.stream().map(CompletableFuture::join).toList();
+          // The next page is read behind all of them.
+          all.complete(new Appended(each.stream().flatMap(one -> one.taken().stream()).toList(), each.getLast().next()));
+        });
     return all;
   }
 
-  private CompletableFuture<List<Boolean>> appendPart(
+  private CompletableFuture<Appended> appendPart(
       SessionRef session, SubscriptionOptions options, long from, List<Publication> part) {
-    var answer = new CompletableFuture<List<Boolean>>();
+    var answer = new CompletableFuture<Appended>();
     call(
         session,
         new SessionCommand.AppendTo(clock.millis(), session, options, from, part),
         answer,
         (outcome, _) -> {
-          if (outcome instanceof Outcome.Appended(var taken)) answer.complete(taken);
+          if (outcome instanceof Outcome.Appended(var appended)) answer.complete(appended);
           else answer.completeExceptionally(unexpected(outcome));
         });
     return answer;

@@ -31,9 +31,6 @@ record SessionResult(Outcome outcome, Effects effects) {
      */
     record Existed(List<Boolean> existed) implements Outcome {}
 
-    /**
-     * @param taken for each retained message whether it was taken, or left out because its topic may have changed since it was read
-     */
-    record Appended(List<Boolean> taken) implements Outcome {}
+    record Appended(InboxClient.Appended appended) implements Outcome {}
   }
 }

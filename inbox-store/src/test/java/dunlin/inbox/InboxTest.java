@@ -447,6 +447,23 @@ final class InboxTest {
   }
 
   @Test
+  void aRetainedMessageFollowsWhatExpiredUnseenWhenItIsReadAgain() {
+    var session = h.connect("c").session();
+    h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    h.disconnect(session, false, 3600);
+    h.publish(h.expiring("a", "late", 1));
+    h.now += 1_000;
+    var again = h.connect("c").session();
+    h.apply(new SessionCommand.Acknowledge(again, new long[] {1}, true));
+
+    var command = new SessionCommand.AppendTo(h.now, again, SubscriptionOptions.of(QoS.AT_LEAST_ONCE), 1, List.of(h.retained("p", "b", "r")));
+    var first = ((Outcome.Appended) h.apply(command)).appended();
+    assertThat(first.taken()).containsExactly(false);
+    assertThat(first.next()).isEqualTo(2);
+    assertThat(h.appendTo(again, first.next(), h.retained("p", "b", "r"))).containsExactly(true);
+  }
+
+  @Test
   void aRetainedMessageDoesNotFollowWhatCameLiveSinceItWasRead() {
     var session = h.connect("c").session();
     h.subscribe(session, "#", QoS.AT_LEAST_ONCE);

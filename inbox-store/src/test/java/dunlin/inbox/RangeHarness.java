@@ -195,7 +195,7 @@ final class RangeHarness {
   List<Boolean> appendTo(SessionRef session, long from, Publication... retained) {
     var options = SubscriptionOptions.of(QoS.AT_LEAST_ONCE);
     var outcome = apply(new SessionCommand.AppendTo(now, session, options, from, List.of(retained)));
-    return ((Outcome.Appended) outcome).taken();
+    return ((Outcome.Appended) outcome).appended().taken();
   }
 
   /** A message that expires after some seconds. */
