@@ -10,16 +10,21 @@ final class Budget {
    * A share takes from the budget by the chunk and keeps what it does not use, two chunks at most. So event loops meet at the common number
    *   once in a chunk, not once in a message; in between a byte costs an addition.
    * Bounds: who holds something may hold no more than is left for everybody else (Share.allows). So one spender gets half of a budget, ten get
-   *   an eleventh each, and there is always something left for who holds nothing: the largest are stopped first, without being looked for.
-   *   Shares ask and take without waiting for each other, so a budget can be passed by what is taken at one time, once for each loop.
+   *   an eleventh each: the largest are stopped first, without being looked for. Many together can still take all of it. So a few bytes are
+   *   allowed to each however little is left, or whoever sends and gets small messages would wait for those who hold everything.
+   *   Shares ask and take without waiting for each other, so a budget can be passed by what is taken at one time, once for each loop, and
+   *   by these few bytes for each spender.
    */
   private static final int CHUNK_MIN = 256;
   private static final int CHUNK_MAX = 1 << 20;
   private static final int CHUNKS = 1_024;
+  private static final int SMALL_MAX = 4 * 1_024;
+  private static final int SMALLS = 16 * 1_024;
 
   private final String name;
   private final long limit;
   private final long chunk;
+  private final long small;
 
   /** What the shares have taken, used or not. */
   private final AtomicLong taken = new AtomicLong();
@@ -31,6 +36,7 @@ final class Budget {
     if (limit < 1) throw new IllegalArgumentException(name + ": limit " + limit);
     this.name = name;
     this.limit = limit;
+    this.small = Math.min(limit / SMALLS, SMALL_MAX);
     this.chunk = Math.clamp(limit / CHUNKS, CHUNK_MIN, CHUNK_MAX);
   }
 
@@ -70,7 +76,7 @@ final class Budget {
 
     /** Whether somebody who holds so much may hold so much more. */
     boolean allows(long held, long more) {
-      return held + more <= free();
+      return held + more <= Math.max(small, free());
     }
 
     /** Something was not done because there was too little left. */

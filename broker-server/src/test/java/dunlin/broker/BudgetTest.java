@@ -44,6 +44,20 @@ class BudgetTest {
     assertThat(shares[0].free()).isGreaterThan(LIMIT / 13);
   }
 
+  /** Many spenders together take everything, and then whoever sends and gets small messages must not wait for them. */
+  @Test
+  void aFewBytesAreAllowedHoweverLittleIsLeft() {
+    long limit = 64 << 20;
+    Budget.Share share = new Budget("test", limit).share();
+    while (share.allows(0, 4_097)) share.add(4_097);
+    share.add(share.free());
+
+    assertThat(share.allows(0, 4_096)).isTrue();
+    assertThat(share.allows(2_096, 2_000)).isTrue();
+    assertThat(share.allows(2_096, 2_001)).isFalse();
+    assertThat(share.allows(0, 4_097)).isFalse();
+  }
+
   private static long spend(Budget.Share share, long held) {
     long all = held;
     while (share.allows(all, 1_000)) {
