@@ -76,7 +76,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     /** It has taken its session over from a connection whose publishes are still under way. */
     TAKEOVER(64),
     /** Its next packet may only take effect after a SUBSCRIBE or UNSUBSCRIBE that is under way. */
-    ORDER(128);
+    ORDER(128),
+    /** It holds more of what it has sent than there is memory for. What is held is handled all the same. */
+    MEMORY(256);
 
     private final int bit;
 
@@ -125,6 +127,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** What counts in the loop's memory of what waits for sockets. */
   private long countedForSocket;
+
+  /** What counts in the loop's memory of what was read and not handled. */
+  private int countedForInput;
 
   /** One read was asked for while it is held back, to hear whether the client is there. */
   private boolean listening;
@@ -228,18 +233,25 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     readSize = size;
   }
 
+  @Override
+  public int readMax() {
+    return loop.inputMemory().readMax(open());
+  }
+
   /** Decodes what is held, as far as it goes and nothing holds it up. */
   private void decode() {
     if (decoding) return;
     decoding = true;
+    boolean decoded = false;
     loop.readClock();
     try {
-      while (held != null && holds == 0 && state != State.CLOSING && state != State.CLOSED) {
+      while (held != null && !heldUp() && state != State.CLOSING && state != State.CLOSED) {
         if (session != null && held.isReadable() && session.mustWait(held.getUnsignedByte(held.readerIndex()) >> 4)) {
           hold(Hold.ORDER);
           break;
         }
         if (!decoder.decode(held, this)) break;
+        decoded = true;
         if (answersPileUp()) hold(Hold.SOCKET);
       }
     } catch (MalformedPacketException e) {
@@ -250,7 +262,47 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     } finally {
       decoding = false;
       keepRest();
+      settleInput(decoded);
     }
+  }
+
+  /** Whether packets are not handled now. */
+  private boolean heldUp() {
+    return (holds & ~Hold.MEMORY.bit) != 0;
+  }
+
+  private void settleInput(boolean decoded) {
+    loop.inputMemory().settle(this, open(), held == null ? 0 : held.capacity(), decoded);
+  }
+
+  int countedForInput() {
+    return countedForInput;
+  }
+
+  void countedForInput(int bytes) {
+    countedForInput = bytes;
+  }
+
+  /** Whether the client could send the rest of what is held, or could if there were memory. */
+  boolean isUnfinished() {
+    return !heldUp();
+  }
+
+  /** What is held of an unfinished packet cannot be held any longer. */
+  void noMemoryForInput(Limit limit) {
+    String explanation = "there is no memory for the %d bytes of a packet that is not finished (%s)".formatted(countedForInput, limit.setting());
+    note(ReasonCode.QUOTA_EXCEEDED, limit, explanation);
+    if (state == State.AWAITING_CONNECT) close();
+    else reject(ReasonCode.QUOTA_EXCEEDED, explanation);
+    dropInput();
+  }
+
+  /** Nothing of what is held will be handled. */
+  private void dropInput() {
+    if (decoding) return; // it is dropped when that ends
+    if (held != null) held.release();
+    held = null;
+    settleInput(false);
   }
 
   /** Keeps the beginning of a packet in a buffer of its own, so that a few bytes do not hold a whole read buffer. */
@@ -307,11 +359,13 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   void resume(Hold reason) {
     if ((holds & reason.bit) == 0) return;
     holds &= ~reason.bit;
-    if (holds != 0 || state == State.CLOSED) return;
-    listening = false;
-    if (state == State.LIVE) loop.keepAlive().heard(this);
+    if (heldUp() || state == State.CLOSED) return;
+    if (holds == 0) {
+      listening = false;
+      if (state == State.LIVE) loop.keepAlive().heard(this);
+    }
     if (held == null || decoding) {
-      channel().config().setAutoRead(true);
+      if (holds == 0) channel().config().setAutoRead(true);
     } else {
       // Not from within whoever gave the credit: a long chain of resumed connections would nest.
       loop.executor().execute(this::goOn);
@@ -320,7 +374,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   private void goOn() {
     decode();
-    if (inputEnded && holds == 0) close();
+    if (inputEnded && !heldUp()) close();
     if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(true);
   }
 
@@ -678,10 +732,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     loop.keepAlive().forget(this);
     loop.connections().remove(number);
     loop.frontend().connectionClosed();
-    if (held != null && !decoding) {
-      held.release();
-      held = null;
-    }
+    dropInput();
     leaveSession();
   }
 
@@ -702,7 +753,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     if (event != ChannelInputShutdownEvent.INSTANCE) return;
     inputEnded = true;
-    if (held == null || holds == 0) close();
+    if (held == null || !heldUp()) close();
   }
 
   @Override

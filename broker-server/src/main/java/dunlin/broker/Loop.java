@@ -53,6 +53,7 @@ final class Loop {
   private final WideFanout wide;
   private final MessageMemory messageMemory;
   private final SocketMemory socketMemory;
+  private final InputMemory inputMemory;
   private final ReadSizes readSizes = new ReadSizes();
   private final ConnectionTable connections = new ConnectionTable();
   private final RouteTable routes;
@@ -93,6 +94,7 @@ final class Loop {
     this.unsettledNanosMax = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(settings));
     this.messageMemory = new MessageMemory(this, frontend.budget().outgoing().share());
     this.socketMemory = new SocketMemory(frontend.budget().sockets().share());
+    this.inputMemory = new InputMemory(this, frontend.budget());
     this.counts = frontend.newCounts();
     this.traffic = frontend.traffic().local();
     this.groups = new GroupDelivery(this, System::nanoTime);
@@ -167,6 +169,10 @@ final class Loop {
 
   ConnectionTable connections() {
     return connections;
+  }
+
+  InputMemory inputMemory() {
+    return inputMemory;
   }
 
   /** The session of a connection that is there, or whose publishes are; else null. */
@@ -395,6 +401,7 @@ final class Loop {
   private void tick() {
     readClock();
     keepAlive.tick();
+    inputMemory.tick();
     socketMemory.tick();
     messageMemory.tick();
     giveUpUnsettled(System.nanoTime());

@@ -21,10 +21,16 @@ public final class NodeBudget {
    *                 member), a durable one is not read for: its messages wait in the inbox.
    *   sockets       direct memory. What was written for clients and their sockets have not taken. QoS 0 is dropped and counted, QoS 1 and 2 wait
    *                 in their queues, and who does not read the answers to its own packets is not read from.
+   *   unfinished    direct memory. What was read from known clients and not handled: packets that have not come whole, and what follows them while a
+   *                 client is not read from. Who holds too much is not read from; packets that stay unfinished while others wait end their
+   *                 connections (0x97).
+   *   unauthenticated  the same of connections whose clients are not known yet, so that these cannot harm those that are.
    * Failure: what is held beside it (a packet's objects while it is handled, lanes, the stores' queues, retained topics) has bounds of its own.
    */
   private final Budget outgoing;
   private final Budget sockets;
+  private final Budget unfinished;
+  private final Budget unauthenticated;
   private final Bounds bounds;
 
   /**
@@ -32,10 +38,15 @@ public final class NodeBudget {
    *
    * @param outgoing of messages that wait for connected clients or are in flight to them, on the heap
    * @param sockets of what waits for clients' sockets, in direct memory
+   * @param unfinished of packets of known clients that have not come whole, in direct memory
+   * @param unauthenticated of what clients send before they are known, in direct memory
    * @param inFlight of messages in flight to one client, passed by one message at most
    */
-  public record Bounds(long outgoing, long sockets, int inFlight) {
+  public record Bounds(long outgoing, long sockets, long unfinished, long unauthenticated, int inFlight) {
     private static final int IN_FLIGHT = 16 << 20;
+
+    /** Room for one packet of the largest size that can be set, whose buffer has twice its size, and as much for others. */
+    public static final int INPUT_MIN = 8 << 20;
 
     public Bounds {
       if (inFlight < 1) throw new IllegalArgumentException("bytes in flight: at most " + inFlight);
@@ -43,7 +54,9 @@ public final class NodeBudget {
 
     /** What this process should have, by its largest heap and its most direct memory. */
     public static Bounds ofThisProcess() {
-      return new Bounds(Runtime.getRuntime().maxMemory() / 4, PlatformDependent.maxDirectMemory() / 4, IN_FLIGHT);
+      long heap = Runtime.getRuntime().maxMemory();
+      long direct = PlatformDependent.maxDirectMemory();
+      return new Bounds(heap / 4, direct / 4, Math.max(INPUT_MIN, direct / 4), Math.max(INPUT_MIN, direct / 16), IN_FLIGHT);
     }
   }
 
@@ -51,7 +64,9 @@ public final class NodeBudget {
     this.bounds = bounds;
     this.outgoing = new Budget("outgoing", bounds.outgoing());
     this.sockets = new Budget("sockets", bounds.sockets());
-    for (Budget budget : List.of(outgoing, sockets)) show(budget, meters);
+    this.unfinished = new Budget("unfinished", bounds.unfinished());
+    this.unauthenticated = new Budget("unauthenticated", bounds.unauthenticated());
+    for (Budget budget : List.of(outgoing, sockets, unfinished, unauthenticated)) show(budget, meters);
   }
 
   private static void show(Budget budget, MeterRegistry meters) {
@@ -78,7 +93,12 @@ public final class NodeBudget {
   /** The limits, in a line for the log. */
   @Override
   public String toString() {
-    return "%d MiB of outgoing messages and their copies, %d MiB for clients' sockets".formatted(outgoing.limit() >> 20, sockets.limit() >> 20);
+    return "%s for outgoing messages, %s for sockets, %s for unfinished packets, %s before authentication"
+        .formatted(text(outgoing), text(sockets), text(unfinished), text(unauthenticated));
+  }
+
+  private static String text(Budget budget) {
+    return (budget.limit() >> 20) + " MiB";
   }
 
   Budget outgoing() {
@@ -87,5 +107,13 @@ public final class NodeBudget {
 
   Budget sockets() {
     return sockets;
+  }
+
+  Budget unfinished() {
+    return unfinished;
+  }
+
+  Budget unauthenticated() {
+    return unauthenticated;
   }
 }

@@ -16,7 +16,7 @@ final class ReadSizes implements RecvByteBufAllocator.ExtendedHandle {
    * Owner: the event loop. Netty would make a handle of 150 bytes for each channel, of which nothing but the size must be kept from one
    *   round of reads to the next. So the connection keeps the size, and the rest is here once, for the connection that is being read:
    *   a loop reads one after the other, from reset to readComplete.
-   * Bounds: READS_MAX buffers of 512 bytes to 64 KiB in a round, then the next connection has its turn.
+   * Bounds: READS_MAX buffers of 512 bytes to 64 KiB in a round, then the next connection has its turn. They are smaller when memory is short.
    */
   private static final int SMALLEST_BITS = 9;
   private static final int FIRST_BITS = 11;
@@ -51,6 +51,11 @@ final class ReadSizes implements RecvByteBufAllocator.ExtendedHandle {
 
     void readSize(byte size);
 
+    /** Bytes that should be read at once at most, by what memory there is. */
+    default int readMax() {
+      return Integer.MAX_VALUE;
+    }
+
     @Override
     default RecvByteBufAllocator.ExtendedHandle newHandle() {
       return readSizes();
@@ -73,7 +78,7 @@ final class ReadSizes implements RecvByteBufAllocator.ExtendedHandle {
 
   @Override
   public int guess() {
-    return reader == null ? 1 << FIRST_BITS : 1 << bits(reader.readSize());
+    return reader == null ? 1 << FIRST_BITS : Math.min(1 << bits(reader.readSize()), reader.readMax());
   }
 
   private static int bits(byte size) {

@@ -3,6 +3,7 @@ package dunlin;
 import dunlin.broker.NodeBudget;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
+import java.util.ArrayList;
 import java.util.List;
 
 /** The settings that bound the memory that all clients of a node together can make it use. */
@@ -22,20 +23,45 @@ final class MemoryKeys {
           "dunlin.memory.sockets-max", 0, 0, MOST,
           "Maximum number of bytes that wait for the sockets of all clients. Near it, QoS 0 messages to the clients that most waits for are dropped. 0: a"
               + " quarter of the direct memory.");
+  static final Setting<Long> UNFINISHED =
+      Setting.bytes(
+          "dunlin.memory.unfinished-max", 0, 0, MOST,
+          "Maximum number of bytes of packets that have come in part, for all clients together. Near it, clients with large ones are not read from, and"
+              + " when they have waited for 5 seconds, clients that do not finish theirs are disconnected with 0x97. At least 8 MiB. 0: a quarter of the"
+              + " direct memory.");
+  static final Setting<Long> UNAUTHENTICATED =
+      Setting.bytes(
+          "dunlin.memory.unauthenticated-max", 0, 0, MOST,
+          "The same for clients that are not authenticated yet. When nothing is left, a connection that sends more of its CONNECT is closed. At least"
+              + " 8 MiB. 0: a sixteenth of the direct memory.");
   static final Setting<Long> IN_FLIGHT =
       Setting.bytes(
           "dunlin.session.in-flight-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB,
           "Maximum number of bytes of unacknowledged QoS 1 and 2 messages that the broker sends to a client, passed by one message at most. Further"
               + " messages wait.");
 
-  static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, IN_FLIGHT);
+  static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, IN_FLIGHT);
 
   private MemoryKeys() {}
 
   static NodeBudget.Bounds read(Settings settings) {
     NodeBudget.Bounds usual = NodeBudget.Bounds.ofThisProcess();
     return new NodeBudget.Bounds(
-        given(settings, OUTGOING, usual.outgoing()), given(settings, SOCKETS, usual.sockets()), Math.toIntExact(settings.get(IN_FLIGHT)));
+        given(settings, OUTGOING, usual.outgoing()),
+        given(settings, SOCKETS, usual.sockets()),
+        given(settings, UNFINISHED, usual.unfinished()),
+        given(settings, UNAUTHENTICATED, usual.unauthenticated()),
+        Math.toIntExact(settings.get(IN_FLIGHT)));
+  }
+
+  /** What a node would refuse, a sentence for each. */
+  static List<String> problems(Settings settings) {
+    List<String> problems = new ArrayList<>();
+    for (Setting<Long> setting : List.of(UNFINISHED, UNAUTHENTICATED)) {
+      long bytes = settings.get(setting);
+      if (bytes != 0 && bytes < NodeBudget.Bounds.INPUT_MIN) problems.add(setting.key() + ": " + bytes + " bytes are too few, it must be at least 8MiB, or 0");
+    }
+    return problems;
   }
 
   private static long given(Settings settings, Setting<Long> setting, long usual) {

@@ -447,7 +447,10 @@ final class NodeSettings {
   /** All that {@link #check} would refuse, a sentence for each. */
   static List<String> problems(Settings settings) {
     List<String> problems = new ArrayList<>();
-    if (!isStore(settings)) findInBroker(settings, problems);
+    if (!isStore(settings)) {
+      findInBroker(settings, problems);
+      problems.addAll(MemoryKeys.problems(settings));
+    }
     if (isUnfit(settings.get(RESPONSE_INFORMATION), 16_384, "+#")) {
       problems.add("dunlin.mqtt.response-information: no wildcards, no control characters, at most 16384 characters");
     }

@@ -1,5 +1,6 @@
 package dunlin;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -9,7 +10,9 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -85,6 +88,62 @@ class MemoryIT {
       if (qos == 1) assertThat(slow.before("end")).isNotEmpty().allSatisfy(message -> assertThat(message.text()).isEqualTo(payload));
       ping(pings, pinged, -1);
       assertThat(broker.toString()).doesNotContain("OutOfMemory").doesNotContain("ERROR");
+    }
+  }
+
+  /** Some 400 MB of packets that never end. */
+  @Test
+  void unfinishedPublishesHoldWhatTheNodeHasRoomFor(@TempDir Path data) throws IOException {
+    byte[] start = RawClient.bytes(0x30, RawClient.varint(1_000_000), RawClient.publishing(5, "t", 0, 0, ""));
+    byte[] part = Arrays.copyOf(start, 990_000);
+    unfinished(data, 400, socket -> {
+      socket.getOutputStream().write(RawClient.connect(5, true, 0, "unfinished-" + socket.getLocalPort(), RawClient.NO_PROPERTIES));
+      socket.getOutputStream().write(part);
+    });
+  }
+
+  /** The same before anybody knows who the clients are. */
+  @Test
+  void unfinishedConnectsHoldWhatTheNodeHasRoomFor(@TempDir Path data) throws IOException {
+    byte[] connect = RawClient.bytes(0x10, RawClient.varint(127 * KIB), RawClient.u16(4), "MQTT".getBytes(US_ASCII), 5, 2, RawClient.u16(0));
+    byte[] part = Arrays.copyOf(connect, 126 * KIB);
+    unfinished(data, 3_000, socket -> socket.getOutputStream().write(part));
+  }
+
+  private interface Sending {
+    void to(Socket socket) throws IOException;
+  }
+
+  /** While clients send packets that they do not finish, two others go on. */
+  private static void unfinished(Path data, int clients, Sending sending) throws IOException {
+    try (BrokerProcess broker = start(data);
+        RawClient pinged = connected(broker, "pinged");
+        RawClient pings = connected(broker, "pings")) {
+      pinged.subscribe("ping", 1);
+      List<Socket> sockets = new ArrayList<>();
+      try {
+        for (int i = 0; i < clients; i++) {
+          Socket socket = new Socket(InetAddress.getLoopbackAddress(), broker.port());
+          sockets.add(socket);
+          Thread.ofVirtual().start(() -> sendAsFarAsItGoes(sending, socket));
+          if (i % 20 == 0) ping(pings, pinged, i);
+        }
+        try (RawClient another = connected(broker, "another")) {
+          ping(another, pinged, -1);
+        }
+      } finally {
+        for (Socket socket : sockets) socket.close();
+      }
+      ping(pings, pinged, -2);
+      assertThat(broker.toString()).doesNotContain("OutOfMemory").doesNotContain("ERROR");
+    }
+  }
+
+  private static void sendAsFarAsItGoes(Sending sending, Socket socket) {
+    try {
+      sending.to(socket);
+    } catch (IOException _) {
+      // The broker has closed it, or the test is over.
     }
   }
 

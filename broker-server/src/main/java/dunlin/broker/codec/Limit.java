@@ -15,7 +15,9 @@ public enum Limit {
   TOPIC_ALIASES("dunlin.mqtt.topic-alias-maximum"),
   RECEIVE_MAXIMUM("dunlin.mqtt.receive-maximum"),
   SUBSCRIPTIONS("dunlin.session.subscriptions-max"),
-  SESSIONS("dunlin.session.sessions-max");
+  SESSIONS("dunlin.session.sessions-max"),
+  UNFINISHED_MEMORY("dunlin.memory.unfinished-max"),
+  UNAUTHENTICATED_MEMORY("dunlin.memory.unauthenticated-max");
 
   private final String setting;
 
