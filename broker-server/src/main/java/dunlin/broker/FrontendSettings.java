@@ -19,6 +19,8 @@ import java.util.List;
  * @param topicAliasMaximumOut topic aliases that are used towards a client, 0 to 65,535
  * @param keepAliveMax longest keep alive that is granted; a client that asks for more, or for none, gets this one
  * @param sessionExpiryMax longest session expiry that is granted, in seconds; 0xFFFFFFFF for never
+ * @param sessionExpiryOfMqtt3 how long a session of an MQTT 3 client without Clean Session stays behind its connection, in seconds, 1 to 0xFFFFFFFF for
+ *     ever; at most sessionExpiryMax
  * @param subscriptionsMax subscriptions that one session may hold
  * @param outboundMax bytes that may wait for a socket before QoS 0 messages to it are dropped
  * @param queueMessagesMax messages of QoS 1 and 2 that may wait for a connected session without expiry
@@ -42,6 +44,7 @@ public record FrontendSettings(
     int topicAliasMaximumOut,
     Duration keepAliveMax,
     long sessionExpiryMax,
+    long sessionExpiryOfMqtt3,
     int subscriptionsMax,
     int outboundMax,
     int queueMessagesMax,
@@ -65,6 +68,9 @@ public record FrontendSettings(
     checkWindow("in-flight maximum", inFlightMax);
     if (sessionExpiryMax < 0 || sessionExpiryMax > NEVER) {
       throw new IllegalArgumentException("session expiry maximum " + sessionExpiryMax);
+    }
+    if (sessionExpiryOfMqtt3 < 1 || sessionExpiryOfMqtt3 > NEVER) {
+      throw new IllegalArgumentException("session expiry of MQTT 3 " + sessionExpiryOfMqtt3);
     }
   }
 

@@ -45,7 +45,7 @@ final class Opening {
     this.authenticationData = authenticationData;
     this.assigned = packet.clientId().isEmpty();
     this.publisher = new Publisher(identity.tenant(), assigned ? assign() : packet.clientId());
-    this.sessionExpirySeconds = Math.min(askedExpiry(packet), frontend.settings().sessionExpiryMax());
+    this.sessionExpirySeconds = Math.min(askedExpiry(), frontend.settings().sessionExpiryMax());
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
   }
 
@@ -55,10 +55,10 @@ final class Opening {
     return connection.peer().clientId().or(() -> ids.assign(identity.user())).orElseThrow();
   }
 
-  /** MQTT 3 has no expiry: without clean session the session lasts. */
-  private static long askedExpiry(Packet.Connect packet) {
+  /** MQTT 3 has no expiry, so a setting says how long a session without Clean Session stays. */
+  private long askedExpiry() {
     if (packet.version().hasProperties()) return Math.max(0, packet.sessionExpirySeconds());
-    return packet.cleanStart() ? 0 : FrontendSettings.NEVER;
+    return packet.cleanStart() ? 0 : frontend.settings().sessionExpiryOfMqtt3();
   }
 
   /** A client of MQTT 3 cannot be told of another keep alive, so it keeps what it asked for. */
@@ -157,7 +157,7 @@ final class Opening {
   Packet.Connack connack() {
     FrontendSettings settings = frontend.settings();
     FrontendSettings.Features features = settings.features();
-    boolean expiryChanged = packet.version().hasProperties() && askedExpiry(packet) != sessionExpirySeconds;
+    boolean expiryChanged = packet.version().hasProperties() && askedExpiry() != sessionExpirySeconds;
     return new Packet.Connack(
         sessionPresent,
         ReasonCode.SUCCESS,

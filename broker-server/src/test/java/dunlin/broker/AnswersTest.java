@@ -40,7 +40,7 @@ class AnswersTest {
     var waits = new FrontendSettings.GroupWaits(Duration.ofMillis(60), Duration.ofMillis(30), 2_000);
     return new FrontendSettings(
         List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, LOOPS, Duration.ofSeconds(60), OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(), 100, 1, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 100, 65_536, 2, 1_000, 1_000,
+        FrontendSettings.Features.all(), 100, 1, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 65_536, 2, 1_000, 1_000,
         1_000_000, waits, "", WIDE);
   }
 

@@ -44,7 +44,7 @@ class AttackTest {
             new FrontendSettings(
                 List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(10),
                 new FrontendSettings.PacketLimits(65_536, 4_096, 1_024, 32, 8, 1_000, 64, 1_024), FrontendSettings.Features.all(),
-                RECEIVE_MAXIMUM, 1_000, 4, 0, Duration.ZERO, FrontendSettings.NEVER, 1_000, 65_536, 1_000, 1_000_000, 1_000, 10_000_000,
+                RECEIVE_MAXIMUM, 1_000, 4, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 1_000, 65_536, 1_000, 1_000_000, 1_000, 10_000_000,
                 new FrontendSettings.GroupWaits(Duration.ofMillis(50), Duration.ofMillis(50), 65_536), "", 1_024));
   }
 

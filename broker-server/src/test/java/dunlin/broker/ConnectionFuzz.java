@@ -81,7 +81,7 @@ public final class ConnectionFuzz {
   private static FrontendSettings settings() {
     return new FrontendSettings(
         List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(10), OpenFrontend.PACKETS, FrontendSettings.Features.all(), 4, 1_000, 4, 4,
-        Duration.ZERO, FrontendSettings.NEVER, 4, 65_536, 4, 65_536, 16, 1_000_000,
+        Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 4, 65_536, 4, 65_536, 16, 1_000_000,
         new FrontendSettings.GroupWaits(Duration.ofMillis(50), Duration.ofMillis(50), 65_536), "", 1_024);
   }
 

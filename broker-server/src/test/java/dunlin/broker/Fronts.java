@@ -38,7 +38,7 @@ final class Fronts implements AutoCloseable {
             List.of(
                 listener("ws", ListenerSettings.Type.WS, "/mqtt", false, 0), listener("proxy", ListenerSettings.Type.TCP, "", true, 1)),
             IoTransport.NIO, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS, FrontendSettings.Features.all(), 100, 100, 0, 0,
-            Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000, 1_000_000, OpenFrontend.GROUP_WAITS, "", 1_024);
+            Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000, 1_000_000, OpenFrontend.GROUP_WAITS, "", 1_024);
     listeners = new Listeners(settings, DecoderLimits.defaults(), new SimpleMeterRegistry(), 1_000);
   }
 

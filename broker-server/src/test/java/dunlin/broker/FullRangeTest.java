@@ -28,7 +28,7 @@ class FullRangeTest {
   private static FrontendSettings settings() {
     return new FrontendSettings(
         List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(60), OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(), 1_000, 10_000, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 100, 1 << 20, 100, 65_536, 16_384,
+        FrontendSettings.Features.all(), 1_000, 10_000, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 1 << 20, 100, 65_536, 16_384,
         1 << 25, OpenFrontend.GROUP_WAITS, "", 1_024);
   }
 

@@ -34,7 +34,7 @@ class GroupThatLeftTest {
     var waits = new FrontendSettings.GroupWaits(Duration.ofSeconds(5), Duration.ofSeconds(1), 100_000);
     return new FrontendSettings(
         List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(60), OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(), 100, 10, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 100, 65_536, 100, 65_536, 1_000,
+        FrontendSettings.Features.all(), 100, 10, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 65_536, 100, 65_536, 1_000,
         1_000_000, waits, "", 100);
   }
 

@@ -16,6 +16,7 @@ class ListenersTest {
       new FrontendSettings(
           List.of(ListenerSettings.tcp("one", "127.0.0.1", 0), ListenerSettings.tcp("other", "127.0.0.1", 0)), IoTransport.NIO,
           1, Duration.ofSeconds(10), OpenFrontend.PACKETS, FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO,
+          FrontendSettings.NEVER,
           FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000, 1_000_000, OpenFrontend.GROUP_WAITS, "", 1_024);
 
   @Test

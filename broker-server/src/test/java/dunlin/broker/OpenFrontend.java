@@ -73,7 +73,7 @@ final class OpenFrontend implements AutoCloseable {
     var settings =
         new FrontendSettings(
             List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
-            FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, 10, 65_536, queueMessages, 65_536,
+            FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 65_536, queueMessages, 65_536,
             LANE_MESSAGES, 1_000, GROUP_WAITS, "", WIDE);
     var anybody = 
         new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // whatever a PROXY header says

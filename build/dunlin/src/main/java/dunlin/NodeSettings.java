@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
+import java.util.concurrent.TimeUnit;
 
 /** Every setting of a node, declared once, and how the tiers' records are made of them. */
 final class NodeSettings {
@@ -206,6 +207,11 @@ final class NodeSettings {
       Setting.longInteger(
           "dunlin.session.expiry-max", FrontendSettings.NEVER, 0, FrontendSettings.NEVER,
           "Maximum Session Expiry Interval that clients are granted, in seconds. 4294967295 means that sessions never expire.");
+  static final Setting<Long> SESSION_EXPIRY_OF_MQTT3 =
+      Setting.longInteger(
+          "dunlin.session.mqtt3-expiry", TimeUnit.DAYS.toSeconds(7), 1, FrontendSettings.NEVER,
+          "How long the session of an MQTT 3 client that connects without Clean Session is kept after its connection has ended, in seconds, at most"
+              + " `dunlin.session.expiry-max`. MQTT 3 clients cannot request an expiry. 4294967295 means that these sessions never expire.");
   static final Setting<Long> OUTBOUND_MAX =
       Setting.bytes(
           "dunlin.session.outbound-max", MIB, 16 * KIB, 1_024 * MIB,
@@ -316,7 +322,7 @@ final class NodeSettings {
           IN_FLIGHT_MAX, TOPIC_ALIAS_MAXIMUM, TOPIC_ALIAS_MAXIMUM_OUT, TOPIC_LENGTH_MAX, TOPIC_LEVELS_MAX, USER_PROPERTIES_MAX,
           FILTERS_MAX, CLIENT_ID_MAX, WILL_PAYLOAD_MAX, MAXIMUM_QOS, RETAIN_AVAILABLE, WILDCARD_SUBSCRIPTION_AVAILABLE,
           SUBSCRIPTION_IDENTIFIERS_AVAILABLE, SHARED_SUBSCRIPTION_AVAILABLE, PAYLOAD_FORMAT_CHECK, RESPONSE_INFORMATION,
-          SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
+          SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, SESSION_EXPIRY_OF_MQTT3, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
           QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC,
           STORE_MEMORY, STORE_DISK_FREE_MIN, STORE_DISK_CRITICAL_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
           INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX,
@@ -403,6 +409,7 @@ final class NodeSettings {
         settings.get(TOPIC_ALIAS_MAXIMUM_OUT),
         settings.get(KEEP_ALIVE_MAX),
         settings.get(SESSION_EXPIRY_MAX),
+        settings.get(SESSION_EXPIRY_OF_MQTT3),
         settings.get(SUBSCRIPTIONS_MAX),
         Math.toIntExact(settings.get(OUTBOUND_MAX)),
         settings.get(QUEUE_MESSAGES_MAX),

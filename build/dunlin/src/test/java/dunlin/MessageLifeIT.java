@@ -166,6 +166,25 @@ class MessageLifeIT {
     }
   }
 
+  /** It cannot ask for an expiry, and would stay for ever when its client never comes back. */
+  @ParameterizedTest(name = "expires after {0} s: there after {1} ms: {2}")
+  @CsvSource({"3600, 1500, true", "1, 3000, false"})
+  void aSessionOfMqtt3StaysForAsLongAsTheSettingSays(long expiry, long millis, boolean present, @TempDir Path data) {
+    Map<String, String> settings = Map.of("dunlin.session.mqtt3-expiry", Long.toString(expiry), "dunlin.store.fsync", "false");
+    byte[] connect = RawClient.connect(4, false, 0, "mqtt3", NONE);
+    try (TestBroker expiring = TestBroker.on(data, settings)) {
+      try (RawClient client = new RawClient(expiring.port())) {
+        client.connect(connect);
+        client.send(RawClient.DISCONNECT);
+        client.expectClosed();
+      }
+      pass(millis);
+      try (RawClient client = new RawClient(expiring.port())) {
+        assertThat(client.connect(connect).at(0)).isEqualTo(present ? 1 : 0);
+      }
+    }
+  }
+
   @ParameterizedTest
   @CsvSource({"0, 64800", "65535, 64800", "64800, ", "10, "})
   void aKeepAliveAboveTheLongestGrantedIsAnsweredWithThatOne(int asked, @Nullable Long granted) {
