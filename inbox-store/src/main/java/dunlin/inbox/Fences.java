@@ -13,11 +13,11 @@ import java.util.Map;
 final class Fences {
   /*
    * Owner: the applying thread. The rows are replicated, so all replicas refuse the same.
-   * Bounds: MAX, the oldest goes first. What was on its way to the log when a message was refused is behind it in the log by a queue's
-   *   length at most, and FencedRange refuses all that is proposed later. So a fence is needed for that length only.
+   * Bounds: MAX, the oldest goes first. What was on its way to the log when a message was refused is behind it by no more commands than the
+   *   range's queue and its entries in flight hold, and FencedRange refuses all that is proposed later. So a fence is needed for no longer.
    * Failure: two connections with the same number, which chance hardly makes, cost one of them a reconnect.
    */
-  static final int MAX = 16_384;
+  static final int MAX = 32_768;
 
   private final Map<Long, Long> orders = new LinkedHashMap<>();
   private final RangeState state;
