@@ -72,22 +72,25 @@ final class MessageMemory {
   @SuppressWarnings("ReferenceEquality") // the same one, not an equal one
   Body take(Publication message) {
     Body body = last;
+    long bytes = COPY_BYTES;
     if (body == null || body.message != message) {
       last = body = new Body(message);
-      share.add(body.bytes());
+      bytes += body.bytes();
     }
     body.copies++;
-    share.add(COPY_BYTES);
+    share.add(bytes);
     return body;
   }
 
   /** A session holds a message no longer. */
   @SuppressWarnings("ReferenceEquality") // as above
   void free(Body body) {
-    share.add(-COPY_BYTES);
-    if (--body.copies > 0) return;
+    if (--body.copies > 0) {
+      share.add(-COPY_BYTES);
+      return;
+    }
     if (last == body) last = null;
-    share.add(-body.bytes());
+    share.add(-COPY_BYTES - body.bytes());
     wakeSoon();
   }
 
