@@ -11,7 +11,7 @@ final class Budget {
    *   once in a chunk, not once in a message; in between a byte costs an addition.
    * Bounds: who holds something may hold no more than is left for everybody else (Share.allows). So one spender gets half of a budget, ten get
    *   an eleventh each: the largest are stopped first, without being looked for. Many together can still take all of it. So a few bytes are
-   *   allowed to each however little is left, or whoever sends and gets small messages would wait for those who hold everything.
+   *   allowed to each however little is left, or clients with small messages would wait for those that hold everything.
    *   Shares ask and take without waiting for each other, so a budget can be passed by what is taken at one time, once for each loop, and
    *   by these few bytes for each spender.
    */
@@ -69,7 +69,7 @@ final class Budget {
 
     private Share() {}
 
-    /** Bytes that nobody holds. */
+    /** Bytes that are left. */
     long free() {
       return limit - taken.getOpaque() + reserve;
     }

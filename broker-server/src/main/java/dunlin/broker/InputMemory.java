@@ -48,7 +48,7 @@ final class InputMemory {
     /** Who is not read from for lack of memory. */
     final LinkedHashSet<Connection> waiting = new LinkedHashSet<>();
 
-    /** The last tick at which nobody waited. */
+    /** The last tick at which no connection waited. */
     int lastQuiet;
 
     Kind(Budget.Share share, Limit limit) {

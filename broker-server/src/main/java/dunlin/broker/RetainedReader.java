@@ -32,8 +32,8 @@ final class RetainedReader {
    * Owner: the connection's event loop.
    * It lasts until all that was requested is read.
    * Bounds: a request for each topic filter of the session, for a repeated SUBSCRIBE replaces the one before and begins again, and
-   *   UNSUBSCRIBE ends it. One page in memory at a time, for which memory is put aside in the node's budget, asked for when nothing waits for the client any more; of that, only what the
-   *   client takes at once is handed on, and the rest is forgotten by UNSUBSCRIBE. What came live is noted as one bit for the hash of its
+   *   UNSUBSCRIBE ends it. One page at a time, asked for when nothing waits for the client any more. The node's budget has its memory put
+   *   aside. Only what the client takes at once is handed on, and the rest is forgotten by UNSUBSCRIBE. What came live is noted as one bit for the hash of its
    *   topic: two topics with one bit cost one read more. CHANGING_MAX topics and a page wait to be read again; until there are fewer,
    *   no further page is read. Topics that do not rest are read again at growing intervals.
    * Failure: a page that cannot be read closes the connection, for the client could not know that it got only a part.

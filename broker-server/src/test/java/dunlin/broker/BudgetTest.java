@@ -44,7 +44,7 @@ class BudgetTest {
     assertThat(shares[0].free()).isGreaterThan(LIMIT / 13);
   }
 
-  /** Many spenders together take everything, and then whoever sends and gets small messages must not wait for them. */
+  /** Many spenders together take everything, and clients with small messages must not wait for them. */
   @Test
   void aFewBytesAreAllowedHoweverLittleIsLeft() {
     long limit = 64 << 20;

@@ -395,7 +395,7 @@ class MessageIT {
         RawClient before = connected3(broker, id())) {
       retain(before, root + "/retained/before", 1, "before");
       live.subscribe(root + "/#", 2);
-      // From here on retained messages are not looked for: one that changed meanwhile would come live, and again as retained.
+      // From here on retained messages are not looked for: one that changed during that would come live, and again as retained.
       assertThat(live.take().text()).isEqualTo("before");
       try (RawClient publisher = connected3(broker, id())) {
         for (int qos = 0; qos <= 2; qos++) {

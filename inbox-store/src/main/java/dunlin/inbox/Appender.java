@@ -24,7 +24,7 @@ final class Appender {
    * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes that get the same.
    *   Retained messages are compared with the headers of at most SINCE_MAX messages that came since they were read.
    * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
-   * that is told 0x97 and publishes again doubles it for nobody here. One that cannot be told loses its connection, and nothing more of that
+   * that receives 0x97 and publishes again doubles it for none of them. An MQTT 3 publisher loses its connection, and nothing more of that
    * is taken: see Fences. A will is published once: a full inbox refuses it for itself alone.
    */
   static final int SINCE_MAX = 1_024;

@@ -16,7 +16,7 @@ import java.util.concurrent.Executor;
  */
 final class FencedRange implements Range<SessionCommand, SessionResult> {
   /*
-   * Owner: any thread. A message that is refused is noted before its publisher is told, and what one connection publishes is proposed by
+   * Owner: any thread. A refusal is noted before the publisher hears of it, and what one connection publishes is proposed by
    *   one thread at a time.
    * Bounds: MAX connections, the oldest goes first. Each has at most the credit of its lane on its way.
    * Failure: what was in the log already is refused there: see Fences.
@@ -26,7 +26,7 @@ final class FencedRange implements Range<SessionCommand, SessionResult> {
   private final Range<SessionCommand, SessionResult> range;
   private final Set<Long> refused = new LinkedHashSet<>(); // guarded by itself
 
-  /** Whether there is any, so that who never sees one does not pay for it. */
+  /** Whether there is any: without one, a proposal costs no lock. */
   private volatile boolean any;
 
   FencedRange(Range<SessionCommand, SessionResult> range) {

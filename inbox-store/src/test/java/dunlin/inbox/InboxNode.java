@@ -193,7 +193,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
       this(0);
     }
 
-    /** Of a publisher whose connection ends when it is told an error. */
+    /** Of a publisher whose connection ends with an error. */
     Answer(long fence) {
       this.fence = fence;
     }

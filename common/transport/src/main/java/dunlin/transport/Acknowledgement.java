@@ -91,7 +91,7 @@ public abstract class Acknowledgement {
 
   /**
    * The number of the connection that ends when the message is refused, and that no other has: its client then sends the message and all
-   * that it published behind it again. Whoever refuses the message must not take these before, or they would come in front of it. 0 when
+   * that it published behind it again. A destination that refuses the message must not take these first, or they would come in front of it. 0 when
    * a refusal ends nothing.
    */
   public long fence() {
