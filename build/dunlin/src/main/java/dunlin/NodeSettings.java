@@ -290,17 +290,18 @@ final class NodeSettings {
               + " directory.");
   static final Setting<Integer> INBOX_MESSAGES_MAX =
       Setting.integer("dunlin.inbox.messages-max", INBOX.messagesMax(), 1, 100_000_000, "Maximum number of messages that wait for one durable"
-          + " session.");
+          + " session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
   static final Setting<Long> INBOX_BYTES_MAX =
-      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for one"
-          + " durable session.");
+      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for the"
+          + " same.");
   static final Setting<OverflowPolicy> INBOX_OVERFLOW =
       Setting.choice("dunlin.inbox.overflow", INBOX.overflow(), "What happens when a message arrives and the inbox of a durable session is full:"
           + " drop the oldest message, drop the new one, or reject the publish.");
   static final Setting<Integer> INBOX_GROUP_WINDOW =
       Setting.integer(
           "dunlin.inbox.group-window", INBOX.groupWindow(), 1, 65_535,
-          "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member.");
+          "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member, or in an ordered"
+              + " one (`$oshare`) for that member.");
 
   static final Setting<Long> RETAIN_MESSAGES_MAX =
       Setting.longInteger(

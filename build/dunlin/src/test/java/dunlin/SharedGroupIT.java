@@ -264,6 +264,43 @@ class SharedGroupIT {
     publishers.forEach(Hive::close);
   }
 
+  /** It fills its window and its queue; the publishers of other members do not notice. */
+  @Test
+  void aDurableMemberOfAnOrderedGroupThatAcknowledgesNothingHoldsUpItsOwnPublishersAlone(@TempDir Path data) {
+    int each = 100;
+    try (TestBroker small = TestBroker.on(data, Map.of("dunlin.inbox.group-window", "4"));
+        RawClient silent = new RawClient(small.port());
+        Hive other = Hive.connected(small, true)) {
+      silent.connect(RawClient.connect(5, true, 0, "silent", RawClient.properties(RawClient.sessionExpiry(60))));
+      silent.subscribe("$oshare/g/t", 1);
+      other.subscribe("$oshare/g/t", 1);
+      List<Hive> publishers = IntStream.range(0, 16).mapToObj(_ -> Hive.connected(small, false)).toList();
+      List<CompletableFuture<?>> sent = new ArrayList<>();
+      for (int i = 0; i < each; i++)
+        for (int p = 0; p < publishers.size(); p++) sent.add(publishers.get(p).publish("t", 1, p + " " + i));
+      sent.forEach(CompletableFuture::join);
+
+      // All or nothing of each publisher, and all of some.
+      await().atMost(TestBroker.SOON).until(() -> Set.of(0, each).equals(Set.copyOf(ofEach(publishers.size(), other).values())));
+      silent.close();
+      await().atMost(TestBroker.SOON).until(() -> Set.of(each).equals(Set.copyOf(ofEach(publishers.size(), other).values())));
+      for (int p = 0; p < publishers.size(); p++) {
+        String from = p + " ";
+        List<String> inOrder = IntStream.range(0, each).mapToObj(i -> from + i).toList();
+        assertThat(texts(other)).filteredOn(text -> text.startsWith(from)).isEqualTo(inOrder);
+      }
+      publishers.forEach(Hive::close);
+    }
+  }
+
+  /** How many messages of each publisher, whose number they begin with, have come. */
+  private static Map<String, Integer> ofEach(int publishers, Hive member) {
+    Map<String, Integer> counts = new HashMap<>();
+    for (int p = 0; p < publishers; p++) counts.put(Integer.toString(p), 0);
+    for (String text : texts(member)) counts.merge(text.substring(0, text.indexOf(' ')), 1, Integer::sum);
+    return counts;
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"$share", "$oshare"})
   void messagesWaitWhileAllDurableMembersAreAway(String kind) {

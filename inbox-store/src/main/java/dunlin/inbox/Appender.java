@@ -39,7 +39,7 @@ final class Appender {
     this.groups = groups;
   }
 
-  /** An inbox that a message goes to: of a session, through a group when there is a member, or a group's own. */
+  /** An inbox that a message goes to: of a session, through a group when there is a member; or where it waits for a group's member. */
   private record Target(
       Backlog inbox,
       @Nullable GroupState group,
@@ -69,7 +69,7 @@ final class Appender {
     for (TopicFilter filter : command.groups()) {
       var group = state.groups.get(new GroupKey(message.tenant(), filter));
       if (group == null) continue;
-      var target = target(group, message, encoded.length);
+      var target = target(change, group, message, encoded.length);
       (target.qos() == QoS.AT_MOST_ONCE ? passing : stored).add(target);
     }
     boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
@@ -86,10 +86,10 @@ final class Appender {
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
   }
 
-  private Target target(GroupState group, Publication message, int size) {
-    // What came first goes first: while anything waits in the group's inbox, a new message waits behind it.
-    var member = group.backlog.count > 0 ? null : groups.pick(group, message.publisher().clientId(), size);
-    if (member == null) return new Target(group.backlog, group, null, message.qos(), false, new int[0]);
+  private Target target(Change change, GroupState group, Publication message, int size) {
+    String publisher = message.publisher().clientId();
+    var member = groups.pick(group, publisher, size);
+    if (member == null) return new Target(groups.waitsIn(change, group, publisher), group, null, message.qos(), false, new int[0]);
     var options = member.subscriber.options;
     return new Target(
         member.session().backlog(),
@@ -184,7 +184,7 @@ final class Appender {
     var member = target.member();
     long sequence = inboxes.write(change, target.inbox(), header.stored(), header.bytes, content);
     if (group != null && member != null) groups.assigned(change, group, member, sequence);
-    if (group != null) groups.askForDrain(change, group);
+    else if (group != null) groups.waits(change, group, target.inbox());
     var session = target.inbox().session;
     var owner = session == null ? null : session.owner;
     if (session == null || owner == null) return;
@@ -203,7 +203,7 @@ final class Appender {
     var group = state.groups.get(new GroupKey(message.tenant(), command.group()));
     if (group == null) return new Outcome.Existed(List.of(false));
     byte[] encoded = StoredMessage.bytes(message);
-    var target = target(group, message, encoded.length);
+    var target = target(change, group, message, encoded.length);
     if (target.qos() == QoS.AT_MOST_ONCE) {
       pass(change, target, message);
       return new Outcome.Existed(List.of(true));

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * How much stands in one inbox, a session's or a group's, and how far a session's is sent; the messages themselves are rows. All of it but
  * {@code handed} and {@code overtaken} can be built again from these, and a start takes it from a row that sums it up.
  */
-final class Backlog {
+sealed class Backlog permits MemberQueue {
   /*
    * Owner: the applying thread.
    * Bounds: messages and bytes by InboxLimits; Inboxes keeps to them.
@@ -33,6 +33,9 @@ final class Backlog {
 
   /** Whether {@link Summaries} is to write its row. */
   boolean touched;
+
+  /** Whether a group has a message for its session that did not fit in here; see {@link RangeState#turnedAway}. */
+  boolean turnedAway;
 
   /** No message has a lower sequence; there may be none with this one. */
   long first;
@@ -60,9 +63,9 @@ final class Backlog {
   @SuppressWarnings("unused") // through EXPIRES_NEXT
   private volatile long expiresNext = Long.MAX_VALUE;
 
-  Backlog(GroupState group, long origin) {
+  Backlog(GroupState group, long birth, long origin) {
     tenant = group.key.tenant();
-    prefix = SessionKeys.groupMessages(group.key, group.birth);
+    prefix = SessionKeys.groupMessages(group.key, birth);
     session = null;
     this.group = group;
     first = origin;

@@ -40,6 +40,9 @@ final class GroupState {
 
   private final Roster<GroupMember> connected = new Roster<>();
 
+  /** Of an ordered group; null of others. */
+  final @Nullable MemberQueues queues;
+
   /** The connected members of an ordered group. */
   private final @Nullable HashRing<GroupMember> ring;
 
@@ -57,7 +60,8 @@ final class GroupState {
     this.key = key;
     this.birth = birth;
     this.window = window;
-    backlog = new Backlog(this, ORIGIN);
+    backlog = new Backlog(this, birth, ORIGIN);
+    queues = key.filter().ordered() ? new MemberQueues() : null;
     ring = key.filter().ordered() ? new HashRing<>() : null;
   }
 
@@ -131,6 +135,17 @@ final class GroupState {
     return room > 0;
   }
 
+  /** Whether anything waits that goes to members before what is new. */
+  boolean waits() {
+    return backlog.count > 0 || (queues != null && queues.lastGone() != null);
+  }
+
+  /** Whether something waits that may be handed on now. */
+  boolean drains() {
+    if (queues == null) return backlog.count > 0 && room > 0;
+    return queues.anyReady() || (connected.size() > 0 && waits());
+  }
+
   String lastTurn() {
     return lastTurn;
   }
@@ -151,6 +166,12 @@ final class GroupState {
   void changed(GroupMember member) {
     place(member);
     publishCredit();
+  }
+
+  /** A message waits for a member. */
+  void queued(MemberQueue queue) {
+    var member = members.get(queue.clientId);
+    if (member != null) changed(member);
   }
 
   /** A message was stored for a member that is online and has room. */
@@ -179,6 +200,7 @@ final class GroupState {
     member.room = online ? Math.max(0, window - member.load) : 0;
     room += member.room;
     if (member.room > 0) takers.computeIfAbsent(member.load, _ -> new TreeMap<>()).put(member.clientId(), member);
+    if (queues != null) queues.place(member, member.room > 0);
   }
 
   private void unplace(GroupMember member) {
@@ -221,6 +243,7 @@ final class GroupState {
   boolean leave(GroupMember member) {
     members.remove(member.clientId());
     unplace(member);
+    if (queues != null) queues.remove(member);
     if (member.place >= 0) disconnect(member);
     publishCredit();
     return buckets.merge(member.session().bucket, -1, (count, step) -> count + step == 0 ? null : count + step) == null;
@@ -240,8 +263,8 @@ final class GroupState {
     return ring == null ? null : ring.find(publisher);
   }
 
-  /** Whether a member is online and has room in its window. */
-  boolean hasRoom(GroupMember member) {
-    return member.room > 0;
+  /** How many messages a member's window has room for; 0 while it is not online. */
+  int room(GroupMember member) {
+    return member.room;
   }
 }

@@ -2,10 +2,12 @@ package dunlin.inbox;
 
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.GroupState.GroupMember;
+import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -13,31 +15,44 @@ import org.jspecify.annotations.Nullable;
 final class Groups {
   /*
    * Owner: the applying thread.
-   * Bounds: a member has at most a window of a group's unacknowledged messages; the rest waits in the group's inbox. A step
-   * of drain() moves as many as its command says, and at most DRAIN_BYTES_MAX or one message. Giving back moves headers alone.
+   * Bounds: a member has at most a window of a group's unacknowledged messages; the rest waits in the group's inbox, or in an ordered group
+   * in the queues of OrderedGroups. A step of drain() moves as many as its command says, and at most DRAIN_BYTES_MAX or one message. Giving back
+   * moves headers alone.
    */
   private static final int DRAIN_BYTES_MAX = 256 * 1024;
   private static final int FORMAT = 2;
 
   private final RangeState state;
   private final Inboxes inboxes;
+  private final OrderedGroups ordered;
 
   Groups(RangeState state, Inboxes inboxes) {
     this.state = state;
     this.inboxes = inboxes;
+    ordered = new OrderedGroups(state, inboxes, this);
   }
 
-  /** The member that takes a message now, or null when it has to wait. */
+  /** The member that takes a new message now, or null when it has to wait; see {@link #waitsIn}. */
   @Nullable GroupMember pick(GroupState group, String publisher, int size) {
-    if (group.key.filter().ordered()) {
-      var member = group.ordered(publisher);
-      return member != null && group.hasRoom(member) && fits(member, size) ? member : null;
-    }
-    return group.leastLoaded(member -> fits(member, size));
+    // What came first goes first: while anything waits, a new message waits behind it.
+    if (group.waits()) return null;
+    return group.queues == null ? leastLoaded(group, size) : ordered.pick(group, publisher, size);
   }
 
-  private boolean fits(GroupMember member, int size) {
-    return inboxes.fits(member.session().backlog(), size);
+  private @Nullable GroupMember leastLoaded(GroupState group, int size) {
+    return group.leastLoaded(member -> fits(group, member, size));
+  }
+
+  /** Where a new message waits that no member takes now. */
+  Backlog waitsIn(Change change, GroupState group, String publisher) {
+    return group.queues == null ? group.backlog : ordered.waitsIn(change, group, publisher);
+  }
+
+  /** Whether a message fits a member's inbox. When it does not, the group is asked again when something has left that. */
+  boolean fits(GroupState group, GroupMember member, int size) {
+    if (inboxes.fits(member.session().backlog(), size)) return true;
+    state.turnedAway(member.session(), group);
+    return false;
   }
 
   /** A message of the group was stored in a member's inbox. */
@@ -45,6 +60,12 @@ final class Groups {
     group.assigned(member, sequence);
     state.summaries.touch(group, member);
     writeRecord(change, group);
+  }
+
+  /** A message of the group was stored where it waits. */
+  void waits(Change change, GroupState group, Backlog where) {
+    if (where instanceof MemberQueue queue) group.queued(queue);
+    askForDrain(change, group);
   }
 
   /** Adds a session to a group, which begins with its first member. */
@@ -86,6 +107,8 @@ final class Groups {
 
   private void remove(Change change, GroupState group, GroupMember member) {
     state.summaries.left(change.out(), group, member);
+    if (group.queues != null && group.size() > 1) ordered.gone(change, group, member);
+    if (group.queues != null && group.size() == 1) ordered.end(change, group);
     if (group.leave(member)) change.effects().route(route(member.subscriber), false);
     if (group.size() > 0) {
       askForDrain(change, group);
@@ -114,8 +137,8 @@ final class Groups {
   }
 
   /**
-   * Puts what a member has not acknowledged in front of the group's inbox, the oldest first. QoS 2 messages that may have
-   * been sent stay with the member [MQTT-4.8.2-4, -5].
+   * Has what a member has not acknowledged go to others, the oldest first: it is put in front of what waits. QoS 2 messages that may have been
+   * sent stay with the member [MQTT-4.8.2-4, -5].
    */
   private void giveBack(Change change, GroupState group, GroupMember member) {
     var session = member.session();
@@ -127,10 +150,20 @@ final class Groups {
       boolean begun = stored.qos() == QoS.EXACTLY_ONCE && (stored.released() || sequence < session.sentBelow());
       if (!begun) given.add(new Inboxes.Row(sequence, stored));
     }
+    if (group.queues == null) {
+      putInFront(change, group.backlog, member, given);
+    } else {
+      ordered.giveBack(change, group, member, given);
+      ordered.gone(change, group, member);
+    }
+  }
+
+  /** Moves messages from a member's inbox to the front of what waits. */
+  void putInFront(Change change, Backlog waits, GroupMember member, List<Inboxes.Row> given) {
     for (Inboxes.Row row : given.reversed()) {
-      inboxes.take(change, inbox, row.sequence(), row.stored());
-      inboxes.reserve(group.backlog, row.stored().size());
-      inboxes.writeFirst(change, group.backlog, waiting(row.stored()));
+      inboxes.take(change, member.session().backlog(), row.sequence(), row.stored());
+      inboxes.reserve(waits, row.stored().size());
+      inboxes.writeFirst(change, waits, waiting(row.stored()));
     }
   }
 
@@ -140,30 +173,43 @@ final class Groups {
         stored.qos(), false, false, stored.size(), stored.expiresAt(), new int[0], null, stored.topic(), stored.bodyId());
   }
 
-  /** Hands messages of the group's inbox to members with room, in order. */
+  /** Hands messages that wait to members with room, in order. */
   void drain(Change change, GroupKey key, int max) {
     var group = state.groups.get(key);
-    if (group == null || group.backlog.count == 0) return;
+    if (group == null) return;
+    if (group.queues != null) {
+      ordered.drain(change, group, max);
+      return;
+    }
     long bytes = 0;
     for (Inboxes.Row waiting : Inboxes.first(change, group.backlog, max)) {
-      if (bytes > 0 && bytes + waiting.stored().size() > DRAIN_BYTES_MAX) break;
-      bytes += waiting.stored().size();
-      if (!handOver(change, group, waiting)) return;
+      var stored = waiting.stored();
+      if (bytes > 0 && bytes + stored.size() > DRAIN_BYTES_MAX) break;
+      bytes += stored.size();
+      if (stored.expired(change.now())) {
+        expire(change, group.backlog, waiting);
+        continue;
+      }
+      var member = group.hasRoom() ? leastLoaded(group, stored.size()) : null;
+      if (member == null) return;
+      give(change, group, member, group.backlog, waiting, message(change, group, waiting));
     }
     askForDrain(change, group);
   }
 
-  private boolean handOver(Change change, GroupState group, Inboxes.Row waiting) {
+  /** Removes a message that has waited until it expired. */
+  void expire(Change change, Backlog waits, Inboxes.Row waiting) {
+    inboxes.remove(change, waits, waiting.sequence(), waiting.stored());
+    change.effects().drop(DropReason.EXPIRED);
+  }
+
+  Publication message(Change change, GroupState group, Inboxes.Row waiting) {
+    return Inboxes.body(change, group.key.tenant(), waiting.stored().bodyId());
+  }
+
+  /** Gives a message that has waited to a member that is online and has room for it. */
+  void give(Change change, GroupState group, GroupMember member, Backlog waits, Inboxes.Row waiting, Publication message) {
     var stored = waiting.stored();
-    if (stored.expired(change.now())) {
-      inboxes.remove(change, group.backlog, waiting.sequence(), stored);
-      change.effects().drop(DropReason.EXPIRED);
-      return true;
-    }
-    if (!group.hasRoom()) return false;
-    var message = Inboxes.body(change, group.key.tenant(), stored.bodyId());
-    var member = pick(group, message.publisher().clientId(), stored.size());
-    if (member == null) return false;
     var session = member.session();
     var owner = Objects.requireNonNull(session.owner);
     var options = member.subscriber.options;
@@ -171,26 +217,25 @@ final class Groups {
     boolean retain = message.retain() && options.retainAsPublished();
     int[] identifiers = Matcher.identifiers(options);
     if (qos == QoS.AT_MOST_ONCE) {
-      inboxes.remove(change, group.backlog, waiting.sequence(), stored);
+      inboxes.remove(change, waits, waiting.sequence(), stored);
       change.effects().acknowledge();
       change.effects().push(session, owner, new InboxMessage(0, qos, retain, false, false, identifiers, message));
-      return true;
+      return;
     }
     var given =
         new StoredMessage(
             qos, retain, false, stored.size(), stored.expiresAt(), identifiers, group.key.filter(), stored.topic(), stored.bodyId());
-    inboxes.take(change, group.backlog, waiting.sequence(), stored);
+    inboxes.take(change, waits, waiting.sequence(), stored);
     inboxes.reserve(session.backlog(), stored.size());
     long sequence = inboxes.write(change, session.backlog(), given, given.toBytes(), null);
     assigned(change, group, member, sequence);
     change
         .effects()
         .push(session, owner, new InboxMessage(sequence, qos, retain, false, false, identifiers, message));
-    return true;
   }
 
   void askForDrain(Change change, GroupState group) {
-    if (group.backlog.count > 0 && group.hasRoom()) change.effects().drain(group.key);
+    if (group.drains()) change.effects().drain(group.key);
   }
 
   RouteKey route(Subscriber subscriber) {

@@ -4,11 +4,12 @@ package dunlin.inbox;
  * Bounds of the session tier.
  *
  * @param shards hash buckets of client identifiers, each one destination of the dist tier; never changed in a cluster's life
- * @param messagesMax messages that one inbox holds
- * @param bytesMax bytes that one inbox holds
+ * @param messagesMax messages that one inbox holds, of a session or a group, or one queue of an ordered group's member
+ * @param bytesMax bytes that it holds
  * @param overflow what happens to a message that finds an inbox full
  * @param subscriptionsMax subscriptions that one session holds
- * @param groupWindow unacknowledged messages that a member of a shared subscription holds; the rest waits in the group's inbox
+ * @param groupWindow unacknowledged messages that a member of a shared subscription holds; the rest waits in the group's inbox,
+ *     or in an ordered group in that member's queue
  * @param sessionsMax durable sessions; one more is refused when it would begin
  */
 public record InboxSettings(

@@ -179,6 +179,14 @@ final class Inboxes {
       inbox.soonest = Long.MAX_VALUE;
     }
     if (stored.group() != null) releaseMember(change, session, sequence, stored);
+    if (inbox.turnedAway) askAgain(change, session);
+  }
+
+  /** There is room again in an inbox in which messages of groups found none. */
+  private void askAgain(Change change, SessionState session) {
+    for (GroupState group : state.takeTurnedAway(session)) {
+      if (state.groups.get(group.key) == group && group.drains()) change.effects().drain(group.key);
+    }
   }
 
   private void releaseMember(Change change, SessionState session, long sequence, StoredMessage stored) {
@@ -188,7 +196,7 @@ final class Inboxes {
     if (group == null || member == null) return;
     group.released(member, sequence);
     state.summaries.touch(group, member);
-    if (group.backlog.count > 0 && group.hasRoom()) change.effects().drain(group.key);
+    if (group.drains()) change.effects().drain(group.key);
   }
 
   /** Stores a message that so many header rows will refer to. */

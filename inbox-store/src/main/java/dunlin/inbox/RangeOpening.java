@@ -89,6 +89,13 @@ final class RangeOpening {
         Summaries.read(value, inbox);
         count(inbox);
       }
+      case SessionKeys.GROUP_QUEUE -> {
+        var present = group(group);
+        if (present.queues == null) throw new IllegalStateException("a member's queue in a group without order: " + group);
+        var queue = Summaries.readQueue(present, parsed.rest().getLong(), value);
+        present.queues.add(queue);
+        count(queue);
+      }
       default -> throw new IllegalStateException("group row of unknown kind " + parsed.kind());
     }
   }

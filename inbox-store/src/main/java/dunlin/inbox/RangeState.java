@@ -6,8 +6,11 @@ import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.RangeWriter;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
 import java.util.NavigableMap;
+import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -66,6 +69,9 @@ final class RangeState {
   /** What ended sessions and groups have left, by birth: messages to be deleted step by step. */
   final NavigableMap<Long, Backlog> leftovers = new TreeMap<>();
 
+  /** Groups with a message that did not fit a member's inbox, by the member; only to know whom to ask when it may fit. */
+  private final Map<SessionState, Set<GroupState>> turnedAway = new HashMap<>();
+
   /** Names that many sessions have in common, tenants and frontends, each kept once. */
   private final Map<String, String> names = new HashMap<>();
 
@@ -99,6 +105,7 @@ final class RangeState {
     dueWills.clear();
     willsByEpoch.clear();
     leftovers.clear();
+    turnedAway.clear();
     names.clear();
     users.clear();
     limits = InboxSettings.defaults().limits();
@@ -197,6 +204,20 @@ final class RangeState {
     inbox.left = reason;
     leftovers.put(inbox.birth(), inbox);
     summaries.touch(inbox);
+  }
+
+  /** A group's message did not fit a member's inbox. */
+  void turnedAway(SessionState session, GroupState group) {
+    session.backlog().turnedAway = true;
+    turnedAway.computeIfAbsent(session, _ -> new HashSet<>()).add(group);
+  }
+
+  /** The groups whose messages did not fit a session's inbox since this was asked last. */
+  Set<GroupState> takeTurnedAway(SessionState session) {
+    var inbox = session.backlogIfAny();
+    if (inbox == null || !inbox.turnedAway) return Set.of();
+    inbox.turnedAway = false;
+    return Objects.requireNonNullElse(turnedAway.remove(session), Set.of());
   }
 
   void attach(SessionState session, ConnectionId connection) {

@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 b id                            body of a message that several inboxes hold, or that came through a group
  *   tenant 0 g filter 0 1                    group
  *   tenant 0 g filter 0 2                    its inbox summed up, while there is a message in it
- *   tenant 0 h filter 0 birth sequence       header of a message in a group's inbox
+ *   tenant 0 g filter 0 3 birth              the queue of one of its members summed up, while there is a message in it
+ *   tenant 0 h filter 0 birth sequence       header of a message in a group's inbox, or in a member's queue
  *   tenant 0 l birth                         what an ended session or group has left, summed up
  *   tenant 0 m client 0 birth sequence       header of a message in a session's inbox
  *   tenant 0 r id                            how many headers refer to a body, when several may
@@ -27,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
  * </pre>
  *
- * <p>The birth of a session or group keeps its messages apart from those of its predecessor, which are deleted step by
+ * <p>The birth of a session, group or queue keeps its messages apart from those of its predecessor, which are deleted step by
  * step after the predecessor has ended. A start reads the spaces g, l and s, which have a few rows for each session and group,
  * and passes over the others, which have rows for each message.
  */
@@ -46,6 +47,7 @@ final class SessionKeys {
 
   static final int GROUP_RECORD = 1;
   static final int GROUP_INBOX = 2;
+  static final int GROUP_QUEUE = 3;
 
   static final int RECORD = 1;
   static final int INBOX = 2;
@@ -92,7 +94,12 @@ final class SessionKeys {
     return named(group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_INBOX).array();
   }
 
-  /** What the keys of a group's messages begin with. */
+  /** The queue of a member of an ordered group, or of one that is gone. */
+  static byte[] groupQueue(GroupKey group, long birth) {
+    return named(group.tenant(), GROUP, group.filter().text(), 9).put((byte) GROUP_QUEUE).putLong(birth).array();
+  }
+
+  /** What the keys of a group's messages begin with, or those in a queue of a member. */
   static byte[] groupMessages(GroupKey group, long birth) {
     return named(group.tenant(), GROUP_MESSAGE, group.filter().text(), 8).putLong(birth).array();
   }
@@ -187,7 +194,7 @@ final class SessionKeys {
     return lastNumber(messageKey);
   }
 
-  /** The birth in the beginning of message keys, or in the key of what was left. */
+  /** The birth in the beginning of message keys, or in the key of what was left or of a queue. */
   static long birth(byte[] key) {
     return lastNumber(key);
   }

@@ -151,6 +151,7 @@ final class SessionLife {
     }
     state.sessions.remove(session.key);
     inboxes.connectionEnded(change, session);
+    state.takeTurnedAway(session);
     if (session.waiting() > 0) state.leave(session.backlog(), DropReason.SESSION_ENDED);
   }
 

@@ -179,7 +179,9 @@ public record StoredSessions(
         case SessionKeys.REFERENCES -> references += BodyReferences.references(value);
         case SessionKeys.LEFT -> sum(Summaries.readLeft(SessionKeys.tenant(key), value));
         case SessionKeys.GROUP -> {
-          if (Parsed.of(key).kind() == SessionKeys.GROUP_INBOX) sum(summary(value));
+          var row = Parsed.of(key);
+          if (row.kind() == SessionKeys.GROUP_INBOX) sum(summary(value));
+          else if (row.kind() == SessionKeys.GROUP_QUEUE) sum(queue(groupOf(row.tenant(), row.name()), row.rest().getLong(), value));
         }
         case SessionKeys.SESSION -> takeSession(Parsed.of(key), value);
         default -> {} // a message
@@ -244,12 +246,24 @@ public record StoredSessions(
     }
 
     private @Nullable Backlog summaryOf(Counted of) {
-      byte[] key =
-          of.group
-              ? SessionKeys.groupInbox(new GroupKey(of.tenant, TopicFilter.parse(of.name).orElseThrow()))
-              : SessionKeys.inbox(new SessionKey(of.tenant, of.name));
-      byte[] value = rows.get(key);
+      byte[] value;
+      if (of.group) {
+        var group = groupOf(of.tenant, of.name);
+        value = rows.get(SessionKeys.groupQueue(group, of.birth));
+        if (value != null) return queue(group, of.birth, value);
+        value = rows.get(SessionKeys.groupInbox(group));
+      } else {
+        value = rows.get(SessionKeys.inbox(new SessionKey(of.tenant, of.name)));
+      }
       return value == null ? null : summary(value);
+    }
+
+    private static GroupKey groupOf(String tenant, String filter) {
+      return new GroupKey(tenant, TopicFilter.parse(filter).orElseThrow());
+    }
+
+    private static Backlog queue(GroupKey group, long birth, byte[] value) {
+      return Summaries.readQueue(new GroupState(group, birth, 0), birth, value);
     }
 
     private void tellWrong(Counted of, @Nullable Backlog summed) {

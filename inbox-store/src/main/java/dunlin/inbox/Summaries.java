@@ -6,6 +6,7 @@ import dunlin.store.FieldWriter;
 import dunlin.store.RangeWriter;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * Rows that sum up what the headers of messages say together: how much waits in each inbox, and what each member of a group has not
@@ -70,6 +71,7 @@ final class Summaries {
     state.references.write(out);
   }
 
+  @SuppressWarnings("ReferenceEquality") // this very inbox, not a later one
   private void write(RangeWriter out, Backlog inbox) {
     var reason = inbox.left;
     var session = inbox.session;
@@ -77,6 +79,10 @@ final class Summaries {
     if (reason != null) {
       long birth = inbox.birth();
       if (state.leftovers.get(birth) == inbox) out.put(SessionKeys.left(inbox.tenant, birth), leftRow(inbox, reason));
+    } else if (inbox instanceof MemberQueue queue) {
+      byte[] key = SessionKeys.groupQueue(Objects.requireNonNull(queue.group).key, queue.birth());
+      if (queue.count > 0) out.put(key, row(queue));
+      else out.delete(key);
     } else if (session != null) {
       if (state.sessions.get(session.key) == session) out.put(SessionKeys.inbox(session.key), row(inbox));
     } else if (group != null && state.groups.get(group.key) == group) {
@@ -110,6 +116,16 @@ final class Summaries {
         });
   }
 
+  private static byte[] row(MemberQueue queue) {
+    return FieldWriter.bytesOf(
+        fields -> {
+          fields.octet(FORMAT);
+          fields.text(queue.clientId);
+          fields.number(queue.goneAt);
+          write(fields, queue);
+        });
+  }
+
   private static byte[] leftRow(Backlog inbox, DropReason reason) {
     return FieldWriter.bytesOf(
         fields -> {
@@ -135,6 +151,19 @@ final class Summaries {
         in -> {
           in.format(FORMAT, "summary of an inbox");
           return readFields(in, inbox);
+        });
+  }
+
+  /** The queue of a member of an ordered group, or of one that is gone. */
+  static MemberQueue readQueue(GroupState group, long birth, byte[] value) {
+    return FieldReader.read(
+        value,
+        in -> {
+          in.format(FORMAT, "summary of a member's queue");
+          var queue = new MemberQueue(group, birth, in.text());
+          queue.goneAt = in.number();
+          readFields(in, queue);
+          return queue;
         });
   }
 

@@ -71,6 +71,7 @@ final class FullRead {
     }
     for (GroupState group : state.groups.values()) {
       compare(group.backlog, unseen.remove(group.birth), as);
+      if (group.queues != null) for (MemberQueue queue : group.queues.all()) compare(queue, unseen.remove(queue.birth()), as);
       for (GroupMember member : group.members()) {
         var expected = read.outstanding.getOrDefault(member.session().birth + " " + group.key.filter().text(), new TreeSet<>());
         assertThat(member.outstanding).as("%s, %s in %s", as, member.clientId(), group.key).isEqualTo(expected);

@@ -23,7 +23,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 final class SessionRangeModelTest {
   private static final List<String> CLIENTS = List.of("a", "b", "c", "d", "e");
   private static final List<String> FILTERS =
-      List.of("t/1", "t/+", "#", "t/#", "+/2", "$share/g/t/+", "$share/h/#", "$oshare/o/t/1", "$share/g/t/+");
+      List.of("t/1", "t/+", "#", "t/#", "+/2", "$share/g/t/+", "$share/h/#", "$oshare/o/t/1", "$share/g/t/+", "$oshare/p/#");
 
   static LongStream seeds() {
     return LongStream.range(0, 60);
@@ -106,6 +106,11 @@ final class SessionRangeModelTest {
     }
     for (GroupState group : h.range.state().groups.values()) {
       all.put(group.key.filter().text(), List.of(group.backlog.next, (long) group.backlog.count, group.backlog.bytes));
+      if (group.queues == null) continue;
+      for (MemberQueue queue : group.queues.all()) {
+        String name = group.key.filter().text() + " " + queue.clientId + " " + queue.goneAt;
+        all.put(name, List.of(queue.birth(), queue.next, (long) queue.count, queue.bytes));
+      }
     }
     return all;
   }
