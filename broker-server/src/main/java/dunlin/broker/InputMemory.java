@@ -79,18 +79,18 @@ final class InputMemory {
     if (counted == 0 && bytes == 0) return;
     Kind kind = isKnown ? known : unknown;
     Kind other = isKnown ? unknown : known;
-    if (other.holding.remove(connection) != null) { // it has become known
+    if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(connection) != null) { // it has become known
       other.share.add(-counted);
       counted = 0;
       if (other.waiting.remove(connection)) connection.resume(Connection.Hold.MEMORY);
     }
     connection.countedForInput(bytes);
     kind.share.add(bytes - counted);
-    if (bytes == 0 || isNew) kind.holding.remove(connection);
+    if (counted > 0 && (bytes == 0 || isNew)) kind.holding.remove(connection);
     if (bytes > 0) kind.holding.putIfAbsent(connection, now);
     if (bytes > 0 && !isKnown && kind.share.free() <= 0) refuse(connection);
     else if (bytes > kind.share.free()) holdBack(connection, kind);
-    else if (kind.waiting.remove(connection)) connection.resume(Connection.Hold.MEMORY);
+    else if (!kind.waiting.isEmpty() && kind.waiting.remove(connection)) connection.resume(Connection.Hold.MEMORY);
   }
 
   private void refuse(Connection connection) {

@@ -1,6 +1,5 @@
 package dunlin.broker;
 
-import dunlin.model.Publication;
 import java.util.LinkedHashSet;
 import org.jspecify.annotations.Nullable;
 
@@ -9,7 +8,8 @@ final class MessageMemory {
   /*
    * Owner: the event loop.
    * A message that goes to many sessions goes to one right after the other, so comparing with the last one is enough to find out that its
-   *   body is counted already. What comes between costs no more than counting it once more.
+   *   body is counted already. What comes between costs no more than counting it once more. Most messages go to one session, and for these nothing
+   *   is kept.
    * Bounds: one place in the line for each session; WAKES_A_TURN of them are asked at a time, so that each has its turn.
    * Failure: a session that leaves gives everything back and its place in the line up.
    */
@@ -34,21 +34,14 @@ final class MessageMemory {
   private final Budget.Share share;
   private final LinkedHashSet<LiveSession> line = new LinkedHashSet<>();
 
-  private @Nullable Body last;
+  /** What was taken last, while it is held. */
+  private @Nullable Outgoing last;
+
   private boolean wakeDue;
 
-  /** One message in memory and how many sessions hold it. */
-  static final class Body {
-    private final Publication message;
-    private int copies;
-
-    private Body(Publication message) {
-      this.message = message;
-    }
-
-    private long bytes() {
-      return (long) MESSAGE_BYTES + message.body().length;
-    }
+  /** The sessions that hold one message. */
+  static final class Holders {
+    private int count;
   }
 
   MessageMemory(Loop loop, Budget.Share share) {
@@ -70,27 +63,37 @@ final class MessageMemory {
 
   /** A session holds a message from now on. */
   @SuppressWarnings("ReferenceEquality") // the same one, not an equal one
-  Body take(Publication message) {
-    Body body = last;
-    long bytes = COPY_BYTES;
-    if (body == null || body.message != message) {
-      last = body = new Body(message);
-      bytes += body.bytes();
+  void take(Outgoing message) {
+    assert !message.held : "taken twice: " + message.sequence;
+    message.held = true;
+    Outgoing before = last;
+    if (before == null || before.message != message.message) {
+      last = message;
+      share.add(bytesOf(message));
+      return;
     }
-    body.copies++;
-    share.add(bytes);
-    return body;
+    Holders holders = before.holders;
+    if (holders == null) {
+      before.holders = holders = new Holders();
+      holders.count = 1;
+    }
+    holders.count++;
+    message.holders = holders;
+    share.add(COPY_BYTES);
   }
 
   /** A session holds a message no longer. */
-  @SuppressWarnings("ReferenceEquality") // as above
-  void free(Body body) {
-    if (--body.copies > 0) {
+  void free(Outgoing message) {
+    if (!message.held) throw new IllegalStateException("let go twice: " + message.sequence);
+    message.held = false;
+    if (last == message) last = null;
+    Holders holders = message.holders;
+    message.holders = null;
+    if (holders != null && --holders.count > 0) {
       share.add(-COPY_BYTES);
       return;
     }
-    if (last == body) last = null;
-    share.add(-COPY_BYTES - body.bytes());
+    share.add(-bytesOf(message));
     wakeSoon();
   }
 

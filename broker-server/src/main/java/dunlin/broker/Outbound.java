@@ -144,7 +144,7 @@ final class Outbound {
   /** Sends or queues a message whose place is given, by what its source knows of the bounds. */
   void take(Outgoing message) {
     counts.copies().waiting(1);
-    message.body = memory.take(message.message);
+    memory.take(message);
     heldBytes += MessageMemory.bytesOf(message);
     if (queued() == 0 && mayFly(sequenceOf(message)) && connection.writable(message.size())) {
       send(message);
@@ -204,11 +204,8 @@ final class Outbound {
 
   /** The session holds it no longer. */
   private void let(Outgoing message) {
-    MessageMemory.Body body = message.body;
-    if (body == null) throw new IllegalStateException("let go twice: " + message.sequence);
-    message.body = null;
     heldBytes -= MessageMemory.bytesOf(message);
-    memory.free(body);
+    memory.free(message);
   }
 
   private void delivered(Publication message) {

@@ -19,11 +19,17 @@ final class Outgoing {
 
   boolean duplicate;
 
-  /** How it is counted in the loop's memory; null until it is. */
-  MessageMemory.@Nullable Body body;
+  /** Counts in the loop's memory. */
+  boolean held;
+
+  /** The other sessions of the loop that hold the message, too; null while there are none. */
+  MessageMemory.@Nullable Holders holders;
 
   /** PUBREC has come: only PUBREL may be sent any more [MQTT-4.3.3-6]. */
   boolean released;
+
+  /** Kept here, since nothing else of a message that was sent is looked at when it is acknowledged. */
+  private final int size;
 
   Outgoing(Publication message, QoS qos, boolean retain, int[] identifiers, @Nullable FilterHandle group) {
     this.message = message;
@@ -31,9 +37,10 @@ final class Outgoing {
     this.retain = retain;
     this.identifiers = identifiers;
     this.group = group;
+    this.size = message.body().length;
   }
 
   int size() {
-    return message.body().length;
+    return size;
   }
 }
