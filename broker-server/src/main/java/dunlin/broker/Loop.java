@@ -52,6 +52,7 @@ final class Loop {
   private final GroupDelivery groups;
   private final WideFanout wide;
   private final MessageMemory messageMemory;
+  private final Budget.Share subscriptionMemory;
   private final SocketMemory socketMemory;
   private final InputMemory inputMemory;
   private final ReadSizes readSizes = new ReadSizes();
@@ -93,6 +94,7 @@ final class Loop {
     this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
     this.unsettledNanosMax = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(settings));
     this.messageMemory = new MessageMemory(this, frontend.budget().outgoing().share());
+    this.subscriptionMemory = frontend.budget().subscriptions().share();
     this.socketMemory = new SocketMemory(frontend.budget().sockets().share());
     this.inputMemory = new InputMemory(this, frontend.budget());
     this.counts = frontend.newCounts();
@@ -137,6 +139,10 @@ final class Loop {
 
   KeepAliveWheel keepAlive() {
     return keepAlive;
+  }
+
+  Budget.Share subscriptionMemory() {
+    return subscriptionMemory;
   }
 
   MessageMemory messageMemory() {

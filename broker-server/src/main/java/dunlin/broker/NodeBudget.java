@@ -25,12 +25,15 @@ public final class NodeBudget {
    *                 client is not read from. Who holds too much is not read from; packets that stay unfinished while others wait end their
    *                 connections (0x97).
    *   unauthenticated  the same of connections whose clients are not known yet, so that these cannot harm those that are.
+   *   subscriptions  heap. The subscriptions of connected clients, with what the node keeps for their filters. One more is refused (0x97) to a session
+   *                 that has much. What a durable session has stored before counts, and is taken in all the same.
    * Failure: what is held beside it (a packet's objects while it is handled, lanes, the stores' queues, retained topics) has bounds of its own.
    */
   private final Budget outgoing;
   private final Budget sockets;
   private final Budget unfinished;
   private final Budget unauthenticated;
+  private final Budget subscriptions;
   private final Bounds bounds;
 
   /**
@@ -40,23 +43,27 @@ public final class NodeBudget {
    * @param sockets of what waits for clients' sockets, in direct memory
    * @param unfinished of packets of known clients that have not come whole, in direct memory
    * @param unauthenticated of what clients send before they are known, in direct memory
+   * @param subscriptions of the subscriptions of connected clients, on the heap
    * @param inFlight of messages in flight to one client, passed by one message at most
+   * @param filters of the topic filters of one session
    */
-  public record Bounds(long outgoing, long sockets, long unfinished, long unauthenticated, int inFlight) {
+  public record Bounds(long outgoing, long sockets, long unfinished, long unauthenticated, long subscriptions, int inFlight, int filters) {
     private static final int IN_FLIGHT = 16 << 20;
+    private static final int FILTERS = 2 << 20;
 
     /** Room for one packet of the largest size that can be set, whose buffer has twice its size, and as much for others. */
     public static final int INPUT_MIN = 8 << 20;
 
     public Bounds {
       if (inFlight < 1) throw new IllegalArgumentException("bytes in flight: at most " + inFlight);
+      if (filters < 1) throw new IllegalArgumentException("bytes of filters: at most " + filters);
     }
 
     /** What this process should have, by its largest heap and its most direct memory. */
     public static Bounds ofThisProcess() {
       long heap = Runtime.getRuntime().maxMemory();
       long direct = PlatformDependent.maxDirectMemory();
-      return new Bounds(heap / 4, direct / 4, Math.max(INPUT_MIN, direct / 4), Math.max(INPUT_MIN, direct / 16), IN_FLIGHT);
+      return new Bounds(heap / 4, direct / 4, Math.max(INPUT_MIN, direct / 4), Math.max(INPUT_MIN, direct / 16), heap / 8, IN_FLIGHT, FILTERS);
     }
   }
 
@@ -66,7 +73,8 @@ public final class NodeBudget {
     this.sockets = new Budget("sockets", bounds.sockets());
     this.unfinished = new Budget("unfinished", bounds.unfinished());
     this.unauthenticated = new Budget("unauthenticated", bounds.unauthenticated());
-    for (Budget budget : List.of(outgoing, sockets, unfinished, unauthenticated)) show(budget, meters);
+    this.subscriptions = new Budget("subscriptions", bounds.subscriptions());
+    for (Budget budget : List.of(outgoing, sockets, unfinished, unauthenticated, subscriptions)) show(budget, meters);
   }
 
   private static void show(Budget budget, MeterRegistry meters) {
@@ -93,8 +101,8 @@ public final class NodeBudget {
   /** The limits, in a line for the log. */
   @Override
   public String toString() {
-    return "%s for outgoing messages, %s for sockets, %s for unfinished packets, %s before authentication"
-        .formatted(text(outgoing), text(sockets), text(unfinished), text(unauthenticated));
+    return "%s for outgoing messages, %s for sockets, %s for unfinished packets, %s before authentication, %s for subscriptions"
+        .formatted(text(outgoing), text(sockets), text(unfinished), text(unauthenticated), text(subscriptions));
   }
 
   private static String text(Budget budget) {
@@ -115,5 +123,9 @@ public final class NodeBudget {
 
   Budget unauthenticated() {
     return unauthenticated;
+  }
+
+  Budget subscriptions() {
+    return subscriptions;
   }
 }

@@ -57,6 +57,23 @@ final class SubscribeRules {
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTIONS, explanation);
   }
 
+  /** The filters of the session have as many characters as they may. */
+  static Refusal filtersTooLong(int max) {
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.FILTER_BYTES, Limit.FILTER_BYTES.exceededBy("the topic filters of this session are too long", max));
+  }
+
+  /** All clients together have as many subscriptions as the node has memory for, and this one has much of it. */
+  static Refusal noMemory() {
+    String explanation = "there is no memory for one more subscription (%s)".formatted(Limit.SUBSCRIPTION_MEMORY.setting());
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTION_MEMORY, explanation);
+  }
+
+  /** The durable sessions together have as many subscriptions as may be stored. */
+  static Refusal noRoomInStore(long max) {
+    String explanation = Limit.STORED_SUBSCRIPTIONS.exceededBy("the stored subscriptions of all sessions take too much", max);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.STORED_SUBSCRIPTIONS, explanation);
+  }
+
   /** The granted QoS may be less than what was asked for [MQTT-3.2.2-10]. */
   SubscriptionOptions granted(SubscriptionOptions asked) {
     QoS qos = asked.maximumQoS().min(features.maximumQoS());

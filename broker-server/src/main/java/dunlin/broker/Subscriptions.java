@@ -35,10 +35,17 @@ final class Subscriptions {
   /*
    * Owner: the connection's event loop. A filter's handle is acquired and released on the loop that the filter hashes to,
    *   which also keeps the members of groups; the entry here says how far that has come.
-   * Bounds: the setting for subscriptions of a session; one more is refused with 0x97. What is wrong with the filters of one
+   * Bounds: the settings for subscriptions of a session and for the bytes of their filters, and the node's budget for those of all clients; one
+   *   more is refused with 0x97. What is wrong with the filters of one
    *   packet is one violation, the first, however many are refused.
    */
   private static final int FILTER_BYTES = 128;
+
+  /** What a subscription takes of the heap, beside the text of its filter, and in how many places that text stands. */
+  static final int SUBSCRIPTION_BYTES = 512;
+
+  static final int TEXTS = 4;
+
   private static final int PUBLISH = 3;
   private static final int SUBSCRIBE = 8;
   private static final int UNSUBSCRIBE = 10;
@@ -49,6 +56,9 @@ final class Subscriptions {
 
   /** Most clients have one or none, which needs no hash table; changed by {@link #put} and {@link #remove}. */
   private Map<TopicFilter, Entry> entries = Map.of();
+
+  /** Characters of all filters. */
+  private int filterChars;
 
   /** Packet identifiers of SUBSCRIBE and UNSUBSCRIBE packets that are not answered yet. */
   private @Nullable Set<Integer> underWay;
@@ -104,7 +114,10 @@ final class Subscriptions {
     }
   }
 
+  /** A subscription that is not there yet. */
   private void put(TopicFilter filter, Entry entry) {
+    filterChars += filter.text().length();
+    loop.subscriptionMemory().add(memoryOf(filter));
     if (entries.isEmpty()) {
       entries = Map.of(filter, entry);
       return;
@@ -116,9 +129,29 @@ final class Subscriptions {
   private @Nullable Entry remove(TopicFilter filter) {
     Entry present = entries.get(filter);
     if (present == null) return null;
+    filterChars -= filter.text().length();
+    loop.subscriptionMemory().add(-memoryOf(filter));
     if (entries.size() == 1) entries = Map.of();
     else entries.remove(filter);
     return present;
+  }
+
+  private static long memoryOf(TopicFilter filter) {
+    return SUBSCRIPTION_BYTES + (long) TEXTS * filter.text().length();
+  }
+
+  private long memory() {
+    return (long) SUBSCRIPTION_BYTES * entries.size() + (long) TEXTS * filterChars;
+  }
+
+  /** Why there may be no subscription more; null when there may. */
+  private SubscribeRules.@Nullable Refusal refusalOfMore(TopicFilter filter) {
+    if (entries.size() >= session.frontend().settings().subscriptionsMax()) return rules.quotaExceeded();
+    int filtersMax = session.frontend().budget().bounds().filters();
+    if (filterChars + filter.text().length() > filtersMax) return SubscribeRules.filtersTooLong(filtersMax);
+    if (loop.subscriptionMemory().allows(memory(), memoryOf(filter))) return null;
+    loop.subscriptionMemory().refused();
+    return SubscribeRules.noMemory();
   }
 
   int size() {
@@ -194,8 +227,9 @@ final class Subscriptions {
       }
       TopicFilter filter = parsed.get();
       Entry entry = entries.get(filter);
-      if (entry == null && entries.size() >= session.frontend().settings().subscriptionsMax()) {
-        refused(subscribing, i, rules.quotaExceeded());
+      SubscribeRules.Refusal more = entry == null ? refusalOfMore(filter) : null;
+      if (more != null) {
+        refused(subscribing, i, more);
         continue;
       }
       subscribing.reasons[i] = success(options);
@@ -280,7 +314,9 @@ final class Subscriptions {
 
   private SubscribeRules.Refusal refusal(Throwable failure) {
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
-    if (cause instanceof QuotaExceededException) return rules.quotaExceeded();
+    if (cause instanceof QuotaExceededException full) {
+      return full.kind() == QuotaExceededException.Kind.SUBSCRIPTION_BYTES ? SubscribeRules.noRoomInStore(full.limit()) : rules.quotaExceeded();
+    }
     return new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
   }
 
@@ -449,6 +485,8 @@ final class Subscriptions {
   /** The connection has ended; what a durable session has subscribed stays in the session tier. */
   void end() {
     for (Entry entry : entries.values()) if (!session.durable()) detach(entry);
+    loop.subscriptionMemory().add(-memory());
     entries = Map.of();
+    filterChars = 0;
   }
 }

@@ -10,7 +10,7 @@ final class Budgets {
 
   /** More than a test needs. */
   static NodeBudget large() {
-    return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE));
+    return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE));
   }
 
   static NodeBudget of(NodeBudget.Bounds bounds) {

@@ -28,7 +28,7 @@ class InputMemoryTest {
   /** CONNECT of MQTT 5 with Clean Start and the client identifier "c". */
   private static final byte[] CONNECT = HexFormat.of().parseHex("100e00044d5154540502000000" + "000163");
 
-  private final NodeBudget budget = Budgets.of(new NodeBudget.Bounds(LIMIT, LIMIT, LIMIT, LIMIT / 4, 16_384));
+  private final NodeBudget budget = Budgets.of(new NodeBudget.Bounds(LIMIT, LIMIT, LIMIT, LIMIT / 4, LIMIT, 16_384, 16_384));
   private final OpenFrontend open = new OpenFrontend(1, 10, budget);
 
   @AfterEach

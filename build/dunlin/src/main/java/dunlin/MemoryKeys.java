@@ -34,13 +34,22 @@ final class MemoryKeys {
           "dunlin.memory.unauthenticated-max", 0, 0, MOST,
           "The same for clients that are not authenticated yet. When nothing is left, a connection that sends more of its CONNECT is closed. At least"
               + " 8 MiB. 0: a sixteenth of the direct memory.");
+  static final Setting<Long> SUBSCRIPTIONS =
+      Setting.bytes(
+          "dunlin.memory.subscriptions-max", 0, 0, MOST,
+          "Maximum amount of memory that the subscriptions of all connected clients take: 512 bytes for each, and four times the length of its topic"
+              + " filter. Near it, new ones of the clients that have most are refused with 0x97. 0: an eighth of the maximum heap.");
+  static final Setting<Long> FILTERS =
+      Setting.bytes(
+          "dunlin.session.filter-bytes-max", 2 * MIB, KIB, 1_024 * MIB,
+          "Maximum sum of the lengths of the topic filters of one session. Beyond it, a new subscription is refused with 0x97.");
   static final Setting<Long> IN_FLIGHT =
       Setting.bytes(
           "dunlin.session.in-flight-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB,
           "Maximum number of bytes of unacknowledged QoS 1 and 2 messages that the broker sends to a client, passed by one message at most. Further"
               + " messages wait.");
 
-  static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, IN_FLIGHT);
+  static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, SUBSCRIPTIONS, IN_FLIGHT, FILTERS);
 
   private MemoryKeys() {}
 
@@ -51,7 +60,9 @@ final class MemoryKeys {
         given(settings, SOCKETS, usual.sockets()),
         given(settings, UNFINISHED, usual.unfinished()),
         given(settings, UNAUTHENTICATED, usual.unauthenticated()),
-        Math.toIntExact(settings.get(IN_FLIGHT)));
+        given(settings, SUBSCRIPTIONS, usual.subscriptions()),
+        Math.toIntExact(settings.get(IN_FLIGHT)),
+        Math.toIntExact(settings.get(FILTERS)));
   }
 
   /** What a node would refuse, a sentence for each. */

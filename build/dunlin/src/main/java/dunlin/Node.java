@@ -180,15 +180,15 @@ final class Node implements AutoCloseable {
     frontend = clients;
     metrics.beans().register("Frontend", clients);
     clients.latencies().forEach(metrics::show);
-    InboxSettings inboxSettings = NodeSettings.inbox(settings);
+    long heapBytes = Runtime.getRuntime().maxMemory();
+    long diskBytes = settings.get(NodeSettings.DATA_DIR).toFile().getTotalSpace();
+    InboxSettings inboxSettings = NodeSettings.inbox(settings, heapBytes, diskBytes);
     int shards = inboxSettings.shards();
     DistWorker dist =
         DistWorker.create(ranges, p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
     InboxServer inbox =
         new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
-    var retainSettings =
-        NodeSettings.retain(settings, Runtime.getRuntime().maxMemory(), settings.get(NodeSettings.DATA_DIR).toFile().getTotalSpace());
-    RetainServer retain = RetainServer.on(ranges, retainSettings, meters, clock, housekeeping);
+    RetainServer retain = RetainServer.on(ranges, NodeSettings.retain(settings, heapBytes, diskBytes), meters, clock, housekeeping);
     dist.attachFrontend(ranges.nodeId(), clients.delivery());
     dist.attachInboxShards(new InboxDelivery(inbox));
 

@@ -201,7 +201,7 @@ final class NodeSettings {
           "dunlin.session.subscriptions-max", 10_000, 1, 10_000_000, "Maximum number of subscriptions of one session.");
   static final Setting<Long> SESSIONS_MAX =
       Setting.longInteger(
-          "dunlin.session.sessions-max", INBOX.sessionsMax(), 1, 1_000_000_000,
+          "dunlin.session.sessions-max", INBOX.sums().sessions(), 1, 1_000_000_000,
           "Maximum number of durable sessions. Beyond it, clients that request a new one are refused.");
   static final Setting<Long> SESSION_EXPIRY_MAX =
       Setting.longInteger(
@@ -294,6 +294,12 @@ final class NodeSettings {
   static final Setting<Long> INBOX_BYTES_MAX =
       Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for the"
           + " same.");
+  static final Setting<Long> INBOX_TOTAL_BYTES_MAX =
+      Setting.bytes("dunlin.inbox.total-bytes-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for all durable sessions"
+          + " together. Near it, the inboxes that hold most count as full. 0: half of the size of the disk.");
+  static final Setting<Long> INBOX_SUBSCRIPTION_BYTES_MAX =
+      Setting.bytes("dunlin.inbox.subscription-bytes-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum amount of memory that the subscriptions of all durable"
+          + " sessions take: 256 bytes for each, and four times the length of its topic filter. Beyond it, new ones are refused with 0x97. 0: an eighth of the maximum heap.");
   static final Setting<OverflowPolicy> INBOX_OVERFLOW =
       Setting.choice("dunlin.inbox.overflow", INBOX.overflow(), "What happens when a message arrives and the inbox of a durable session is full:"
           + " drop the oldest message, drop the new one, or reject the publish.");
@@ -326,7 +332,7 @@ final class NodeSettings {
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, SESSION_EXPIRY_OF_MQTT3, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
           QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC,
           STORE_MEMORY, STORE_DISK_FREE_MIN, STORE_DISK_CRITICAL_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
-          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX,
+          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_TOTAL_BYTES_MAX, INBOX_SUBSCRIPTION_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX,
           RETAIN_TOPIC_BYTES_MAX, RETAIN_BYTES_MAX);
 
   private NodeSettings() {}
@@ -355,7 +361,16 @@ final class NodeSettings {
         STORE.queuedReadsMax());
   }
 
-  static InboxSettings inbox(Settings settings) {
+  /**
+   * @param heapBytes the largest heap of this process
+   * @param diskBytes the size of the disk of the data directory
+   */
+  static InboxSettings inbox(Settings settings, long heapBytes, long diskBytes) {
+    long subscriptions = settings.get(INBOX_SUBSCRIPTION_BYTES_MAX);
+    long messages = settings.get(INBOX_TOTAL_BYTES_MAX);
+    var sums =
+        new InboxSettings.Sums(
+            settings.get(SESSIONS_MAX), subscriptions == 0 ? heapBytes / 8 : subscriptions, messages == 0 ? diskBytes / 2 : messages);
     return new InboxSettings(
         settings.get(INBOX_SHARDS),
         settings.get(INBOX_MESSAGES_MAX),
@@ -363,7 +378,7 @@ final class NodeSettings {
         settings.get(INBOX_OVERFLOW),
         settings.get(SUBSCRIPTIONS_MAX),
         settings.get(INBOX_GROUP_WINDOW),
-        settings.get(SESSIONS_MAX));
+        sums);
   }
 
   /**

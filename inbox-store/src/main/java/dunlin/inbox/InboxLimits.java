@@ -7,17 +7,23 @@ import dunlin.store.FieldWriter;
  * The bounds that decide how commands apply. They come through the log, because a range reads no setting while it applies:
  * every replica changes them at the same entry.
  */
-record InboxLimits(int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, long sessionsMax) {
+record InboxLimits(int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, InboxSettings.Sums sums) {
   void writeTo(FieldWriter out) {
     out.number(messagesMax);
     out.number(bytesMax);
     out.octet(overflow.code());
     out.number(subscriptionsMax);
     out.number(groupWindow);
-    out.number(sessionsMax);
+    out.number(sums.sessions());
+    out.number(sums.subscriptionBytes());
+    out.number(sums.messageBytes());
   }
 
   static InboxLimits readFrom(FieldReader in) {
-    return new InboxLimits(in.count(), in.number(), OverflowPolicy.of(in.octet()), in.count(), in.count(), in.number());
+    return new InboxLimits(in.count(), in.number(), OverflowPolicy.of(in.octet()), in.count(), in.count(), readSums(in));
+  }
+
+  private static InboxSettings.Sums readSums(FieldReader in) {
+    return new InboxSettings.Sums(in.number(), in.number(), in.number());
   }
 }

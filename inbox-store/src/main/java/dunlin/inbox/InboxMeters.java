@@ -69,6 +69,10 @@ final class InboxMeters {
         .description("Subscriptions of durable sessions")
         .strongReference(true)
         .register(registry);
+    Gauge.builder("dunlin.inbox.subscription.bytes", state.subscriptionBytes::get)
+        .description("Memory that they take, by an estimate: what dunlin.inbox.subscription-bytes-max bounds")
+        .strongReference(true)
+        .register(registry);
     Gauge.builder("dunlin.inbox.subscriptions-shared", state.sharedSubscriptions::get)
         .description("Those of them that are shared subscriptions")
         .strongReference(true)

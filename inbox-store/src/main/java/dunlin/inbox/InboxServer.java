@@ -268,7 +268,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private static ReasonCode reason(Outcome outcome) {
     return switch (outcome) {
       case Outcome.Done _, Outcome.Connected _, Outcome.Existed _, Outcome.Appended _ -> ReasonCode.SUCCESS;
-      case Outcome.Full _ -> ReasonCode.QUOTA_EXCEEDED;
+      case Outcome.Full _, Outcome.AllFull _ -> ReasonCode.QUOTA_EXCEEDED;
       case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
       case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
       case Outcome.Fenced _ -> ReasonCode.UNSPECIFIED_ERROR;
@@ -305,9 +305,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           switch (outcome) {
             case Outcome.Connected(var value) -> connected.complete(value);
             case Outcome.Full _ ->
-                connected.completeExceptionally(new QuotaExceededException("durable sessions", settings.sessionsMax()));
+                connected.completeExceptionally(
+                    new QuotaExceededException(QuotaExceededException.Kind.SESSIONS, "durable sessions", settings.sums().sessions()));
             case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _ ->
+            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _,
+                Outcome.AllFull _ ->
                 connected.completeExceptionally(unexpected(outcome));
           }
         });
@@ -448,7 +450,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
             case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _,
-                Outcome.Appended _ ->
+                Outcome.Appended _, Outcome.AllFull _ ->
                 taken.completeExceptionally(unexpected(outcome));
           }
         });
@@ -567,7 +569,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Stale _ -> answer.completeExceptionally(new StaleSessionException(session));
             case Outcome.Full _ ->
                 answer.completeExceptionally(
-                    new QuotaExceededException("subscriptions of " + session.clientId(), settings.subscriptionsMax()));
+                    new QuotaExceededException(
+                        QuotaExceededException.Kind.SUBSCRIPTIONS, "subscriptions of " + session.clientId(), settings.subscriptionsMax()));
+            case Outcome.AllFull _ ->
+                answer.completeExceptionally(
+                    new QuotaExceededException(
+                        QuotaExceededException.Kind.SUBSCRIPTION_BYTES, "bytes of subscriptions", settings.sums().subscriptionBytes()));
             case Outcome.Done _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _,
                 Outcome.Appended _ ->
                 done.accept(outcome, effects);

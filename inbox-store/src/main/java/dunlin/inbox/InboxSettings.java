@@ -10,10 +10,31 @@ package dunlin.inbox;
  * @param subscriptionsMax subscriptions that one session holds
  * @param groupWindow unacknowledged messages that a member of a shared subscription holds; the rest waits in the group's inbox,
  *     or in an ordered group in that member's queue
- * @param sessionsMax durable sessions; one more is refused when it would begin
+ * @param sums bounds of what all sessions have together
  */
 public record InboxSettings(
-    int shards, int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, long sessionsMax) {
+    int shards, int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, Sums sums) {
+
+  /**
+   * What all sessions may have together.
+   *
+   * @param sessions durable sessions; one more is refused when it would begin
+   * @param subscriptionBytes memory that their subscriptions take, by an estimate: 256 bytes for each, and four times the length of its filter; one
+   *     more is refused
+   * @param messageBytes bytes of messages in all inboxes; a message finds each inbox full when there are as many
+   */
+  public record Sums(long sessions, long subscriptionBytes, long messageBytes) {
+    public Sums {
+      if (sessions < 1) throw new IllegalArgumentException("sessions " + sessions);
+      if (subscriptionBytes < 1) throw new IllegalArgumentException("subscriptionBytes " + subscriptionBytes);
+      if (messageBytes < 1) throw new IllegalArgumentException("messageBytes " + messageBytes);
+    }
+
+    /** A bound on the sessions alone. */
+    public static Sums ofSessions(long sessions) {
+      return new Sums(sessions, Long.MAX_VALUE, Long.MAX_VALUE);
+    }
+  }
 
   public InboxSettings {
     if (shards < 1 || shards > 4_096) throw new IllegalArgumentException("shards " + shards);
@@ -21,14 +42,13 @@ public record InboxSettings(
     if (bytesMax < 1) throw new IllegalArgumentException("bytesMax " + bytesMax);
     if (subscriptionsMax < 1) throw new IllegalArgumentException("subscriptionsMax " + subscriptionsMax);
     if (groupWindow < 1 || groupWindow > 65_535) throw new IllegalArgumentException("groupWindow " + groupWindow);
-    if (sessionsMax < 1) throw new IllegalArgumentException("sessionsMax " + sessionsMax);
   }
 
   public static InboxSettings defaults() {
-    return new InboxSettings(16, 100_000, 256L << 20, OverflowPolicy.DROP_OLDEST, 10_000, 256, 10_000_000);
+    return new InboxSettings(16, 100_000, 256L << 20, OverflowPolicy.DROP_OLDEST, 10_000, 256, Sums.ofSessions(10_000_000));
   }
 
   InboxLimits limits() {
-    return new InboxLimits(messagesMax, bytesMax, overflow, subscriptionsMax, groupWindow, sessionsMax);
+    return new InboxLimits(messagesMax, bytesMax, overflow, subscriptionsMax, groupWindow, sums);
   }
 }

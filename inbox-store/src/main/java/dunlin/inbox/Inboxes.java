@@ -22,6 +22,9 @@ final class Inboxes {
 
   static final int ROOM_ROWS_MAX = 4_096;
 
+  private static final int SMALL_MAX = 4 * 1_024;
+  private static final int SMALLS = 16 * 1_024;
+
   private final RangeState state;
   private final HeaderCache headers = new HeaderCache();
 
@@ -32,8 +35,16 @@ final class Inboxes {
   /** The header of a message and where it stands. */
   record Row(long sequence, StoredMessage stored) {}
 
+  /** Whether an inbox has room for a message of this size, by its own bounds and that of all inboxes together. */
   boolean fits(Backlog inbox, int size) {
-    return inbox.count < state.limits.messagesMax() && inbox.bytes + size <= state.limits.bytesMax();
+    long bytes = inbox.bytes + size;
+    return inbox.count < state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= mostForOne();
+  }
+
+  /** No inbox holds more than is left for all others, so the largest are full first. A little is left for each, or new ones would have nothing. */
+  private long mostForOne() {
+    long max = state.limits.sums().messageBytes();
+    return Math.max(Math.min(max / SMALLS, SMALL_MAX), max - state.queuedBytes.get());
   }
 
   /** Makes room for a message and reserves it, or counts what did not find any. */

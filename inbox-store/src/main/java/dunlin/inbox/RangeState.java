@@ -23,6 +23,7 @@ final class RangeState {
    * Bounds: by the sessions, subscriptions and groups; nothing is kept for a stored message but what caches of fixed size have of it.
    */
   private static final int FORMAT = 1;
+  private static final int LIMITS_FORMAT = 2;
   private static final int NAMES_MAX = 1_024;
   private static final int SHARED_USER_MAX = 64;
 
@@ -41,6 +42,9 @@ final class RangeState {
 
   final AtomicLong subscriptions = new AtomicLong();
   final AtomicLong sharedSubscriptions = new AtomicLong();
+
+  /** Memory that the subscriptions take, by {@link #memoryOf}. */
+  final AtomicLong subscriptionBytes = new AtomicLong();
 
   /** Sessions that have a connection. */
   final AtomicInteger onlineCount = new AtomicInteger();
@@ -94,6 +98,7 @@ final class RangeState {
     overtaken.set(0);
     subscriptions.set(0);
     sharedSubscriptions.set(0);
+    subscriptionBytes.set(0);
     onlineCount.set(0);
     durableCount.set(0);
     index = new FilterIndex<>();
@@ -153,7 +158,7 @@ final class RangeState {
         SessionKeys.LIMITS,
         FieldWriter.bytesOf(
             fields -> {
-              fields.octet(FORMAT);
+              fields.octet(LIMITS_FORMAT);
               limits.writeTo(fields);
             }));
   }
@@ -163,7 +168,7 @@ final class RangeState {
         FieldReader.read(
             value,
             in -> {
-              expectFormat(in.octet());
+              in.format(LIMITS_FORMAT, "limits");
               return InboxLimits.readFrom(in);
             });
   }
@@ -176,6 +181,12 @@ final class RangeState {
   void count(TopicFilter filter, int change) {
     subscriptions.addAndGet(change);
     if (filter.shared()) sharedSubscriptions.addAndGet(change);
+    subscriptionBytes.addAndGet(change * memoryOf(filter));
+  }
+
+  /** About what a subscription takes of the heap: its text stands in the session, in the index, in the range's routes and in the dist tier's. */
+  static long memoryOf(TopicFilter filter) {
+    return 256 + 4L * filter.text().length();
   }
 
   /** The same session's key, with what it has in common with others shared: every text of a command is a copy of its own. */

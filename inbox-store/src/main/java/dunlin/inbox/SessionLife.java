@@ -36,7 +36,7 @@ final class SessionLife {
     if (before != null && lives(before, change.now()) && !before.user.equals(request.user())) return new Outcome.OtherUser();
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
     boolean adds = request.durable() && (before == null || before.expirySeconds() == 0);
-    if (adds && state.durableCount.get() >= state.limits.sessionsMax()) return new Outcome.Full();
+    if (adds && state.durableCount.get() >= state.limits.sums().sessions()) return new Outcome.Full();
     var displaced = before != null && resumes ? before.owner : null;
     if (before != null) {
       if (before.owner != null) {

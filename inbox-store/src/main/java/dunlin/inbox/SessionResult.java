@@ -15,6 +15,9 @@ record SessionResult(Outcome outcome, Effects effects) {
     /** A bound stood in the way; nothing happened. */
     record Full() implements Outcome {}
 
+    /** A bound on what all sessions have together stood in the way; nothing happened. */
+    record AllFull() implements Outcome {}
+
     /** A message that its connection published before was refused; nothing happened. */
     record Fenced() implements Outcome {}
 

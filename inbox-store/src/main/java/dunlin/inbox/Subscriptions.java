@@ -14,7 +14,7 @@ import java.util.List;
 final class Subscriptions {
   /*
    * Owner: the applying thread.
-   * Bounds: InboxLimits for each session; a SUBSCRIBE that would go above it makes none of its subscriptions.
+   * Bounds: InboxLimits for each session and for all together; a SUBSCRIBE that would go above it makes none of its subscriptions.
    */
   private static final int FORMAT = 1;
 
@@ -28,11 +28,16 @@ final class Subscriptions {
 
   Outcome subscribe(Change change, SessionState session, List<Subscription> wanted) {
     int fresh = 0;
+    long freshBytes = 0;
     for (Subscription each : wanted) {
-      if (session.subscription(each.filter().text()) == null) fresh++;
+      if (session.subscription(each.filter().text()) == null) {
+        fresh++;
+        freshBytes += RangeState.memoryOf(each.filter());
+      }
       if (each.filter().levels() > FilterIndex.LEVELS_MAX) return new Outcome.Full();
     }
     if (session.subscriptionCount() + fresh > state.limits.subscriptionsMax()) return new Outcome.Full();
+    if (state.subscriptionBytes.get() + freshBytes > state.limits.sums().subscriptionBytes()) return new Outcome.AllFull();
     var existed = new ArrayList<Boolean>(wanted.size());
     for (Subscription each : wanted) existed.add(subscribe(change, session, each));
     return new Outcome.Existed(existed);

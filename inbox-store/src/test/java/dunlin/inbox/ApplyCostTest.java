@@ -2,6 +2,7 @@ package dunlin.inbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.inbox.InboxSettings.Sums;
 import dunlin.model.QoS;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -11,7 +12,7 @@ final class ApplyCostTest {
   private static final String JOBS = "$share/g/jobs";
   private static final int LARGE = 20_000;
 
-  private final RangeHarness h = new RangeHarness(new InboxLimits(100_000, 1L << 30, OverflowPolicy.DROP_OLDEST, 100, 256, 10_000));
+  private final RangeHarness h = new RangeHarness(new InboxLimits(100_000, 1L << 30, OverflowPolicy.DROP_OLDEST, 100, 256, Sums.ofSessions(10_000)));
 
   private SessionRef absentWith(int messages, QoS qos, String payload) {
     var session = h.connect("c").session();
@@ -129,7 +130,7 @@ final class ApplyCostTest {
   void aLargeMessageDoesNotDropAllSmallOnesAtOnce() {
     int small = 2 * Inboxes.ROOM_ROWS_MAX;
     var bytes = StoredMessage.bytes(h.message("p", "a", QoS.AT_LEAST_ONCE, "m")).length;
-    var full = new RangeHarness(new InboxLimits(100_000, (long) small * bytes, OverflowPolicy.DROP_OLDEST, 10, 4, 10));
+    var full = new RangeHarness(new InboxLimits(100_000, (long) small * bytes, OverflowPolicy.DROP_OLDEST, 10, 4, Sums.ofSessions(10)));
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     for (int i = 0; i < small; i++) full.publish(full.message("p", "a", QoS.AT_LEAST_ONCE, "m"));

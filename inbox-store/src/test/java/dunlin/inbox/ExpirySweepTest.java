@@ -2,6 +2,7 @@ package dunlin.inbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.SessionCommand.Acknowledge;
 import dunlin.model.QoS;
 import java.util.ArrayList;
@@ -11,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 final class ExpirySweepTest {
-  private final RangeHarness h = new RangeHarness(new InboxLimits(10_000, 1 << 24, OverflowPolicy.DROP_OLDEST, 100, 4, 1_000));
+  private final RangeHarness h = new RangeHarness(new InboxLimits(10_000, 1 << 24, OverflowPolicy.DROP_OLDEST, 100, 4, Sums.ofSessions(1_000)));
   private final List<Acknowledge> found = new ArrayList<>();
   private ExpirySweep sweep = sweepOver(h);
 

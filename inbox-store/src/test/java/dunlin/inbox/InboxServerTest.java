@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.InboxSettings.Sums;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -338,7 +339,7 @@ final class InboxServerTest {
   @Test
   void tooManySubscriptionsAreRefused() throws Exception {
     node.close();
-    node = new InboxNode(null, new InboxSettings(16, 1, 1 << 20, OverflowPolicy.REJECT, 1, 4, 1_000));
+    node = new InboxNode(null, new InboxSettings(16, 1, 1 << 20, OverflowPolicy.REJECT, 1, 4, Sums.ofSessions(1_000)));
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
 

@@ -3,6 +3,7 @@ package dunlin.inbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.SessionResult.Outcome;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -315,8 +316,26 @@ final class InboxTest {
   }
 
   @Test
+  void oneInboxLeavesRoomForOthersInWhatAllMayHoldTogether() {
+    for (OverflowPolicy policy : OverflowPolicy.values()) {
+      var small = new RangeHarness(new InboxLimits(10_000, 1 << 20, policy, 10, 4, new Sums(10, 1 << 20, 100_000)));
+      var greedy = small.connect("greedy").session();
+      var other = small.connect("other").session();
+      small.subscribe(greedy, "a", QoS.AT_LEAST_ONCE);
+      small.subscribe(other, "b", QoS.AT_LEAST_ONCE);
+      String payload = "x".repeat(950); // about a kilobyte with its topic
+
+      for (int i = 0; i < 200; i++) small.publish("a", payload);
+      assertThat(small.inbox(greedy).size()).as(policy.name()).isBetween(45, 55);
+      for (int i = 0; i < 20; i++) assertThat(small.publish("b", payload)).isInstanceOf(Outcome.Done.class);
+      assertThat(small.inbox(other)).as(policy.name()).hasSize(20);
+      small.assertBalance();
+    }
+  }
+
+  @Test
   void nothingIsTakenOfAConnectionBehindAMessageThatItSendsAgain() {
-    var full = new RangeHarness(new InboxLimits(100, 1_000, OverflowPolicy.REJECT, 10, 4, 1_000));
+    var full = new RangeHarness(new InboxLimits(100, 1_000, OverflowPolicy.REJECT, 10, 4, Sums.ofSessions(1_000)));
     full.crashes = true;
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
@@ -338,7 +357,7 @@ final class InboxTest {
 
   @Test
   void fencesAreBoundedAndTheOldestGoesFirst() {
-    var full = new RangeHarness(new InboxLimits(100, 1_000, OverflowPolicy.REJECT, 10, 4, 1_000));
+    var full = new RangeHarness(new InboxLimits(100, 1_000, OverflowPolicy.REJECT, 10, 4, Sums.ofSessions(1_000)));
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     full.publish("a", "first");
@@ -382,7 +401,7 @@ final class InboxTest {
 
   @Test
   void bytesAreBoundedToo() {
-    var limits = new InboxLimits(100, 1_000, OverflowPolicy.DROP_OLDEST, 10, 4, 1_000);
+    var limits = new InboxLimits(100, 1_000, OverflowPolicy.DROP_OLDEST, 10, 4, Sums.ofSessions(1_000));
     var full = new RangeHarness(limits);
     var session = full.connect("c").session();
     full.subscribe(session, "a", QoS.AT_LEAST_ONCE);
@@ -528,7 +547,7 @@ final class InboxTest {
 
   @Test
   void tooManySubscriptionsAreRefusedAsAWhole() {
-    var few = new RangeHarness(new InboxLimits(10, 1_000, OverflowPolicy.REJECT, 2, 4, 1_000));
+    var few = new RangeHarness(new InboxLimits(10, 1_000, OverflowPolicy.REJECT, 2, 4, Sums.ofSessions(1_000)));
     var session = few.connect("c").session();
     few.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     few.subscribe(session, "b", QoS.AT_LEAST_ONCE);

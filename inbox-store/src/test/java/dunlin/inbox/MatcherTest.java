@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.management.ThreadMXBean;
 import dunlin.inbox.InboxClient.Subscription;
+import dunlin.inbox.InboxSettings.Sums;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;
 import java.lang.management.ManagementFactory;
@@ -15,7 +16,7 @@ import org.junit.jupiter.api.Test;
 final class MatcherTest {
   private static final int OVERLAPPING = 4_096;
 
-  private final RangeHarness h = new RangeHarness(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10_000, 4, 1_000));
+  private final RangeHarness h = new RangeHarness(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10_000, 4, Sums.ofSessions(1_000)));
 
   /** Filters that all match one topic: each level is itself or a plus sign. */
   private static String topicAndFilters(List<Subscription> filters) {

@@ -5,6 +5,7 @@ import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.InboxClient.Subscription;
 import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.SessionResult.Outcome;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
@@ -53,7 +54,7 @@ final class RangeHarness {
   }
 
   static InboxLimits limits(int messagesMax, OverflowPolicy overflow) {
-    return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4, 1_000);
+    return new InboxLimits(messagesMax, 1 << 20, overflow, 100, 4, Sums.ofSessions(1_000));
   }
 
   /** Adds the summaries, as the store does whenever it writes the rows. */

@@ -3,6 +3,7 @@ package dunlin.inbox;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.SessionResult.Outcome;
 import dunlin.model.QoS;
 import java.util.List;
@@ -140,7 +141,7 @@ final class SessionLifeTest {
 
   @Test
   void oneDurableSessionMoreThanMayBeIsRefusedAndChangesNothing() {
-    var two = new RangeHarness(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10, 4, 2));
+    var two = new RangeHarness(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10, 4, Sums.ofSessions(2)));
     var first = two.connect("a").session();
     two.connect("b");
     two.connect("online", true, 0, null);
@@ -229,7 +230,7 @@ final class SessionLifeTest {
   void aSmallerBoundLeavesTheSessionsThatAreThere() {
     h.connect("a");
     h.disconnect(h.connect("b").session(), false, 60);
-    h.apply(new SessionCommand.Configure(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10, 4, 1)));
+    h.apply(new SessionCommand.Configure(new InboxLimits(10, 1 << 20, OverflowPolicy.REJECT, 10, 4, Sums.ofSessions(1))));
 
     assertThat(tryToConnect(h, "b", false, 60)).isInstanceOf(Outcome.Connected.class);
     assertThat(tryToConnect(h, "c", false, 60)).isInstanceOf(Outcome.Full.class);

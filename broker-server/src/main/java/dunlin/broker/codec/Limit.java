@@ -15,7 +15,10 @@ public enum Limit {
   TOPIC_ALIASES("dunlin.mqtt.topic-alias-maximum"),
   RECEIVE_MAXIMUM("dunlin.mqtt.receive-maximum"),
   SUBSCRIPTIONS("dunlin.session.subscriptions-max"),
+  FILTER_BYTES("dunlin.session.filter-bytes-max"),
   SESSIONS("dunlin.session.sessions-max"),
+  STORED_SUBSCRIPTIONS("dunlin.inbox.subscription-bytes-max"),
+  SUBSCRIPTION_MEMORY("dunlin.memory.subscriptions-max"),
   UNFINISHED_MEMORY("dunlin.memory.unfinished-max"),
   UNAUTHENTICATED_MEMORY("dunlin.memory.unauthenticated-max");
 

@@ -1,0 +1,106 @@
+package dunlin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.RawClient.Packet;
+import java.nio.file.Path;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What subscriptions may take of the memory: of one session, of all connected clients, of all durable sessions. */
+@SuppressWarnings("try") // clients that leave are what is tested
+final class SubscriptionMemoryIT {
+  private static final int REFUSED = 0x97;
+
+  private static Packet subscribe(RawClient client, String filter) {
+    client.send(RawClient.SUBSCRIBE, RawClient.u16(7), RawClient.NO_PROPERTIES, filter, 1);
+    return client.next(RawClient.SUBACK);
+  }
+
+  private static void unsubscribe(RawClient client, String filter) {
+    client.send(RawClient.UNSUBSCRIBE, RawClient.u16(8), RawClient.NO_PROPERTIES, filter);
+    assertThat(client.next(RawClient.UNSUBACK).reason()).isZero();
+  }
+
+  /** How many more subscriptions a client gets. */
+  private static int fill(RawClient client, String name, String setting) {
+    for (int i = 0; ; i++) {
+      Packet suback = subscribe(client, name + "/" + i + "/#");
+      if (suback.reason() == 1) continue;
+      assertThat(suback.reason()).isEqualTo(REFUSED);
+      assertThat(suback.reasonString()).contains(setting);
+      return i;
+    }
+  }
+
+  private static RawClient durable(TestBroker broker, String clientId, boolean cleanStart) {
+    RawClient client = new RawClient(broker.port());
+    client.connect(RawClient.connect(5, cleanStart, 0, clientId, RawClient.properties(RawClient.sessionExpiry(600))));
+    return client;
+  }
+
+  @Test
+  void theFiltersOfASessionHaveABoundInBytes(@TempDir Path data) {
+    try (TestBroker broker = TestBroker.on(data, Map.of("dunlin.session.filter-bytes-max", "1KiB"));
+        RawClient client = RawClient.connected(broker, "client");
+        RawClient durable = durable(broker, "durable", true)) {
+      String one = "a/" + "x".repeat(600);
+      String other = "b/" + "x".repeat(600);
+      for (RawClient each : new RawClient[] {client, durable}) {
+        assertThat(subscribe(each, one).reason()).isEqualTo(1);
+        Packet refused = subscribe(each, other);
+        assertThat(refused.reason()).isEqualTo(REFUSED);
+        assertThat(refused.reasonString()).contains("limit 1024 (dunlin.session.filter-bytes-max)");
+        assertThat(subscribe(each, one).reason()).as("one that is there").isEqualTo(1);
+        unsubscribe(each, one);
+        assertThat(subscribe(each, other).reason()).isEqualTo(1);
+      }
+      durable.close();
+      try (RawClient back = durable(broker, "durable", false)) {
+        assertThat(subscribe(back, one).reason()).as("with what is stored").isEqualTo(REFUSED);
+      }
+    }
+  }
+
+  @Test
+  void oneClientLeavesMemoryForTheSubscriptionsOfOthers(@TempDir Path data) {
+    String setting = "dunlin.memory.subscriptions-max";
+    try (TestBroker broker = TestBroker.on(data, Map.of(setting, "64KiB", "dunlin.lanes", "1"));
+        RawClient other = RawClient.connected(broker, "other")) {
+      int first;
+      try (RawClient greedy = RawClient.connected(broker, "greedy")) {
+        first = fill(greedy, "greedy", setting);
+        assertThat(first).isBetween(40, 70); // half of it, a little less than 600 bytes each
+        assertThat(fill(other, "other", setting)).isGreaterThan(first / 3);
+        unsubscribe(greedy, "greedy/1/#");
+        unsubscribe(greedy, "greedy/2/#");
+      }
+      for (int i = 0; ; i++) {
+        other.ping();
+        if (subscribe(other, "room/again").reason() == 1) break;
+        assertThat(i).as("looks until the other's end is seen").isLessThan(10_000);
+      }
+    }
+  }
+
+  @Test
+  void theStoredSubscriptionsOfAllSessionsHaveABoundThatARestartKeeps(@TempDir Path data) {
+    String setting = "dunlin.inbox.subscription-bytes-max";
+    Map<String, String> settings = Map.of(setting, "16KiB");
+    int granted;
+    try (TestBroker broker = TestBroker.on(data, settings);
+        RawClient one = durable(broker, "one", true);
+        RawClient other = durable(broker, "other", true)) {
+      granted = fill(one, "one", setting);
+      assertThat(granted).isBetween(40, 64); // some 290 bytes each
+      assertThat(subscribe(other, "b").reason()).isEqualTo(REFUSED);
+    }
+    try (TestBroker broker = TestBroker.on(data, settings);
+        RawClient other = durable(broker, "other", false)) {
+      assertThat(subscribe(other, "b").reason()).isEqualTo(REFUSED);
+      durable(broker, "one", true).close();
+      assertThat(fill(other, "one", setting)).isEqualTo(granted);
+    }
+  }
+}
