@@ -121,8 +121,11 @@ final class Opening {
 
   private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {
     if (causeOf(failure) instanceof QuotaExceededException full) {
-      String explanation = Limit.SESSIONS.exceededBy("too many sessions that outlive their connection", full.limit());
-      connection.note(ReasonCode.QUOTA_EXCEEDED, Limit.SESSIONS, explanation);
+      boolean memory = full.kind() == QuotaExceededException.Kind.MEMORY;
+      Limit limit = memory ? Limit.SESSION_MEMORY : Limit.SESSIONS;
+      String what = memory ? "durable sessions and their subscriptions take all of their memory" : "too many sessions that outlive their connection";
+      String explanation = limit.exceededBy(what, full.limit());
+      connection.note(ReasonCode.QUOTA_EXCEEDED, limit, explanation);
       connection.refuse(ReasonCode.QUOTA_EXCEEDED, explanation);
       return;
     }

@@ -68,10 +68,10 @@ final class SubscribeRules {
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTION_MEMORY, explanation);
   }
 
-  /** The durable sessions together have as many subscriptions as may be stored. */
+  /** The durable sessions with their subscriptions take as much memory as they may. */
   static Refusal noRoomInStore(long max) {
-    String explanation = Limit.STORED_SUBSCRIPTIONS.exceededBy("the stored subscriptions of all sessions take too much", max);
-    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.STORED_SUBSCRIPTIONS, explanation);
+    String explanation = Limit.SESSION_MEMORY.exceededBy("durable sessions and their subscriptions take all of their memory", max);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SESSION_MEMORY, explanation);
   }
 
   /** The granted QoS may be less than what was asked for [MQTT-3.2.2-10]. */

@@ -315,7 +315,7 @@ final class Subscriptions {
   private SubscribeRules.Refusal refusal(Throwable failure) {
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
     if (cause instanceof QuotaExceededException full) {
-      return full.kind() == QuotaExceededException.Kind.SUBSCRIPTION_BYTES ? SubscribeRules.noRoomInStore(full.limit()) : rules.quotaExceeded();
+      return full.kind() == QuotaExceededException.Kind.MEMORY ? SubscribeRules.noRoomInStore(full.limit()) : rules.quotaExceeded();
     }
     return new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
   }

@@ -297,9 +297,10 @@ final class NodeSettings {
   static final Setting<Long> INBOX_TOTAL_BYTES_MAX =
       Setting.bytes("dunlin.inbox.total-bytes-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for all durable sessions"
           + " together. Near it, the inboxes that hold most count as full. 0: half of the size of the disk.");
-  static final Setting<Long> INBOX_SUBSCRIPTION_BYTES_MAX =
-      Setting.bytes("dunlin.inbox.subscription-bytes-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum amount of memory that the subscriptions of all durable"
-          + " sessions take: 256 bytes for each, and four times the length of its topic filter. Beyond it, new ones are refused with 0x97. 0: an eighth of the maximum heap.");
+  static final Setting<Long> INBOX_MEMORY_MAX =
+      Setting.bytes("dunlin.inbox.memory-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum amount of memory that all durable sessions and their subscriptions"
+          + " take: 256 bytes for each, twice the lengths of a session's client identifier and user, and four times the length of a subscription's topic filter. Beyond it,"
+          + " new ones are refused with 0x97. 0: three eighths of the maximum heap.");
   static final Setting<OverflowPolicy> INBOX_OVERFLOW =
       Setting.choice("dunlin.inbox.overflow", INBOX.overflow(), "What happens when a message arrives and the inbox of a durable session is full:"
           + " drop the oldest message, drop the new one, or reject the publish.");
@@ -332,7 +333,7 @@ final class NodeSettings {
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, SESSION_EXPIRY_OF_MQTT3, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
           QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC,
           STORE_MEMORY, STORE_DISK_FREE_MIN, STORE_DISK_CRITICAL_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
-          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_TOTAL_BYTES_MAX, INBOX_SUBSCRIPTION_BYTES_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX,
+          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_TOTAL_BYTES_MAX, INBOX_MEMORY_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX,
           RETAIN_TOPIC_BYTES_MAX, RETAIN_BYTES_MAX);
 
   private NodeSettings() {}
@@ -366,11 +367,11 @@ final class NodeSettings {
    * @param diskBytes the size of the disk of the data directory
    */
   static InboxSettings inbox(Settings settings, long heapBytes, long diskBytes) {
-    long subscriptions = settings.get(INBOX_SUBSCRIPTION_BYTES_MAX);
+    long memory = settings.get(INBOX_MEMORY_MAX);
     long messages = settings.get(INBOX_TOTAL_BYTES_MAX);
     var sums =
         new InboxSettings.Sums(
-            settings.get(SESSIONS_MAX), subscriptions == 0 ? heapBytes / 8 : subscriptions, messages == 0 ? diskBytes / 2 : messages);
+            settings.get(SESSIONS_MAX), memory == 0 ? heapBytes * 3 / 8 : memory, messages == 0 ? diskBytes / 2 : messages);
     return new InboxSettings(
         settings.get(INBOX_SHARDS),
         settings.get(INBOX_MESSAGES_MAX),

@@ -85,8 +85,8 @@ final class SubscriptionMemoryIT {
   }
 
   @Test
-  void theStoredSubscriptionsOfAllSessionsHaveABoundThatARestartKeeps(@TempDir Path data) {
-    String setting = "dunlin.inbox.subscription-bytes-max";
+  void durableSessionsAndTheirSubscriptionsHaveABoundThatARestartKeeps(@TempDir Path data) {
+    String setting = "dunlin.inbox.memory-max";
     Map<String, String> settings = Map.of(setting, "16KiB");
     int granted;
     try (TestBroker broker = TestBroker.on(data, settings);
@@ -95,6 +95,14 @@ final class SubscriptionMemoryIT {
       granted = fill(one, "one", setting);
       assertThat(granted).isBetween(40, 64); // some 290 bytes each
       assertThat(subscribe(other, "b").reason()).isEqualTo(REFUSED);
+      String longName = "c".repeat(200); // there may be a little left
+      try (RawClient more = new RawClient(broker.port())) {
+        more.send(RawClient.connect(5, true, 0, longName, RawClient.properties(RawClient.sessionExpiry(600))));
+        Packet connack = more.expect(RawClient.CONNACK);
+        assertThat(connack.reason()).isEqualTo(REFUSED);
+        assertThat(connack.reasonString()).contains(setting);
+      }
+      RawClient.connected(broker, longName).close(); // its session ends with it
     }
     try (TestBroker broker = TestBroker.on(data, settings);
         RawClient other = durable(broker, "other", false)) {

@@ -15,7 +15,7 @@ record InboxLimits(int messagesMax, long bytesMax, OverflowPolicy overflow, int 
     out.number(subscriptionsMax);
     out.number(groupWindow);
     out.number(sums.sessions());
-    out.number(sums.subscriptionBytes());
+    out.number(sums.memory());
     out.number(sums.messageBytes());
   }
 

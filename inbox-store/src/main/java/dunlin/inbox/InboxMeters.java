@@ -69,8 +69,9 @@ final class InboxMeters {
         .description("Subscriptions of durable sessions")
         .strongReference(true)
         .register(registry);
-    Gauge.builder("dunlin.inbox.subscription.bytes", state.subscriptionBytes::get)
-        .description("Memory that they take, by an estimate: what dunlin.inbox.subscription-bytes-max bounds")
+    Gauge.builder("dunlin.inbox.memory", state.memory::get)
+        .description("Memory that sessions and their subscriptions take, by an estimate: what dunlin.inbox.memory-max bounds")
+        .baseUnit("bytes")
         .strongReference(true)
         .register(registry);
     Gauge.builder("dunlin.inbox.subscriptions-shared", state.sharedSubscriptions::get)

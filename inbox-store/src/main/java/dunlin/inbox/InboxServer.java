@@ -307,9 +307,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Full _ ->
                 connected.completeExceptionally(
                     new QuotaExceededException(QuotaExceededException.Kind.SESSIONS, "durable sessions", settings.sums().sessions()));
+            case Outcome.AllFull _ ->
+                connected.completeExceptionally(
+                    new QuotaExceededException(QuotaExceededException.Kind.MEMORY, "bytes of sessions", settings.sums().memory()));
             case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _,
-                Outcome.AllFull _ ->
+            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _ ->
                 connected.completeExceptionally(unexpected(outcome));
           }
         });
@@ -574,7 +576,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.AllFull _ ->
                 answer.completeExceptionally(
                     new QuotaExceededException(
-                        QuotaExceededException.Kind.SUBSCRIPTION_BYTES, "bytes of subscriptions", settings.sums().subscriptionBytes()));
+                        QuotaExceededException.Kind.MEMORY, "bytes of sessions", settings.sums().memory()));
             case Outcome.Done _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _,
                 Outcome.Appended _ ->
                 done.accept(outcome, effects);

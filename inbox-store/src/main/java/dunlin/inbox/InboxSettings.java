@@ -19,14 +19,14 @@ public record InboxSettings(
    * What all sessions may have together.
    *
    * @param sessions durable sessions; one more is refused when it would begin
-   * @param subscriptionBytes memory that their subscriptions take, by an estimate: 256 bytes for each, and four times the length of its filter; one
-   *     more is refused
+   * @param memory bytes of the heap that sessions and their subscriptions take, by an estimate: 256 for each, and for a session twice the lengths of
+   *     its client identifier and its user, for a subscription four times that of its filter; a new durable session or subscription beyond is refused
    * @param messageBytes bytes of messages in all inboxes; a message finds each inbox full when there are as many
    */
-  public record Sums(long sessions, long subscriptionBytes, long messageBytes) {
+  public record Sums(long sessions, long memory, long messageBytes) {
     public Sums {
       if (sessions < 1) throw new IllegalArgumentException("sessions " + sessions);
-      if (subscriptionBytes < 1) throw new IllegalArgumentException("subscriptionBytes " + subscriptionBytes);
+      if (memory < 1) throw new IllegalArgumentException("memory " + memory);
       if (messageBytes < 1) throw new IllegalArgumentException("messageBytes " + messageBytes);
     }
 

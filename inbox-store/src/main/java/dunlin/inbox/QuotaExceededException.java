@@ -8,8 +8,8 @@ public final class QuotaExceededException extends RuntimeException {
     SESSIONS,
     /** Subscriptions of one session. */
     SUBSCRIPTIONS,
-    /** Bytes that the subscriptions of all durable sessions take. */
-    SUBSCRIPTION_BYTES
+    /** Memory that all durable sessions and their subscriptions take, in bytes. */
+    MEMORY
   }
 
   private final Kind kind;

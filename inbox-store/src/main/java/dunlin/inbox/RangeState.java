@@ -24,6 +24,7 @@ final class RangeState {
    */
   private static final int FORMAT = 1;
   private static final int LIMITS_FORMAT = 2;
+  private static final int ENTRY_BYTES = 256;
   private static final int NAMES_MAX = 1_024;
   private static final int SHARED_USER_MAX = 64;
 
@@ -43,8 +44,8 @@ final class RangeState {
   final AtomicLong subscriptions = new AtomicLong();
   final AtomicLong sharedSubscriptions = new AtomicLong();
 
-  /** Memory that the subscriptions take, by {@link #memoryOf}. */
-  final AtomicLong subscriptionBytes = new AtomicLong();
+  /** Memory that sessions and subscriptions take, by {@link #memoryOf}. */
+  final AtomicLong memory = new AtomicLong();
 
   /** Sessions that have a connection. */
   final AtomicInteger onlineCount = new AtomicInteger();
@@ -98,7 +99,7 @@ final class RangeState {
     overtaken.set(0);
     subscriptions.set(0);
     sharedSubscriptions.set(0);
-    subscriptionBytes.set(0);
+    memory.set(0);
     onlineCount.set(0);
     durableCount.set(0);
     index = new FilterIndex<>();
@@ -181,12 +182,28 @@ final class RangeState {
   void count(TopicFilter filter, int change) {
     subscriptions.addAndGet(change);
     if (filter.shared()) sharedSubscriptions.addAndGet(change);
-    subscriptionBytes.addAndGet(change * memoryOf(filter));
+    memory.addAndGet(change * memoryOf(filter));
   }
 
   /** About what a subscription takes of the heap: its text stands in the session, in the index, in the range's routes and in the dist tier's. */
   static long memoryOf(TopicFilter filter) {
-    return 256 + 4L * filter.text().length();
+    return ENTRY_BYTES + 4L * filter.text().length();
+  }
+
+  static long memoryOf(SessionKey key, String user) {
+    return ENTRY_BYTES + 2L * (key.clientId().length() + user.length());
+  }
+
+  /** A session has begun, or is taken back in. */
+  void add(SessionState session) {
+    sessions.put(session.key, session);
+    memory.addAndGet(memoryOf(session.key, session.user));
+  }
+
+  /** A session has ended. */
+  void remove(SessionState session) {
+    sessions.remove(session.key);
+    memory.addAndGet(-memoryOf(session.key, session.user));
   }
 
   /** The same session's key, with what it has in common with others shared: every text of a command is a copy of its own. */

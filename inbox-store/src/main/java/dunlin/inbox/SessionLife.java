@@ -4,7 +4,6 @@ import dunlin.inbox.SessionResult.Outcome;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -37,6 +36,7 @@ final class SessionLife {
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
     boolean adds = request.durable() && (before == null || before.expirySeconds() == 0);
     if (adds && state.durableCount.get() >= state.limits.sums().sessions()) return new Outcome.Full();
+    if (adds && !fitsMemory(key, request.user(), before)) return new Outcome.AllFull();
     var displaced = before != null && resumes ? before.owner : null;
     if (before != null) {
       if (before.owner != null) {
@@ -56,7 +56,7 @@ final class SessionLife {
       state.expireAt(session, SessionState.NEVER);
     } else {
       session = new SessionState(state.sharing(key), state.sharedUser(key, request.user()), epoch, state.shards);
-      state.sessions.put(session.key, session);
+      state.add(session);
     }
     session.epoch = epoch;
     state.stay(session, request.durable() ? request.sessionExpirySeconds() : 0);
@@ -66,6 +66,11 @@ final class SessionLife {
     if (request.will() != null) wills.keep(change, session, request.will());
     if (resumes) subscriptions.online(change, session);
     return new Outcome.Connected(connected(session, resumes, displaced));
+  }
+
+  /** Whether there is memory for a new durable session; the one that it takes the place of leaves its own. */
+  private boolean fitsMemory(SessionKey key, String user, @Nullable SessionState before) {
+    return before != null || state.memory.get() + RangeState.memoryOf(key, user) <= state.limits.sums().memory();
   }
 
   /** Whether a session is there; one that has expired is not, also when nobody has removed it yet. */
@@ -104,7 +109,7 @@ final class SessionLife {
         List.copyOf(list),
         first,
         next,
-        received == null ? new int[0] : received.stream().toArray(),
+        received == null ? new int[0] : received.toArray(),
         displaced);
   }
 
@@ -147,9 +152,9 @@ final class SessionLife {
     change.out().delete(SessionKeys.inbox(session.key));
     var received = session.receivedPacketIds;
     if (received != null) {
-      received.stream().forEach(id -> change.out().delete(SessionKeys.exchange(session.key, id)));
+      for (int id : received.toArray()) change.out().delete(SessionKeys.exchange(session.key, id));
     }
-    state.sessions.remove(session.key);
+    state.remove(session);
     inboxes.connectionEnded(change, session);
     state.takeTurnedAway(session);
     if (session.waiting() > 0) state.leave(session.backlog(), DropReason.SESSION_ENDED);
@@ -172,7 +177,7 @@ final class SessionLife {
   private int steps(SessionState session) {
     int steps = 1 + session.subscriptionCount();
     var received = session.receivedPacketIds;
-    if (received != null) steps += received.cardinality();
+    if (received != null) steps += received.size();
     for (Subscriber each : session.subscriptions()) {
       if (!each.filter.shared()) continue;
       var group = state.groups.get(new GroupKey(session.key.tenant(), each.filter));
@@ -277,13 +282,12 @@ final class SessionLife {
           state.expireAt(session, in.number());
           session.sentBelow(in.number());
           if (in.flag()) state.attach(session, SessionFields.readConnection(in));
-          state.sessions.put(session.key, session);
+          state.add(session);
           return session;
         });
   }
 
   static void restoreReceived(SessionState session, int packetId) {
-    if (session.receivedPacketIds == null) session.receivedPacketIds = new BitSet();
-    session.receivedPacketIds.set(packetId);
+    session.addReceived(packetId);
   }
 }

@@ -1,6 +1,5 @@
 package dunlin.inbox;
 
-import java.util.BitSet;
 import java.util.Collection;
 import java.util.List;
 import java.util.NavigableMap;
@@ -56,7 +55,7 @@ final class SessionState {
   OnlineSessions.@Nullable Place online;
 
   @Nullable PendingWill will;
-  @Nullable BitSet receivedPacketIds;
+  @Nullable PacketIds receivedPacketIds;
 
   SessionState(SessionKey key, String user, long birth, int shards) {
     this.key = key;
@@ -186,17 +185,17 @@ final class SessionState {
   }
 
   boolean hasReceived(int packetId) {
-    return receivedPacketIds != null && receivedPacketIds.get(packetId);
+    return receivedPacketIds != null && receivedPacketIds.contains(packetId);
   }
 
   void addReceived(int packetId) {
-    if (receivedPacketIds == null) receivedPacketIds = new BitSet();
-    receivedPacketIds.set(packetId);
+    if (receivedPacketIds == null) receivedPacketIds = new PacketIds();
+    receivedPacketIds.add(packetId);
   }
 
   void removeReceived(int packetId) {
     if (receivedPacketIds == null) return;
-    receivedPacketIds.clear(packetId);
+    receivedPacketIds.remove(packetId);
     if (receivedPacketIds.isEmpty()) receivedPacketIds = null;
   }
 }

@@ -77,13 +77,15 @@ final class SessionRangeModelTest {
       long durable = steady.range.state().sessions.values().stream().filter(each -> each.expirySeconds() > 0).count();
       assertThat(steady.range.state().durableCount).as(at).hasValue(durable);
       assertThat(restarting.range.state().durableCount).as(at).hasValue(durable);
-      long filters =
+      long memory =
           steady.range.state().sessions.values().stream()
-              .flatMap(each -> each.subscriptions().stream())
-              .mapToLong(each -> RangeState.memoryOf(each.filter))
+              .mapToLong(
+                  each ->
+                      RangeState.memoryOf(each.key, each.user)
+                          + each.subscriptions().stream().mapToLong(subscriber -> RangeState.memoryOf(subscriber.filter)).sum())
               .sum();
-      assertThat(steady.range.state().subscriptionBytes).as(at).hasValue(filters);
-      assertThat(restarting.range.state().subscriptionBytes).as(at).hasValue(filters);
+      assertThat(steady.range.state().memory).as(at).hasValue(memory);
+      assertThat(restarting.range.state().memory).as(at).hasValue(memory);
       assertThat(inboxes(restarting)).as(at).isEqualTo(inboxes(steady));
       for (GroupState group : steady.range.state().groups.values()) {
         var other = restarting.range.state().groups.get(group.key);

@@ -17,7 +17,7 @@ public enum Limit {
   SUBSCRIPTIONS("dunlin.session.subscriptions-max"),
   FILTER_BYTES("dunlin.session.filter-bytes-max"),
   SESSIONS("dunlin.session.sessions-max"),
-  STORED_SUBSCRIPTIONS("dunlin.inbox.subscription-bytes-max"),
+  SESSION_MEMORY("dunlin.inbox.memory-max"),
   SUBSCRIPTION_MEMORY("dunlin.memory.subscriptions-max"),
   UNFINISHED_MEMORY("dunlin.memory.unfinished-max"),
   UNAUTHENTICATED_MEMORY("dunlin.memory.unauthenticated-max");
