@@ -34,7 +34,9 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
    * Owner: Ratis' StateMachineUpdater thread of this group, and before that thread starts the one that starts the
    * server. What Ratis calls on other threads says so.
    * Bounds: WRITE_BYTES or WRITE_ENTRIES unwritten, plus one entry.
-   * Failure: whatever goes wrong while applying fences the range and is thrown on, which makes Ratis close the group.
+   * Failure: whatever goes wrong while applying fences the range and is thrown on, which makes Ratis close the group. Not while
+   * the group is being closed already: Ratis then waits for its applying thread, and that one, after an exception, waits busily for
+   * a log that nobody applies any more. Neither would ever end. So from ending() on, a failure ends the applying and no more.
    *
    * The future returned to Ratis is complete at once, not after the write. Ratis waits for these futures before it takes
    * a snapshot and before it stops, in its updater thread, which is the only one that could complete them: entries
@@ -91,8 +93,11 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
 
   private volatile @Nullable Replica replica; // set once, by initialize()
   private volatile long committed = -1; // as the applying thread saw it last
+  private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
   private int pendingEntries;
   private boolean failed;
+  private boolean ending; // with `thrown` under the lock
+  private boolean thrown;
 
   /** What is there once the rows are open. */
   private record Replica(RaftServer server, RaftGroupId group, RocksRange rows, PendingRows pending) {
@@ -159,13 +164,14 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   @Override
   public CompletableFuture<Message> applyTransaction(TransactionContext transaction) {
     LogEntryProto entry = requireNonNull(transaction.getLogEntry());
+    if (failed) return APPLIED; // it is being closed, and its entries are applied at the next start
     try {
       apply(entry);
       appliedEntries.incrementAndGet();
-      return APPLIED;
     } catch (IOException | RuntimeException | Error e) {
-      throw failed("applying entry " + entry.getIndex(), e);
+      fail("applying entry " + entry.getIndex(), e);
     }
+    return APPLIED;
   }
 
   private void apply(LogEntryProto entry) throws IOException {
@@ -245,7 +251,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
    */
   @Override
   public void notifyConfigurationChanged(long term, long index, RaftConfigurationProto configuration) {
-    if (!Thread.currentThread().getName().endsWith(APPLYING_THREAD)) return;
+    if (failed || !Thread.currentThread().getName().endsWith(APPLYING_THREAD)) return;
     try {
       var rows = replica().rows;
       var placed = rows.placed();
@@ -255,17 +261,18 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
       appliedUpTo(term, index);
       writeOut();
     } catch (RuntimeException | Error e) {
-      throw failed("applying entry " + index, e);
+      fail("applying entry " + index, e);
     }
   }
 
   @Override
   public void notifyTermIndexUpdated(long term, long index) {
+    if (failed) return;
     try {
       appliedUpTo(term, index);
       writeOut();
     } catch (RuntimeException | Error e) {
-      throw failed("applying entry " + index, e);
+      fail("applying entry " + index, e);
     }
   }
 
@@ -299,9 +306,9 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
       getLifeCycle().transition(LifeCycle.State.RUNNING);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw failed("taking over a copy of the rows", e);
+      fail("taking over a copy of the rows", e);
     } catch (IOException | RuntimeException e) {
-      throw failed("taking over a copy of the rows", e);
+      fail("taking over a copy of the rows", e);
     }
   }
 
@@ -362,11 +369,12 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
 
   @Override
   public void close() {
+    closed.complete(null);
     if (replica == null || failed) return;
     try {
       writeOut();
     } catch (RuntimeException e) {
-      throw failed("closing", e);
+      fail("closing", e);
     }
   }
 
@@ -378,13 +386,32 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     return requireNonNull(replica, "applied before it was initialized");
   }
 
-  /** Fences the range and fails what was applied and not written. */
-  private IllegalStateException failed(String doing, Throwable cause) {
+  /**
+   * Ratis is about to be told to close the group. When a failure has been thrown just before, Ratis closes it by itself, and this
+   * waits until it has come so far: told in between, it would never end.
+   *
+   * @return false when that took too long
+   */
+  boolean ending(long untilNanos) throws InterruptedException {
+    synchronized (this) {
+      ending = true;
+      if (!thrown) return true;
+    }
+    return RangeStore.ended(closed, untilNanos);
+  }
+
+  private synchronized boolean throwsOn() {
+    if (!ending) thrown = true;
+    return thrown;
+  }
+
+  /** Fences the range, fails what was applied and not written, and throws, unless the group is being closed. */
+  private void fail(String doing, Throwable cause) {
     failed = true;
     var failure = new StoreException("range '" + range + "' failed " + doing + ": " + cause, cause);
     events.failed(failure);
     unreported.forEach(applied -> applied.entry.outcomeUnknown(failure));
     unreported.clear();
-    return new IllegalStateException(failure);
+    if (throwsOn()) throw new IllegalStateException(failure);
   }
 }

@@ -629,7 +629,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (failure.get() == null && leadership.leading()) care.handOverBeforeStop();
   }
 
-  /** Ends proposing and reading, then flushes: a later start has nothing to replay. */
+  /** Before Ratis is told to close the group: ends proposing and reading, then flushes: a later start has nothing to replay. */
   boolean stop(long untilNanos) throws InterruptedException {
     var closed = new StoreException("range '" + id + "' is closed");
     failure.compareAndSet(null, closed);
@@ -640,6 +640,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     boolean stopped = proposer.stop(untilNanos);
     stopped &= copy.ended(untilNanos);
     stopped &= readers.awaitTermination(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+    stopped &= stateMachine.ending(untilNanos);
     var rows = rows();
     if (rows == null || failure.get() != closed) return stopped;
     try {

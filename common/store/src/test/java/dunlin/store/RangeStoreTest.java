@@ -27,6 +27,7 @@ import org.apache.ratis.proto.RaftProtos.GroupListRequestProto;
 import org.apache.ratis.proto.grpc.AdminProtocolServiceGrpc;
 import org.apache.ratis.thirdparty.io.grpc.StatusRuntimeException;
 import org.apache.ratis.thirdparty.io.grpc.netty.NettyChannelBuilder;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -281,6 +282,48 @@ class RangeStoreTest {
     assertThat(closed.await(10, TimeUnit.SECONDS)).isTrue();
     OneRange.close(one.store);
     OneRange.close(RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry()));
+  }
+
+  @Test
+  void aFailureWhileTheStoreClosesDoesNotKeepItFromEnding() throws Exception {
+    var applying = new CountDownLatch(1);
+    var release = new CountDownLatch(1);
+    var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
+    var range =
+        store.range(
+            "routes",
+            Command.CODEC,
+            new RangeLogic<Command, String>() {
+              @Override
+              public void open(RangeReader state) {}
+
+              @Override
+              public List<String> apply(List<Command> commands, RangeWriter out) {
+                applying.countDown();
+                try {
+                  release.await();
+                } catch (InterruptedException e) {
+                  throw new IllegalStateException(e);
+                }
+                throw new IllegalStateException("broken by design");
+              }
+            });
+    store.start(OneRange.DEADLINE);
+    range.propose(new Put("a", "1"), OneRange.completing(new CompletableFuture<>()));
+    range.propose(new Put("a", "2"), OneRange.completing(new CompletableFuture<>()));
+    applying.await();
+    var closing = CompletableFuture.runAsync(store::close);
+
+    // Ratis waits for its applying thread, which is still at work.
+    await().atMost(OneRange.DEADLINE).until(() -> anyThreadIn("stopAndJoin"));
+    release.countDown();
+
+    closing.join();
+    OneRange.close(store);
+  }
+
+  private static boolean anyThreadIn(String method) {
+    return Thread.getAllStackTraces().values().stream().anyMatch(frames -> Stream.of(frames).anyMatch(each -> each.getMethodName().equals(method)));
   }
 
   @Test
