@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
 final class InputMemory {
   /*
    * Owner: the event loop.
-   * Bounds: who holds more than is left for the others is not read from until more is left. What is read at once shrinks with what is left,
-   *   so a budget is passed by one small read for each connection at most. That of unknown clients is not passed: one for which nothing is
+   * Bounds: who holds more than is left for the others, and more than the few bytes that each is allowed, is not read from until more is
+   *   left. What is read at once shrinks with what is left, so a budget is passed by these few bytes and one small read for each connection at most. That of unknown clients is not passed: one for which nothing is
    *   left is closed at once. A connection that holds anything has a place in two maps.
    * Failure: packets that stay unfinished would keep others from finishing theirs for ever. So when some have waited for PATIENCE_TICKS on
    *   end, connections are closed whose packet has been unfinished for as long, VICTIMS_A_TICK at a time: the oldest of those that hold at
@@ -89,7 +89,7 @@ final class InputMemory {
     if (counted > 0 && (bytes == 0 || isNew)) kind.holding.remove(connection);
     if (bytes > 0) kind.holding.putIfAbsent(connection, now);
     if (bytes > 0 && !isKnown && kind.share.free() <= 0) refuse(connection);
-    else if (bytes > kind.share.free()) holdBack(connection, kind);
+    else if (!kind.share.allows(0, bytes)) holdBack(connection, kind);
     else if (!kind.waiting.isEmpty() && kind.waiting.remove(connection)) connection.resume(Connection.Hold.MEMORY);
   }
 

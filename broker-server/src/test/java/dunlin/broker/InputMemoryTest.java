@@ -61,6 +61,26 @@ class InputMemoryTest {
     assertThat(budget.unfinished().used()).isLessThanOrEqualTo(RESERVE);
   }
 
+  /** Else a client with small messages, of which a read has cut one, would wait for those that hold everything. */
+  @Test
+  void aFewBytesAreReadHoweverLittleIsLeft() {
+    int limit = 16 * 1_024 * 1_024;
+    NodeBudget large = Budgets.of(new NodeBudget.Bounds(limit, limit, limit, limit / 4, limit, 16_384, 16_384));
+    try (OpenFrontend many = new OpenFrontend(1, 10, large)) {
+      while (large.unfinished().used() < limit + 200_000) {
+        EmbeddedChannel spender = many.client(CONNECT);
+        many.on(0, () -> spender.writeInbound(Unpooled.wrappedBuffer(publishOf(60_000))));
+        many.on(0, () -> spender.writeInbound(Unpooled.wrappedBuffer(new byte[50_000])));
+      }
+      assertThat(large.unfinished().used()).isGreaterThanOrEqualTo(limit);
+
+      EmbeddedChannel small = many.client(CONNECT);
+      many.on(0, () -> small.writeInbound(Unpooled.wrappedBuffer(publishOf(30_000))));
+      assertThat(many.<Boolean>on(0, () -> small.isActive() && small.config().isAutoRead())).isTrue();
+      assertThat(large.unfinished().refused()).isPositive();
+    }
+  }
+
   @Test
   void whoDoesNotFinishIsClosedWhenOthersHaveWaited() {
     List<EmbeddedChannel> clients = List.of(open.client(CONNECT), open.client(CONNECT));
