@@ -370,12 +370,21 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   @Override
   public void displaced(ConnectionId connection) {
+    end(connection, ReasonCode.SESSION_TAKEN_OVER, "another connection uses this client identifier");
+  }
+
+  @Override
+  public void dismissed(ConnectionId connection) {
+    end(connection, ReasonCode.ADMINISTRATIVE_ACTION, "an operator has ended the connection");
+  }
+
+  private void end(ConnectionId connection, ReasonCode reason, String explanation) {
     Loop loop = loopOf(connection);
     if (loop == null) return;
     loop.post(
         () -> {
           Connection target = loop.connections().get(connection.number());
-          if (target != null) target.fail(ReasonCode.SESSION_TAKEN_OVER, "another connection uses this client identifier");
+          if (target != null) target.fail(reason, explanation);
         });
   }
 

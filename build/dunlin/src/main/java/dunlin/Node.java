@@ -213,6 +213,8 @@ final class Node implements AutoCloseable {
     clients.listen();
     opened.push(clients::disconnectAll);
     clients.showListeners(metrics.beans());
+    metrics.beans().register("Sessions", inbox.operations());
+    metrics.beans().register("Retained", retain.operations());
     housekeeping.scheduleWithFixedDelay(
         clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
   }

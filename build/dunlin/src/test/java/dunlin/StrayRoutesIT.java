@@ -208,6 +208,11 @@ class StrayRoutesIT {
     }
 
     @Override
+    public void dismissed(ConnectionId connection) {
+      // There is no operator.
+    }
+
+    @Override
     public Sending prepare(Publication will) {
       return () -> CompletableFuture.completedFuture(new Outcome.NotNow(ReasonCode.SERVER_UNAVAILABLE));
     }

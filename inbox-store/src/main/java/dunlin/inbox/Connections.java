@@ -17,6 +17,9 @@ public interface Connections {
   /** Another connection has taken the session over: closes this one with 0x8E [MQTT-3.1.4-3]. */
   void displaced(ConnectionId connection);
 
+  /** An operator has ended it: closes it with 0x98, as a connection that is lost. */
+  void dismissed(ConnectionId connection);
+
   /**
    * A message of a durable session.
    *

@@ -20,6 +20,7 @@ final class Effects {
   private List<DueWill> wills = List.of();
   private Map<DropReason, Integer> dropped = Map.of();
   private @Nullable ConnectionId displaced;
+  private @Nullable ConnectionId dismissed;
   private boolean moreWork;
   private boolean willDue;
   private int appended;
@@ -66,6 +67,10 @@ final class Effects {
     displaced = connection;
   }
 
+  void dismiss(ConnectionId connection) {
+    dismissed = connection;
+  }
+
   void moreWork() {
     moreWork = true;
   }
@@ -106,6 +111,11 @@ final class Effects {
   /** The connection that has lost its session to another, or null. */
   @Nullable ConnectionId displaced() {
     return displaced;
+  }
+
+  /** The connection whose session an operator has removed, or null. */
+  @Nullable ConnectionId dismissed() {
+    return dismissed;
   }
 
   /** Whether the step left something that can be done at once. */

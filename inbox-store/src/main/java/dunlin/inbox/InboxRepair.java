@@ -17,13 +17,11 @@ public final class InboxRepair {
   /*
    * Owner: one thread, which waits for each step.
    *
-   * A removal is made of the commands that a client's own would be made of, and goes through the log: rows changed behind the log's
-   * back would be contradicted by the entries that the next start replays over them. A session is taken over with Clean Start and
-   * ends with that connection, as by a client that comes once more with Session Expiry Interval 0.
+   * A removal goes through the log: rows changed behind the log's back would be contradicted by the entries that the next start
+   * replays over them.
    *
    * Failure: what was not done is told by a StoreException; a removal that was cut short goes on where it is asked for again.
    */
-  private static final String FRONTEND = "repair";
   private static final int STEPS_MAX = 1_000;
 
   private final SessionRange logic;
@@ -51,15 +49,8 @@ public final class InboxRepair {
    * @return whether there was one
    */
   public boolean removeSession(String tenant, String clientId, RemovedRoutes routes) {
-    var present = logic.state().sessions.get(new SessionKey(tenant, clientId));
-    if (present == null) return false;
-    long now = System.currentTimeMillis();
-    var connection = new ConnectionId(FRONTEND, 1, 1);
-    var request = new InboxClient.Connect(tenant, clientId, present.user, connection, true, false, 0, null);
-    var connected = run(new SessionCommand.Connect(now, request), routes);
-    if (!(connected.outcome() instanceof Outcome.Connected(var session)))
-      throw new StoreException("the session range answered " + connected.outcome());
-    run(new SessionCommand.Disconnect(now, session.session(), false, 0, 0), routes);
+    var removed = run(new SessionCommand.Remove(System.currentTimeMillis(), tenant, clientId), routes);
+    if (removed.outcome() instanceof Outcome.Stale) return false;
     // At time 0 nothing else is due: only what ended sessions have left is deleted.
     while (run(new SessionCommand.Tick(0, STEPS_MAX, 0), routes).effects().hasMoreWork()) {}
     return true;

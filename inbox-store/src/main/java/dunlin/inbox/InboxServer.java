@@ -324,6 +324,29 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return connected;
   }
 
+  /**
+   * Ends a session for its operator, with its subscriptions and messages; its will is due then, and its connection is closed. What it has
+   * stored is deleted step by step.
+   *
+   * @return whether there was one
+   */
+  CompletableFuture<Boolean> remove(String tenant, String clientId) {
+    var removed = new CompletableFuture<Boolean>();
+    call(
+        new SessionCommand.Remove(clock.millis(), tenant, clientId),
+        removed,
+        (outcome, effects) -> {
+          if (effects.hasWillDue()) tickSoon();
+          removed.complete(outcome instanceof Outcome.Done);
+        });
+    return removed;
+  }
+
+  /** What operators do with sessions. */
+  public SessionsMXBean operations() {
+    return new SessionOperations(logic.state().sessions, this::remove, connections);
+  }
+
   @Override
   public void missing(ConnectionId connection) {
     ghosts.missing(connection);
@@ -624,6 +647,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     for (Effects.Push push : effects.pushes()) push(push);
     var displaced = effects.displaced();
     if (displaced != null) connections.displaced(displaced);
+    var dismissed = effects.dismissed();
+    if (dismissed != null) connections.dismissed(dismissed);
     if (!effects.routes().isEmpty()) announcer.change(effects.routes());
     if (!effects.wills().isEmpty()) willRunner.start(effects.wills());
     drains.ask(effects.drains());

@@ -79,6 +79,9 @@ sealed interface SessionCommand {
   /** A connection is gone, and nobody knows the epoch in which it had the session, or whether it ever did. */
   record ConnectionGone(long now, String tenant, String clientId, ConnectionId connection) implements SessionCommand {}
 
+  /** Ends a session because an operator wants it to; its connection, if it has one, is ended. */
+  record Remove(long now, String tenant, String clientId) implements SessionCommand {}
+
   /** Hands messages of a group's inbox to its members. */
   record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
 

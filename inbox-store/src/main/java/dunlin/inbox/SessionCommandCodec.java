@@ -23,6 +23,7 @@ import dunlin.inbox.SessionCommand.DrainGroup;
 import dunlin.inbox.SessionCommand.FrontendGone;
 import dunlin.inbox.SessionCommand.Received;
 import dunlin.inbox.SessionCommand.Released;
+import dunlin.inbox.SessionCommand.Remove;
 import dunlin.inbox.SessionCommand.Subscribe;
 import dunlin.inbox.SessionCommand.Tick;
 import dunlin.inbox.SessionCommand.Unsubscribe;
@@ -55,6 +56,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int APPEND_ONCE = 17;
   private static final int CONNECT = 18; // 2 was one that did not say whose
   private static final int APPEND_FENCED = 19;
+  private static final int REMOVE = 20;
 
   @Override
   public CommandKind kind(SessionCommand command) {
@@ -63,7 +65,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case Configure _, Subscribe _ -> CommandKind.CALL;
       case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
       case Acknowledge _, Received _, Released _, WillPublished _ -> CommandKind.RELEASE;
-      case Tick _, FrontendGone _, ConnectionGone _, DrainGroup _ -> CommandKind.RELEASE;
+      case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _ -> CommandKind.RELEASE;
     };
   }
 
@@ -184,6 +186,12 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.text(clientId);
         writeConnection(out, connection);
       }
+      case Remove(var now, var tenant, var clientId) -> {
+        out.octet(REMOVE);
+        out.number(now);
+        out.text(tenant);
+        out.text(clientId);
+      }
       case FrontendGone(var now, var frontend, var incarnation, var stepsMax) -> {
         out.octet(FRONTEND_GONE);
         out.number(now);
@@ -236,6 +244,7 @@ final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case WILL_PUBLISHED -> new WillPublished(in.text(), in.text(), in.number());
       case TICK -> new Tick(in.number(), in.count(), in.count());
       case CONNECTION_GONE -> new ConnectionGone(in.number(), in.text(), in.text(), readConnection(in));
+      case REMOVE -> new Remove(in.number(), in.text(), in.text());
       case FRONTEND_GONE -> new FrontendGone(in.number(), in.text(), in.number(), in.count());
       case DRAIN_GROUP -> new DrainGroup(in.number(), new GroupKey(in.text(), readFilter(in)), in.count());
       default -> throw new IllegalStateException("session command of unknown kind " + kind);

@@ -41,9 +41,7 @@ final class SessionLife {
     if (before != null) {
       if (before.owner != null) {
         change.effects().displace(before.owner);
-        // It has not said what it was sent: everything may have been.
-        before.sentBelow(before.nextSequence());
-        inboxes.connectionEnded(change, before);
+        ownerGoes(change, before);
       }
       settleOldWill(change, before, resumes);
       if (!resumes) end(change, before);
@@ -66,6 +64,25 @@ final class SessionLife {
     if (request.will() != null) wills.keep(change, session, request.will());
     if (resumes) subscriptions.online(change, session);
     return new Outcome.Connected(connected(session, resumes, displaced));
+  }
+
+  /** Of the connection that goes before the session. It has not said what it was sent: everything may have been. */
+  private void ownerGoes(Change change, SessionState session) {
+    session.sentBelow(session.nextSequence());
+    inboxes.connectionEnded(change, session);
+  }
+
+  /** Ends a session and its connection; its will is due at once. Answers whether there was one. */
+  boolean remove(Change change, SessionKey key) {
+    var session = state.sessions.get(key);
+    if (session == null) return false;
+    if (session.owner != null) {
+      change.effects().dismiss(session.owner);
+      ownerGoes(change, session);
+    }
+    settleOldWill(change, session, false);
+    end(change, session);
+    return true;
   }
 
   /** Whether there is memory for a new durable session; the one that it takes the place of leaves its own. */

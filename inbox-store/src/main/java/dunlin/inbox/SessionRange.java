@@ -12,6 +12,7 @@ import dunlin.inbox.SessionCommand.DrainGroup;
 import dunlin.inbox.SessionCommand.FrontendGone;
 import dunlin.inbox.SessionCommand.Received;
 import dunlin.inbox.SessionCommand.Released;
+import dunlin.inbox.SessionCommand.Remove;
 import dunlin.inbox.SessionCommand.Subscribe;
 import dunlin.inbox.SessionCommand.Tick;
 import dunlin.inbox.SessionCommand.Unsubscribe;
@@ -118,6 +119,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
       case Tick(var now, _, _) -> now;
       case FrontendGone(var now, _, _, _) -> now;
       case ConnectionGone(var now, _, _, _) -> now;
+      case Remove(var now, _, _) -> now;
       case DrainGroup(var now, _, _) -> now;
       case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _ -> 0;
     };
@@ -164,6 +166,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
         life.connectionGone(change, new SessionKey(tenant, clientId), connection);
         yield DONE;
       }
+      case Remove(_, var tenant, var clientId) -> life.remove(change, new SessionKey(tenant, clientId)) ? DONE : STALE;
       case DrainGroup(_, var group, var max) -> {
         groups.drain(change, group, max);
         yield DONE;

@@ -44,6 +44,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   final List<String> pushed = new CopyOnWriteArrayList<>();
   final List<Long> sequences = new CopyOnWriteArrayList<>();
   final List<ConnectionId> displaced = new CopyOnWriteArrayList<>();
+  final List<ConnectionId> dismissed = new CopyOnWriteArrayList<>();
   final List<String> wills = new CopyOnWriteArrayList<>();
   final AtomicInteger willFailures = new AtomicInteger();
   volatile WillPublisher.Outcome willOutcome = new WillPublisher.Outcome.Published();
@@ -149,6 +150,11 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   @Override
   public void displaced(ConnectionId connection) {
     displaced.add(connection);
+  }
+
+  @Override
+  public void dismissed(ConnectionId connection) {
+    dismissed.add(connection);
   }
 
   @Override

@@ -52,6 +52,7 @@ final class SessionCommandCodecTest {
         new SessionCommand.Tick(1, 2, 3),
         new SessionCommand.FrontendGone(1, "node", 2, 3),
         new SessionCommand.ConnectionGone(1, "t", "c", new ConnectionId("node", 2, 3)),
+        new SessionCommand.Remove(1, "t", "c"),
         new SessionCommand.DrainGroup(1, new GroupKey("t", RangeHarness.filter("$share/g/a")), 4));
   }
 

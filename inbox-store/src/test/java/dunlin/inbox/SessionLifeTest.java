@@ -56,6 +56,42 @@ final class SessionLifeTest {
   }
 
   @Test
+  void anOperatorRemovesASessionWithAllThatIsItsOwn() {
+    var first = h.connect("c", false, 3600, will("gone", 0));
+    h.subscribe(first.session(), "a", QoS.EXACTLY_ONCE);
+    h.publish(h.inExchange("c", "a", "m", first.session().epoch(), 7));
+
+    assertThat(h.apply(new SessionCommand.Remove(h.now, RangeHarness.TENANT, "c"))).isInstanceOf(Outcome.Done.class);
+
+    assertThat(h.effects.dismissed()).isEqualTo(new ConnectionId("node", 1, 1));
+    assertThat(h.effects.displaced()).isNull();
+    assertThat(h.effects.routes()).extracting(Effects.RouteChange::wanted).containsExactly(false);
+    assertThat(h.effects.hasWillDue()).isTrue();
+    assertThat(h.disconnect(first.session(), true, 3600)).isInstanceOf(Outcome.Stale.class);
+    h.apply(new SessionCommand.Tick(h.now, 10, 10));
+    assertThat(h.effects.wills()).hasSize(1);
+    h.apply(new SessionCommand.WillPublished(RangeHarness.TENANT, "c", first.session().epoch()));
+    h.settle();
+    assertThat(h.rowKeys()).isEmpty();
+    h.reopen();
+    assertThat(h.connect("c").sessionPresent()).isFalse();
+    h.assertBalance();
+  }
+
+  @Test
+  void anOperatorRemovesAnAbsentSessionWhoseWillWaits() {
+    var first = h.connect("c", false, 3600, will("late", 600));
+    h.disconnect(first.session(), true, 3600);
+
+    assertThat(h.apply(new SessionCommand.Remove(h.now, RangeHarness.TENANT, "c"))).isInstanceOf(Outcome.Done.class);
+
+    assertThat(h.effects.dismissed()).isNull();
+    h.apply(new SessionCommand.Tick(h.now, 10, 10));
+    assertThat(h.effects.wills()).as("a will is due when its session ends (section 3.1.3.2.2)").hasSize(1);
+    assertThat(h.apply(new SessionCommand.Remove(h.now, RangeHarness.TENANT, "c"))).isInstanceOf(Outcome.Stale.class);
+  }
+
+  @Test
   @Tag("MQTT-3.1.2-4")
   void cleanStartDeletesSubscriptionsMessagesAndExchanges() {
     var first = h.connect("c");

@@ -141,7 +141,7 @@ final class SessionRangeModelTest {
     var session = sessions.get(client);
     if (session == null) return connect(random, h, client);
     var qos = QoS.of(random.nextInt(3));
-    return switch (random.nextInt(28)) {
+    return switch (random.nextInt(29)) {
       case 0, 1 -> connect(random, h, client);
       case 2 ->
           new SessionCommand.Disconnect(
@@ -171,6 +171,7 @@ final class SessionRangeModelTest {
             List.of(h.retained("p", "t/1", "r"), h.expiring("t/2", "x", 5)));
       }
       case 16, 17, 18 -> acknowledgeOldest(random, h, session);
+      case 19 -> random.nextInt(3) == 0 ? new SessionCommand.Remove(h.now, session.tenant(), session.clientId()) : acknowledgeOldest(random, h, session);
       default -> append(random, h, client, session);
     };
   }

@@ -1,8 +1,5 @@
 package dunlin.retain;
 
-import dunlin.model.Publication;
-import dunlin.model.Publisher;
-import dunlin.model.QoS;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.RangeReader;
@@ -80,7 +77,7 @@ public final class RetainRepair {
 
   /** The message of a topic; empty when it has none. */
   public static Optional<Stored> find(RangeReader rows, String tenant, String topic) {
-    byte[] row = rows.get(key(tenant, topic));
+    byte[] row = rows.get(TopicKeys.of(tenant, topic));
     return row == null ? Optional.empty() : Optional.of(new Stored(tenant, topic, row.length));
   }
 
@@ -89,7 +86,7 @@ public final class RetainRepair {
     var result = new CompletableFuture<RetainResult>();
     boolean queued =
         range.propose(
-            new RetainCommand.Clear(key(tenant, topic)),
+            new RetainCommand.Clear(TopicKeys.of(tenant, topic)),
             new Completion<>() {
               @Override
               public void done(RetainResult value) {
@@ -103,9 +100,5 @@ public final class RetainRepair {
             });
     if (!queued) throw new StoreException("the queue of the range of retained messages is full");
     return result.join() instanceof RetainResult.Removed(int messages) && messages > 0;
-  }
-
-  private static byte[] key(String tenant, String topic) {
-    return TopicKeys.of(Publication.of(new Publisher(tenant, ""), topic, QoS.AT_MOST_ONCE, true, 0, new byte[0]));
   }
 }

@@ -8,6 +8,7 @@ import dunlin.retain.RetainCommand.Set;
 import dunlin.store.Completion;
 import dunlin.store.ProposalLine;
 import dunlin.store.Range;
+import dunlin.store.RangeReader;
 import dunlin.store.RangeStore;
 import dunlin.store.StoreException;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -21,6 +22,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -160,6 +162,19 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     var answer = new CompletableFuture<Page>();
     setsUnderWay.whenEnded(() -> readSoon(seek, messagesMax, bytesMax, answer));
     return answer;
+  }
+
+  /** What operators do with retained messages. */
+  public RetainedMXBean operations() {
+    return new RetainOperations(logic.index(), this::reading, this::set);
+  }
+
+  private <T> CompletableFuture<T> reading(Function<RangeReader, T> what) {
+    try {
+      return CompletableFuture.supplyAsync(() -> what.apply(range.reader()), range.readers());
+    } catch (RejectedExecutionException e) {
+      return CompletableFuture.failedFuture(new StoreException("retained messages: too many pages are being read", e));
+    }
   }
 
   private void readSoon(FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {

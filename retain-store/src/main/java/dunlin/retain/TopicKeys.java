@@ -43,6 +43,15 @@ final class TopicKeys {
     return key;
   }
 
+  /** The key of a topic, or what the keys of all topics begin with that begin so. */
+  static byte[] of(String tenant, String topic) {
+    byte[] prefix = prefix(tenant);
+    byte[] name = topic.getBytes(StandardCharsets.UTF_8);
+    byte[] key = Arrays.copyOf(prefix, prefix.length + name.length);
+    for (int i = 0; i < name.length; i++) key[prefix.length + i] = name[i] == '/' ? SEPARATOR : name[i];
+    return key;
+  }
+
   /** Whether the message's topic name can be told apart from all others by its key: it has no U+0000. */
   static boolean hasKey(Publication message) {
     byte[] body = message.body();

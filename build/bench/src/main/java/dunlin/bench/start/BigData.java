@@ -210,6 +210,9 @@ public final class BigData {
 
     @Override
     public void displaced(ConnectionId connection) {}
+
+    @Override
+    public void dismissed(ConnectionId connection) {}
   }
 
   /** As the broker announces the filters of its inbox shards. */

@@ -1,0 +1,153 @@
+package dunlin.retain;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
+import dunlin.store.RangeReader;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Lists and deletes retained messages, for an operator. */
+final class RetainOperations implements RetainedMXBean {
+  /*
+   * A deletion goes through the log, as a client's empty message does [MQTT-3.3.1-6], and in the order of those.
+   *
+   * Owner: any thread that may wait.
+   * Bounds: PAGE_MAX topics at a time, listed or under way to be deleted. Pages are found in the index; a listing reads its rows for their sizes.
+   * Failure: a deletion that the range refuses ends the operation with its reason; what was deleted before stays deleted.
+   */
+  private static final Logger log = LoggerFactory.getLogger(RetainOperations.class);
+  private static final int PAGE_MAX = 1_000;
+  private static final int DELETIONS_MAX = 1_000_000;
+  private static final long PATIENCE_SECONDS = 60;
+
+  private final TopicIndex index;
+  private final Reading reading;
+  private final Setting setting;
+
+  /** Reads rows on a thread that may. */
+  @FunctionalInterface
+  interface Reading {
+    <T> CompletableFuture<T> read(Function<RangeReader, T> what);
+  }
+
+  /** {@link RetainClient#set}. */
+  @FunctionalInterface
+  interface Setting {
+    void set(Publication message, Consumer<ReasonCode> answer);
+  }
+
+  RetainOperations(TopicIndex index, Reading reading, Setting setting) {
+    this.index = index;
+    this.reading = reading;
+    this.setting = setting;
+  }
+
+  @Override
+  public long getTopics() {
+    return index.size();
+  }
+
+  @Override
+  public List<RetainedRow> list(String tenant, String prefix, String after, int max) {
+    require(max, PAGE_MAX);
+    var keys = page(tenant, prefix, after, max);
+    return await(reading.read(rows -> keys.stream().map(key -> row(key, rows)).toList()), "retained messages were not read");
+  }
+
+  private static RetainedRow row(byte[] key, RangeReader rows) {
+    byte[] row = rows.get(key);
+    return new RetainedRow(TopicKeys.topic(key), row == null ? 0 : row.length);
+  }
+
+  /** The first keys behind a topic. */
+  private List<byte[]> page(String tenant, String prefix, String after, int max) {
+    byte[] beginning = TopicKeys.of(tenant, prefix);
+    byte[] target = beginning;
+    if (!after.isEmpty()) {
+      byte[] last = TopicKeys.of(tenant, after);
+      // What sorts before all that have the prefix is no place behind them.
+      if (Arrays.compareUnsigned(last, beginning) >= 0) target = following(last);
+    }
+    var keys = new ArrayList<byte[]>();
+    var walk = index.walk();
+    while (keys.size() < max && walk.seek(target, target.length)) {
+      byte[] key = walk.copy();
+      if (key.length < beginning.length || !Arrays.equals(key, 0, beginning.length, beginning, 0, beginning.length)) break;
+      keys.add(key);
+      target = following(key);
+    }
+    return keys;
+  }
+
+  /** The first key that can stand behind another. */
+  private static byte[] following(byte[] key) {
+    return Arrays.copyOf(key, key.length + 1);
+  }
+
+  /** A message without payload. */
+  private static Publication message(String tenant, String topic) {
+    return Publication.of(new Publisher(tenant, ""), topic, QoS.AT_LEAST_ONCE, true, 0, new byte[0]);
+  }
+
+  @Override
+  public int delete(String tenant, String prefix, int max) {
+    require(max, DELETIONS_MAX);
+    int deleted = 0;
+    String after = "";
+    try {
+      while (deleted < max) {
+        var page = page(tenant, prefix, after, Math.min(PAGE_MAX, max - deleted));
+        if (page.isEmpty()) break;
+        deleteAll(tenant, page);
+        deleted += page.size();
+        after = TopicKeys.topic(page.getLast());
+      }
+    } finally {
+      log.info("An operator has deleted {} retained messages of topics that begin with {}", deleted, LogText.quoted(prefix));
+    }
+    return deleted;
+  }
+
+  private void deleteAll(String tenant, List<byte[]> page) {
+    var answers = new ArrayList<CompletableFuture<ReasonCode>>();
+    for (byte[] key : page) {
+      var answer = new CompletableFuture<ReasonCode>();
+      answers.add(answer);
+      setting.set(message(tenant, TopicKeys.topic(key)), answer::complete);
+    }
+    for (var answer : answers) {
+      var reason = await(answer, "retained messages were not deleted");
+      if (reason != ReasonCode.SUCCESS) throw new IllegalStateException("retained messages were not deleted: " + reason.label());
+    }
+  }
+
+  /** Whoever looks by JMX need not have our classes, so a failure is told in words. */
+  private static <T> T await(CompletableFuture<T> answer, String otherwise) {
+    try {
+      return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException(otherwise + ": " + (e.getCause() == null ? e : e.getCause()).getMessage());
+    } catch (TimeoutException e) {
+      throw new IllegalStateException(otherwise + " within " + PATIENCE_SECONDS + " s");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted");
+    }
+  }
+
+  private static void require(int max, int most) {
+    if (max < 1 || max > most) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, most));
+  }
+}
