@@ -5,7 +5,7 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /** Where all clients write what they did and saw. */
-final class Journal {
+final class Journal implements MqttBroker.Lives {
   /*
    * Owner: any thread; the lock is its own.
    * Bounds: EVENTS_MAX. Full: the row is broken, since a history with holes proves nothing.
@@ -23,6 +23,16 @@ final class Journal {
 
   void broker(Event.Deed deed) {
     add(new Event.Broker(System.nanoTime(), deed));
+  }
+
+  @Override
+  public void started() {
+    broker(Event.Deed.STARTED);
+  }
+
+  @Override
+  public void killed() {
+    broker(Event.Deed.KILLED);
   }
 
   synchronized int size() {

@@ -3,7 +3,6 @@ package dunlin.chaos.mqtt;
 import dunlin.chaos.FsyncFault;
 import dunlin.chaos.Programs;
 import dunlin.chaos.TrialException;
-import dunlin.chaos.mqtt.Event.Deed;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -29,7 +28,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The shipped broker over all its lives: as {@code bin/dunlin} starts it, with one data directory and ports that the system chose. */
-final class MqttBroker implements AutoCloseable {
+public final class MqttBroker implements AutoCloseable {
   /*
    * Owner: the thread of the row; `port` is read by all clients.
    * Failure: a broker that does not start within START_MAX, or ends by itself, breaks the row.
@@ -48,14 +47,34 @@ final class MqttBroker implements AutoCloseable {
   private final int heapMegabytes;
   private final Map<String, String> settings;
   private final @Nullable FsyncFault fsync;
-  private final Journal journal;
+  private final Lives lives;
   private final HttpClient http = HttpClient.newHttpClient();
   private @Nullable Process process;
   private volatile int port = -1;
 
-  MqttBroker(
+  /** Is told how it goes, by the thread of the row. */
+  public interface Lives {
+    Lives UNTOLD =
+        new Lives() {
+          @Override
+          public void started() {}
+
+          @Override
+          public void killed() {}
+        };
+
+    void started();
+
+    void killed();
+  }
+
+  /**
+   * @param data its data directory, which need not be there
+   * @param log gets what it prints, in all lives
+   */
+  public MqttBroker(
       Path distribution, Path data, Path log, int adminPort, int heapMegabytes, Map<String, String> settings, @Nullable FsyncFault fsync,
-      Journal journal) {
+      Lives lives) {
     this.distribution = distribution;
     this.data = data;
     this.log = log;
@@ -63,16 +82,16 @@ final class MqttBroker implements AutoCloseable {
     this.heapMegabytes = heapMegabytes;
     this.settings = settings;
     this.fsync = fsync;
-    this.journal = journal;
+    this.lives = lives;
   }
 
   /** -1 while it does not run. */
-  int port() {
+  public int port() {
     return port;
   }
 
   /** Starts it and waits until clients can connect; answers how long that took. */
-  Duration start() {
+  public Duration start() {
     long began = System.nanoTime();
     var command = new ArrayList<String>();
     command.add(distribution.resolve("bin").resolve("dunlin").toString());
@@ -96,7 +115,7 @@ final class MqttBroker implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new TrialException("interrupted", e);
     }
-    journal.broker(Deed.STARTED);
+    lives.started();
     return Duration.ofNanos(System.nanoTime() - began);
   }
 
@@ -121,14 +140,14 @@ final class MqttBroker implements AutoCloseable {
     return process;
   }
 
-  void mustRun() {
+  public void mustRun() {
     running();
   }
 
   /** kill -9, and waits until the process is gone. */
-  void kill() {
+  public void kill() {
     var running = running();
-    journal.broker(Deed.KILLED);
+    lives.killed();
     port = -1;
     running.destroyForcibly();
     try {
@@ -146,6 +165,10 @@ final class MqttBroker implements AutoCloseable {
   FsyncFault steeredFsync() {
     if (fsync == null) throw new IllegalStateException("the broker has an ordinary fsync");
     return fsync;
+  }
+
+  public long pid() {
+    return running().pid();
   }
 
   /** Processor time that it has used in this life. */

@@ -5,6 +5,7 @@ import java.io.DataInputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -12,34 +13,34 @@ import java.util.Optional;
  *
  * @param first the first byte: type and flags
  */
-record Packet(int level, int first, byte[] body) {
-  static final int CONNECT = 0x10;
-  static final int CONNACK = 0x20;
-  static final int PUBLISH = 0x30;
-  static final int PUBACK = 0x40;
-  static final int PUBREC = 0x50;
-  static final int PUBREL = 0x62;
-  static final int PUBCOMP = 0x70;
-  static final int SUBSCRIBE = 0x82;
-  static final int SUBACK = 0x90;
-  static final int UNSUBSCRIBE = 0xA2;
-  static final int UNSUBACK = 0xB0;
-  static final int DISCONNECT = 0xE0;
-  static final int ERRORS = 0x80;
+public record Packet(int level, int first, byte[] body) {
+  public static final int CONNECT = 0x10;
+  public static final int CONNACK = 0x20;
+  public static final int PUBLISH = 0x30;
+  public static final int PUBACK = 0x40;
+  public static final int PUBREC = 0x50;
+  public static final int PUBREL = 0x62;
+  public static final int PUBCOMP = 0x70;
+  public static final int SUBSCRIBE = 0x82;
+  public static final int SUBACK = 0x90;
+  public static final int UNSUBSCRIBE = 0xA2;
+  public static final int UNSUBACK = 0xB0;
+  public static final int DISCONNECT = 0xE0;
+  public static final int ERRORS = 0x80;
   private static final int MESSAGE_EXPIRY = 0x02;
   private static final int CORRELATION_DATA = 0x09;
   private static final int BODY_MAX = 2 * 1024 * 1024;
 
   /** What a PUBLISH says; {@code tag} is its correlation data, and {@code expirySeconds} is -1 when it has none. */
-  record Publish(String topic, int packetId, int qos, boolean dup, boolean retain, byte[] payload, String tag, long expirySeconds) {}
+  public record Publish(String topic, int packetId, int qos, boolean dup, boolean retain, byte[] payload, String tag, long expirySeconds) {}
 
   /** The type, with the flags that it always has. */
-  int type() {
+  public int type() {
     int type = first & 0xF0;
     return type == (PUBREL & 0xF0) ? PUBREL : type;
   }
 
-  static Packet read(int level, DataInputStream in) throws IOException {
+  public static Packet read(int level, DataInputStream in) throws IOException {
     int first = in.readUnsignedByte();
     int length = 0;
     int shift = 0;
@@ -56,12 +57,12 @@ record Packet(int level, int first, byte[] body) {
   }
 
   /** The packet identifier of everything but CONNACK, PUBLISH and DISCONNECT. */
-  int packetId() {
+  public int packetId() {
     return (body[0] & 0xFF) << 8 | (body[1] & 0xFF);
   }
 
   /** The reason code, where this type has one; 0 when it was left out. */
-  int reason() {
+  public int reason() {
     return switch (type()) {
       case CONNACK -> body[1] & 0xFF;
       case PUBACK, PUBREC, PUBREL, PUBCOMP -> body.length > 2 ? body[2] & 0xFF : 0;
@@ -75,7 +76,7 @@ record Packet(int level, int first, byte[] body) {
     return body[0] == 1;
   }
 
-  Publish publish() {
+  public Publish publish() {
     var in = ByteBuffer.wrap(body);
     String topic = text(in);
     int qos = first >> 1 & 3;
@@ -120,9 +121,9 @@ record Packet(int level, int first, byte[] body) {
   // ------------------------------------------------------------------------------------------------------------ what is sent
 
   /** A will; its payload is all that it says. */
-  record Will(String topic, String payload, int qos, boolean retain, long delaySeconds) {}
+  public record Will(String topic, String payload, int qos, boolean retain, long delaySeconds) {}
 
-  static byte[] connect(int level, String clientId, boolean clean, long expirySeconds, int receiveMaximum, Optional<Will> will) {
+  public static byte[] connect(int level, String clientId, boolean clean, long expirySeconds, int receiveMaximum, Optional<Will> will) {
     byte[] properties = level == 5 ? properties(bytes(0x11, u32(expirySeconds)), bytes(0x21, u16(receiveMaximum))) : new byte[0];
     int flags = clean ? 2 : 0;
     byte[] last = new byte[0];
@@ -136,7 +137,7 @@ record Packet(int level, int first, byte[] body) {
     return packet(CONNECT, "MQTT", level, flags, u16(0), properties, clientId, last);
   }
 
-  static byte[] publish(int level, Publish publish) {
+  public static byte[] publish(int level, Publish publish) {
     int first = PUBLISH | (publish.dup ? 8 : 0) | publish.qos << 1 | (publish.retain ? 1 : 0);
     byte[] properties = new byte[0];
     if (level == 5) {
@@ -148,7 +149,14 @@ record Packet(int level, int first, byte[] body) {
   }
 
   static byte[] subscribe(int level, int packetId, String filter, int qos) {
-    return packet(SUBSCRIBE, u16(packetId), level == 5 ? properties() : new byte[0], filter, qos);
+    return subscribe(level, packetId, List.of(filter), qos);
+  }
+
+  /** One SUBSCRIBE with all these filters. */
+  public static byte[] subscribe(int level, int packetId, List<String> filters, int qos) {
+    var entries = new ByteArrayOutputStream();
+    for (String filter : filters) entries.writeBytes(bytes(filter, qos));
+    return packet(SUBSCRIBE, u16(packetId), level == 5 ? properties() : new byte[0], entries.toByteArray());
   }
 
   static byte[] unsubscribe(int level, int packetId, String filter) {
@@ -156,11 +164,11 @@ record Packet(int level, int first, byte[] body) {
   }
 
   /** PUBACK, PUBREC, PUBREL or PUBCOMP with success. */
-  static byte[] answer(int type, int packetId) {
+  public static byte[] answer(int type, int packetId) {
     return packet(type, u16(packetId));
   }
 
-  static byte[] disconnect() {
+  public static byte[] disconnect() {
     return packet(DISCONNECT);
   }
 

@@ -1,0 +1,139 @@
+package dunlin.chaos.attack;
+
+import dunlin.chaos.mqtt.MqttBroker;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One row: a broker with an empty directory, its neighbour in quiet and under the attack, a {@code kill -9} and a start. */
+final class AttackTrial {
+  /*
+   * Owner: the thread of the run.
+   * Failure: whatever goes wrong makes this row fail, and never the run; the broker is gone afterwards.
+   */
+  private static final Logger log = LoggerFactory.getLogger(AttackTrial.class);
+  private static final int WARM_SECONDS = 15;
+  private static final Duration SETTLE = Duration.ofSeconds(3);
+  private static final Duration QUIET = Duration.ofSeconds(10);
+  private static final Duration P99_MAX = Duration.ofMillis(50);
+  private static final Duration START_MAX = Duration.ofSeconds(10);
+  private static final List<String> DEADLY = List.of("OutOfMemoryError", "OutOfDirectMemoryError", "StackOverflowError", " ERROR ");
+
+  /**
+   * How a row went.
+   *
+   * @param problems empty when it passed
+   */
+  record Outcome(Attack attack, String done, Duration quiet, Duration attacked, Duration start, long memoryMegabytes, List<String> problems) {
+    boolean good() {
+      return problems.isEmpty();
+    }
+  }
+
+  private final Attack attack;
+  private final Path directory;
+  private final int seconds;
+  private final List<String> problems = new ArrayList<>();
+  private String done = "";
+  private Duration quiet = Duration.ZERO;
+  private Duration attacked = Duration.ZERO;
+  private Duration start = Duration.ZERO;
+  private long memoryMegabytes;
+
+  private AttackTrial(Attack attack, Path directory, int seconds) {
+    this.attack = attack;
+    this.directory = directory;
+    this.seconds = seconds;
+  }
+
+  /** @param seconds that the attack lasts */
+  static Outcome run(Attack attack, Path distribution, Path directory, int heapMegabytes, int seconds) {
+    return new AttackTrial(attack, directory, seconds).run(distribution, heapMegabytes);
+  }
+
+  private Outcome run(Path distribution, int heapMegabytes) {
+    Path printed = directory.resolve("broker.log");
+    try {
+      Files.createDirectories(directory.getParent());
+      Files.createDirectory(directory); // a broker that has been there before proves nothing
+      var data = directory.resolve("data");
+      try (var broker = new MqttBroker(distribution, data, printed, freePort(), heapMegabytes, attack.settings(), null, MqttBroker.Lives.UNTOLD)) {
+        play(broker);
+      }
+      read(printed);
+    } catch (IOException | RuntimeException e) {
+      log.error("{} has not come to its end", attack.name(), e);
+      problems.add("has not come to its end: " + e.getMessage());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      problems.add("interrupted");
+    }
+    return new Outcome(attack, done, quiet, attacked, start, memoryMegabytes, problems);
+  }
+
+  private void play(MqttBroker broker) throws IOException, InterruptedException {
+    broker.start();
+    try (var neighbour = new Neighbour(broker.port(), "first")) {
+      try (var day = new Assault(broker.port(), WARM_SECONDS)) {
+        Everyday.play(day);
+      }
+      Thread.sleep(SETTLE);
+      int mark = neighbour.mark();
+      Thread.sleep(QUIET);
+      quiet = Neighbour.percentile(neighbour.delays(mark), 99);
+      mark = neighbour.mark();
+      try (var assault = new Assault(broker.port(), seconds)) {
+        attack.play().play(assault);
+        attacked = Neighbour.percentile(neighbour.delays(mark), 99);
+        done = assault.figures();
+      }
+      if (neighbour.lost()) problems.add("the neighbour was disconnected");
+    }
+    var most = Duration.ofNanos(Math.max(P99_MAX.toNanos(), 2 * quiet.toNanos()));
+    if (attacked.compareTo(most) > 0) problems.add("the neighbour's p99 rose to %d ms".formatted(attacked.toMillis()));
+    memoryMegabytes = mostMemory(broker.pid());
+    broker.kill();
+    start = broker.start();
+    if (start.compareTo(START_MAX) > 0) problems.add("the start after kill -9 took %d ms".formatted(start.toMillis()));
+    try (var neighbour = new Neighbour(broker.port(), "second")) {
+      Thread.sleep(Duration.ofSeconds(2));
+      if (neighbour.mark() == 0 || neighbour.lost()) problems.add("the neighbour is not served after the start");
+    }
+    broker.mustRun();
+  }
+
+  /** The most physical memory that the process has had, in megabytes; 0 where the system does not say. */
+  private static long mostMemory(long pid) {
+    try (Stream<String> lines = Files.lines(Path.of("/proc", String.valueOf(pid), "status"))) {
+      return lines.filter(line -> line.startsWith("VmHWM:")).mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) / 1024).findFirst().orElse(0);
+    } catch (IOException e) {
+      return 0;
+    }
+  }
+
+  private void read(Path printed) throws IOException {
+    try (Stream<String> lines = Files.lines(printed)) {
+      lines
+          .filter(line -> DEADLY.stream().anyMatch(line::contains))
+          .findFirst()
+          .ifPresent(line -> problems.add("the broker has logged: " + line));
+    }
+  }
+
+  private static int freePort() {
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

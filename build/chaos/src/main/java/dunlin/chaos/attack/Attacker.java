@@ -1,0 +1,160 @@
+package dunlin.chaos.attack;
+
+import dunlin.chaos.mqtt.Packet;
+import java.io.BufferedInputStream;
+import java.io.DataInputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.util.Optional;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/** One connection of an attack: it writes what it is given, and reads and acknowledges as far as it wants to. MQTT 5. */
+final class Attacker implements AutoCloseable {
+  /*
+   * Owner: the thread that opened it writes; its reader is a virtual thread that ends with the socket.
+   * Bounds: 1,024 answers that nobody has taken; more are forgotten.
+   * Failure: a socket that the broker has closed. Writes then answer false, and waiting for an answer ends at once.
+   */
+  private static final int LEVEL = 5;
+  private static final int ANSWERS_MAX = 1024;
+  private static final int CONNECT_MILLIS = 10_000;
+
+  /** What it does with what comes. */
+  enum Manner {
+    /** Reads and acknowledges. */
+    POLITE,
+    /** Reads and acknowledges no message. */
+    SILENT,
+    /** Does not read. */
+    DEAF
+  }
+
+  private final Socket socket = new Socket();
+  private final DataInputStream in;
+  private volatile Manner manner;
+  private final BlockingQueue<Packet> answers = new ArrayBlockingQueue<>(ANSWERS_MAX);
+  private final AtomicLong messages = new AtomicLong();
+  private volatile boolean ended;
+  private volatile int reason = -1;
+  private int packetIds;
+
+  private Attacker(int port, Manner manner) throws IOException {
+    this.manner = manner;
+    socket.setTcpNoDelay(true);
+    socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), CONNECT_MILLIS);
+    in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+  }
+
+  /** A socket and no packet yet. */
+  static Attacker open(int port, Manner manner) {
+    try {
+      return new Attacker(port, manner);
+    } catch (IOException e) {
+      throw new UncheckedIOException("no connection to the broker", e);
+    }
+  }
+
+  /** Sends CONNECT; answers the reason code of CONNACK, or -1 when the connection has ended without one. */
+  int connect(String clientId, boolean clean, long expirySeconds) {
+    if (!send(Packet.connect(LEVEL, clientId, clean, expirySeconds, 65_535, Optional.empty()))) return -1;
+    try {
+      socket.setSoTimeout(CONNECT_MILLIS);
+      var first = Packet.read(LEVEL, in);
+      socket.setSoTimeout(0);
+      if (first.type() != Packet.CONNACK) return -1;
+      if (first.reason() == 0 && manner != Manner.DEAF) Thread.startVirtualThread(this::read);
+      return first.reason();
+    } catch (IOException e) {
+      return -1;
+    }
+  }
+
+  /** From the next packet on. */
+  void become(Manner next) {
+    manner = next;
+  }
+
+  private void read() {
+    try {
+      while (manner != Manner.DEAF) {
+        var packet = Packet.read(LEVEL, in);
+        if (packet.type() != Packet.PUBLISH) {
+          if (packet.type() == Packet.DISCONNECT) reason = packet.reason();
+          var _ = answers.offer(packet);
+          continue;
+        }
+        messages.incrementAndGet();
+        if (manner != Manner.POLITE) continue;
+        var publish = packet.publish();
+        if (publish.qos() > 0) send(Packet.answer(publish.qos() == 1 ? Packet.PUBACK : Packet.PUBREC, publish.packetId()));
+      }
+    } catch (IOException e) {
+      close(); // the end, by whomever
+    }
+  }
+
+  /** Blocks while the broker does not read; false when the connection has ended. */
+  boolean send(byte[] packet) {
+    return send(packet, packet.length);
+  }
+
+  /** Sends the beginning of a packet. */
+  boolean send(byte[] packet, int length) {
+    try {
+      synchronized (this) {
+        socket.getOutputStream().write(packet, 0, length);
+      }
+      return true;
+    } catch (IOException e) {
+      close();
+      return false;
+    }
+  }
+
+  int nextPacketId() {
+    packetIds = packetIds % 65_535 + 1;
+    return packetIds;
+  }
+
+  /** The next packet that is no PUBLISH; null when none comes in time, or the connection has ended. */
+  @Nullable Packet answer(long millis) throws InterruptedException {
+    long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    while (System.nanoTime() < until) {
+      var next = answers.poll(50, TimeUnit.MILLISECONDS);
+      if (next != null) return next;
+      if (ended) return answers.poll();
+    }
+    return null;
+  }
+
+  /** Messages that have come. */
+  long messages() {
+    return messages.get();
+  }
+
+  boolean ended() {
+    return ended;
+  }
+
+  /** Of the broker's DISCONNECT, or -1. */
+  int reason() {
+    return reason;
+  }
+
+  @Override
+  public void close() {
+    ended = true;
+    try {
+      socket.close();
+    } catch (IOException e) {
+      // It is gone either way.
+    }
+  }
+}

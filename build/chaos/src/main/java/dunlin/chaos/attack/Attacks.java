@@ -1,0 +1,121 @@
+package dunlin.chaos.attack;
+
+import dunlin.chaos.attack.AttackTrial.Outcome;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Attacks one broker with a small heap as ordinary clients could, row by row: its process must live, start again in time, and a
+ * neighbour must notice little. build/chaos/README.md says how it is used.
+ */
+public final class Attacks {
+  private static final Logger log = LoggerFactory.getLogger(Attacks.class);
+  private static final int HEAP_MEGABYTES = 256;
+  private static final int SECONDS = 60;
+  private static final int USAGE = 2;
+  private static final String BEGIN = "<!-- attacks -->\n";
+  private static final String END = "<!-- /attacks -->";
+
+  static final List<Attack> ALL =
+      Stream.of(MessageAttacks.ALL, SubscriptionAttacks.ALL, PacketAttacks.ALL).flatMap(List::stream).toList();
+
+  /**
+   * What is asked for.
+   *
+   * @param only names of rows; empty for all
+   * @param seconds that each attack lasts
+   * @param page gets the table, between its marks
+   */
+  record Request(List<String> only, int heapMegabytes, int seconds, Path out, Path distribution, @Nullable Path page) {}
+
+  private Attacks() {}
+
+  public static void main(String[] args) throws IOException {
+    Request request;
+    try {
+      request = parse(Arrays.asList(args));
+    } catch (IllegalArgumentException e) {
+      System.err.println(e.getMessage());
+      System.err.println("Rows: " + String.join(" ", ALL.stream().map(Attack::name).toList()));
+      System.exit(USAGE);
+      return;
+    }
+    System.exit(run(request).stream().allMatch(Outcome::good) ? 0 : 1);
+  }
+
+  static Request parse(List<String> arguments) {
+    List<String> only = List.of();
+    int heap = HEAP_MEGABYTES;
+    int seconds = SECONDS;
+    var out = Path.of("build/chaos/target/attacks");
+    @Nullable Path distribution = null;
+    @Nullable Path page = null;
+    for (var rest = arguments.iterator(); rest.hasNext(); ) {
+      String option = rest.next();
+      if (!List.of("--only", "--heap-megabytes", "--seconds", "--out", "--distribution", "--page").contains(option))
+        throw new IllegalArgumentException("there is no option " + option);
+      if (!rest.hasNext()) throw new IllegalArgumentException(option + " needs a value");
+      String value = rest.next();
+      switch (option) {
+        case "--only" -> only = List.of(value.split(",", -1));
+        case "--heap-megabytes" -> heap = Integer.parseInt(value);
+        case "--seconds" -> seconds = Integer.parseInt(value);
+        case "--out" -> out = Path.of(value);
+        case "--distribution" -> distribution = Path.of(value);
+        default -> page = Path.of(value);
+      }
+    }
+    var known = ALL.stream().map(Attack::name).toList();
+    for (String name : only) if (!known.contains(name)) throw new IllegalArgumentException("there is no row " + name);
+    if (seconds < 1) throw new IllegalArgumentException("--seconds " + seconds + " is less than 1");
+    if (distribution == null) throw new IllegalArgumentException("--distribution is missing");
+    return new Request(only, heap, seconds, out.toAbsolutePath(), distribution.toAbsolutePath(), page);
+  }
+
+  private static List<Outcome> run(Request request) throws IOException {
+    Files.createDirectories(request.out);
+    System.out.println("Logs and the table in " + request.out);
+    var outcomes = new ArrayList<Outcome>();
+    for (var attack : ALL) {
+      if (!request.only.isEmpty() && !request.only.contains(attack.name())) continue;
+      var outcome =
+          AttackTrial.run(attack, request.distribution, request.out.resolve(attack.name()), request.heapMegabytes, request.seconds);
+      log.info("{}: {} {}", attack.name(), outcome.good() ? "passed" : "failed", outcome.problems());
+      outcomes.add(outcome);
+      Files.writeString(request.out.resolve("attacks.md"), table(outcomes));
+    }
+    String table = table(outcomes);
+    System.out.println(table);
+    if (request.page != null) Files.writeString(request.page, inserted(Files.readString(request.page), table));
+    return outcomes;
+  }
+
+  static String table(List<Outcome> outcomes) {
+    var text =
+        new StringBuilder("| attack | what the clients do | what came of it | p99 in quiet, ms | p99 under attack, ms | memory, MB | start after `kill -9`, s | outcome |\n")
+            .append("|---|---|---|---|---|---|---|---|\n");
+    for (var each : outcomes)
+      text.append(
+          "| `%s` | %s | %s | %.1f | %.1f | %d | %.1f | %s |\n"
+              .formatted(
+                  each.attack().name(), each.attack().what(), each.done(), each.quiet().toNanos() / 1e6, each.attacked().toNanos() / 1e6,
+                  each.memoryMegabytes(), each.start().toMillis() / 1e3, each.good() ? "passed" : "failed: " + String.join("; ", each.problems())));
+    return text.toString();
+  }
+
+  /** A page with the table in it, between the two marks that it must have. */
+  static String inserted(String page, String table) {
+    int from = page.indexOf(BEGIN);
+    int until = page.indexOf(END);
+    if (from < 0 || until < from) throw new IllegalArgumentException("the page has no place for the table, between " + BEGIN.trim() + " and " + END);
+    return page.substring(0, from) + BEGIN + table + page.substring(until);
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.chaos.attack;
+
+import org.jspecify.annotations.NullMarked;
