@@ -1,5 +1,6 @@
 package dunlin.interop;
 
+import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -60,8 +61,10 @@ abstract class Client {
     subscribe(filter, qos, 0);
   }
 
+  /** Disconnects, and waits until the broker has seen it and has closed: the client's own call returns before that. */
   void end() throws Exception {
     disconnect();
+    relay.awaitEnd(Duration.ofSeconds(SECONDS_MAX));
     relay.close();
   }
 

@@ -5,17 +5,20 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.time.Duration;
+import java.util.concurrent.TimeoutException;
 
 /** Passes one connection on to the broker, so that it can be cut: no client offers that by itself. */
 final class Relay implements AutoCloseable {
   private final ServerSocket listener;
   private final Socket broker;
+  private final Thread passing;
 
   Relay(String host, int port) throws IOException {
     listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
     broker = new Socket(host, port);
     broker.setTcpNoDelay(true);
-    Thread.ofVirtual().start(this::accept);
+    passing = Thread.ofVirtual().start(this::accept);
   }
 
   int port() {
@@ -35,14 +38,28 @@ final class Relay implements AutoCloseable {
     }
   }
 
-  /** Until one side ends; then the other one does, too. */
+  /** Until one side ends; then the other one is told, when it has got all. */
   private static void copy(Socket from, Socket to) {
-    try (from;
-        to) {
+    try {
       from.getInputStream().transferTo(to.getOutputStream());
+      to.shutdownOutput();
     } catch (IOException _) {
-      // it was cut
+      cut(from); // and with it the other direction
+      cut(to);
     }
+  }
+
+  private static void cut(Socket socket) {
+    try {
+      socket.close();
+    } catch (IOException _) {
+      // it is gone either way
+    }
+  }
+
+  /** Waits until both sides have ended, so that nothing is cut that was sent before. */
+  void awaitEnd(Duration most) throws InterruptedException, TimeoutException {
+    if (!passing.join(most)) throw new TimeoutException("the connection has not ended");
   }
 
   @Override
