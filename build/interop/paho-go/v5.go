@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 
+	"github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
 )
 
@@ -22,6 +23,9 @@ type clientV5 struct {
 func openV5(with options) client {
 	conn, err := dial("mqtt")
 	checkError(err, "connecting")
+	// Paho writes a packet in parts, and acknowledges from a goroutine of its own; over WebSocket nothing else keeps the
+	// parts of two packets from mixing.
+	conn = packets.NewThreadSafeConn(conn)
 	c := &clientV5{conn: conn, got: make(chan message, 1000)}
 	c.mqtt = paho.NewClient(paho.ClientConfig{
 		Conn: conn,
