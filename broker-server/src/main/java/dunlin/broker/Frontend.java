@@ -74,6 +74,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final Traffic traffic;
   private final DropEvents dropEvents;
   private final Fanout fanout = new Fanout(this);
+  private final ApplicationPublisher application = new ApplicationPublisher(this);
   private final Listeners listeners;
   private final MultiThreadIoEventLoopGroup group;
   private final AtomicInteger connections = new AtomicInteger();
@@ -238,6 +239,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     FunctionCounter.builder("dunlin.push.behind", this, f -> f.sum(loop -> loop.pushes().notes()))
         .description("Times that a connection was told to read its inbox because too much was on its way to its event loop")
         .register(meters);
+    Gauge.builder("dunlin.application.publishing", application, ApplicationPublisher::messages)
+        .description("Messages of the application that the node is part of, on their way")
+        .register(meters);
     Gauge.builder("dunlin.fanout.waiting", this, f -> f.sum(loop -> loop.wide().waiting()))
         .description("Messages with many subscribers that are being delivered in slices or wait for that")
         .register(meters);
@@ -296,6 +300,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   /** What the dist tier delivers to. */
   public Delivery delivery() {
     return fanout;
+  }
+
+  /** Publishes for the application that the node is part of. Once the frontend is open. */
+  public ApplicationPublisher application() {
+    return application;
   }
 
   /** This frontend as a shard. */
@@ -628,6 +637,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     violations.flush();
     listeners.flush();
     listeners.close();
+    application.close();
     publishes.close();
     copies.close();
   }

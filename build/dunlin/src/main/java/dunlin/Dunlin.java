@@ -3,8 +3,10 @@ package dunlin;
 import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.Authenticator;
 import dunlin.broker.EnhancedAuthenticator;
+import dunlin.model.Publisher;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -15,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -84,6 +87,60 @@ public final class Dunlin implements AutoCloseable {
   }
 
   /**
+   * Publishes a message in the default tenant, without a connection. Those of one topic and QoS keep the order of the calls. Never blocks.
+   *
+   * @return whether anybody has subscribed, when a PUBACK would be sent: with QoS 1 and 2 everybody who is to have the message has it as safely
+   *     as docs/DELIVERY.md says. With QoS 0 true, at once. Fails with a {@link PublishException}: with reason code 0x89 when 4,096
+   *     messages or 16 MiB of the application are on their way, and otherwise as a client's would be refused
+   * @throws IllegalArgumentException when the message breaks a limit that clients have, or the topic is no topic name
+   */
+  public CompletableFuture<Boolean> publish(Message message) {
+    return open().application().publish(message);
+  }
+
+  /**
+   * Subscribes in the default tenant, without a connection, until the subscription or the node is closed. The listener gets the retained
+   * messages first, and then every message that is accepted after this call has returned, once for each subscription that matches.
+   *
+   * <p>A message has been delivered when it waits for the listener: a publisher's PUBACK does not wait for that.
+   *
+   * @param filter a topic filter; no shared subscription
+   * @param listener called on a thread of its own, for one message after the other, in the order of docs/DELIVERY.md; what it throws is logged
+   * @throws IllegalArgumentException when the filter is none
+   * @throws IllegalStateException when there are 1,000 subscriptions, or this one cannot be stored
+   */
+  public Subscription subscribe(String filter, Consumer<Message> listener) {
+    return open().application().subscribe(filter, listener);
+  }
+
+  /**
+   * Lists clients of the default tenant, those that are connected and those that have left a session.
+   *
+   * @param prefix what their client identifiers begin with; empty for all
+   * @param after the last client identifier of the page before; empty for the first page
+   * @param max how many at most: 1 to 1,000
+   */
+  public List<Client> clients(String prefix, String after, int max) {
+    return open().sessions().list(Publisher.DEFAULT_TENANT, prefix, after, max).stream()
+        .map(row -> new Client(row.clientId(), row.user(), row.connected(), row.subscriptions(), row.messages()))
+        .toList();
+  }
+
+  /** Disconnects a client of the default tenant with 0x98; its session stays as long as it was to. Answers whether it was connected. */
+  public boolean disconnect(String clientId) {
+    return open().sessions().disconnect(Publisher.DEFAULT_TENANT, clientId);
+  }
+
+  /**
+   * A client that is connected, or has left a session.
+   *
+   * @param user empty for one without a user name
+   * @param subscriptions of a session that outlives its connection; those of others are not counted
+   * @param messages that wait for it
+   */
+  public record Client(String clientId, String user, boolean connected, int subscriptions, int messages) {}
+
+  /**
    * Sends clients to another server before the node is closed: those that are connected at this pace, new ones at once. The node is
    * not ready any more. Clients of MQTT 5 are told DISCONNECT and CONNACK 0x9C; those of MQTT 3 are closed or refused.
    *
@@ -116,6 +173,7 @@ public final class Dunlin implements AutoCloseable {
     private @Nullable Consumer<RuntimeException> onFailure;
     private final List<EnhancedAuthenticator> methods = new ArrayList<>();
     private @Nullable Authenticator authenticator;
+    private @Nullable MeterRegistry registry;
     private boolean inMemory;
 
     private Builder() {}
@@ -160,6 +218,12 @@ public final class Dunlin implements AutoCloseable {
       return this;
     }
 
+    /** Has the node's meters in the application's registry too, until the node is closed. Two nodes want two registries: their meters have the same names. */
+    public Builder meterRegistry(MeterRegistry applications) {
+      registry = Objects.requireNonNull(applications);
+      return this;
+    }
+
     /**
      * Told, on any thread, when a store has failed and the node serves nobody any more; the application should close it. By default
      * this is only logged.
@@ -187,7 +251,7 @@ public final class Dunlin implements AutoCloseable {
       try {
         Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));
         Authenticators authenticators = new Authenticators(Optional.ofNullable(authenticator), methods);
-        return new Dunlin(Node.start(settings, authenticators, onFailure == null ? _ -> {} : onFailure), temporary);
+        return new Dunlin(Node.start(settings, authenticators, registry, onFailure == null ? _ -> {} : onFailure), temporary);
       } catch (RuntimeException e) {
         if (temporary != null) temporary.delete();
         throw e;

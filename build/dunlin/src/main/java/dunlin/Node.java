@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.Authentication;
 import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.AuthenticationSettings;
@@ -13,6 +14,8 @@ import dunlin.cluster.NodeCalls;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxServer;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.model.ShardId;
 import dunlin.retain.RetainServer;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.DropEvents;
@@ -29,6 +32,8 @@ import dunlin.store.remote.RangeService;
 import dunlin.store.remote.RemoteCalls;
 import dunlin.store.remote.RemoteCheckpoints;
 import dunlin.store.remote.ServiceTls;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -76,6 +81,9 @@ final class Node implements AutoCloseable {
   private static final int RELOAD_SECONDS = 3;
   private static final int REPORT_SECONDS = 5;
 
+  /** The part of the heap that messages may take that wait for listeners of the application. */
+  private static final int APPLICATION_PART = 16;
+
   /** As the jar says it; there is none when the classes are run from a folder. */
   static final String VERSION =
       Objects.requireNonNullElse(Node.class.getPackage().getImplementationVersion(), "of no release");
@@ -88,28 +96,36 @@ final class Node implements AutoCloseable {
   /** Whether the process is this node's alone, and so what is measured of it. */
   private final boolean ownsProcess;
 
+  /** The application's, which has this node's meters while it runs. */
+  private final @Nullable MeterRegistry applications;
+
+  private @Nullable Application application; // of a broker
+  private @Nullable SessionsMXBean sessions; // likewise
   private volatile @Nullable Frontend frontend; // set once; the admin port asks meanwhile
   private @Nullable RangeStore store;
   private @Nullable AdminServer admin;
   private @Nullable AdminServer health;
 
-  private Node(Settings settings, boolean ownsProcess) {
+  private Node(Settings settings, boolean ownsProcess, @Nullable MeterRegistry applications) {
     this.settings = settings;
     this.ownsProcess = ownsProcess;
+    this.applications = applications;
   }
 
   /**
    * Starts a node; returns when clients can connect, or when a store node belongs to its cluster.
    *
    * @param authenticators those of the application that the node is part of
+   * @param registry of that application, which gets this node's meters; null for none
    */
-  static Node start(Settings settings, Authenticators authenticators, Consumer<RuntimeException> onFailure) {
-    return start(new Node(settings, false), authenticators, onFailure);
+  static Node start(
+      Settings settings, Authenticators authenticators, @Nullable MeterRegistry registry, Consumer<RuntimeException> onFailure) {
+    return start(new Node(settings, false, registry), authenticators, onFailure);
   }
 
   /** The same for a process that is nothing but this node. */
   static Node startProcess(Settings settings, Consumer<RuntimeException> onFailure) {
-    return start(new Node(settings, true), Authenticators.none(), onFailure);
+    return start(new Node(settings, true, null), Authenticators.none(), onFailure);
   }
 
   private static Node start(Node node, Authenticators authenticators, Consumer<RuntimeException> onFailure) {
@@ -126,11 +142,22 @@ final class Node implements AutoCloseable {
     NodeSettings.check(settings);
     introduce();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
-    opened.push(meters::close);
+    opened.push(() -> close(meters));
+    if (applications != null) meters.add(applications);
     if (NodeSettings.isStore(settings)) startStore(meters, onFailure);
     else startBroker(authenticators, meters, onFailure);
     readiness.started();
     log.info("node {} is ready", id());
+  }
+
+  /** A composite closes what it is made of, and the application's goes on without this node's meters. */
+  private void close(CompositeMeterRegistry meters) {
+    if (applications != null) {
+      List<Meter> all = meters.getMeters();
+      meters.remove(applications);
+      for (Meter meter : all) applications.remove(meter.getId());
+    }
+    meters.close();
   }
 
   /** First of all, so that a start that fails has said what it was that failed. */
@@ -200,20 +227,29 @@ final class Node implements AutoCloseable {
     opened.push(inbox);
     opened.push(retain);
     retain.start();
+    ApplicationSubscriptions subscriptions =
+        opening(
+            new ApplicationSubscriptions(
+                ranges.nodeId(), ranges.incarnation(), dist, all -> dist.attachFrontend(all.shard().name(), all), sys.over(retain), clock,
+                heapBytes / APPLICATION_PART));
+    application = new Application(clients.application(), subscriptions);
     awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()), watch, progress);
     progress.ended();
-    dist.removeRoutesBefore(clients.shard(), ranges.incarnation())
-        .whenComplete(
-            (removed, failure) -> {
-              if (closed.get()) return; // a listener that cannot be bound ends this start while they are being removed
-              if (failure != null) log.warn("routes of this node's earlier life could not be removed", failure);
-              else if (removed > 0) log.info("removed {} routes of this node's earlier life", removed);
-            });
+    for (ShardId shard : List.of(clients.shard(), subscriptions.shard())) {
+      dist.removeRoutesBefore(shard, ranges.incarnation())
+          .whenComplete(
+              (removed, failure) -> {
+                if (closed.get()) return; // a listener that cannot be bound ends this start while they are being removed
+                if (failure != null) log.warn("routes of this node's earlier life could not be removed", failure);
+                else if (removed > 0) log.info("removed {} routes of this node's earlier life", removed);
+              });
+    }
     opening(sys).start();
     clients.listen();
     opened.push(clients::disconnectAll);
     clients.showListeners(metrics.beans());
-    metrics.beans().register("Sessions", inbox.operations());
+    sessions = inbox.operations();
+    metrics.beans().register("Sessions", sessions);
     metrics.beans().register("Retained", retain.operations());
     housekeeping.scheduleWithFixedDelay(
         clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
@@ -371,6 +407,16 @@ final class Node implements AutoCloseable {
     Frontend clients = frontend;
     if (clients == null) throw new IllegalStateException("this node serves no clients");
     return clients;
+  }
+
+  Application application() {
+    if (application == null) throw new IllegalStateException("this node serves no clients");
+    return application;
+  }
+
+  SessionsMXBean sessions() {
+    if (sessions == null) throw new IllegalStateException("this node serves no clients");
+    return sessions;
   }
 
   int adminPort() {

@@ -23,7 +23,7 @@ final class LocalLane implements Lane {
   /*
    * Nothing is allocated for a message: what matched is gathered in one MatchedRoutes for each destination.
    *
-   * With the destinations of one process, at most two, all of them are served inline. Between processes a message that goes
+   * With the destinations of one process, at most three, all of them are served inline. Between processes a message that goes
    * to many nodes would block the lane; there the loop over destinations in append() is what has to be split over workers,
    * each destination always on the same worker for this lane, so that its order stays.
    *

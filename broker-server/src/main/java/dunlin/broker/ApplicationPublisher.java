@@ -1,0 +1,165 @@
+package dunlin.broker;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
+import dunlin.transport.Acknowledgement;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+
+/** Publishes for the application that the node is part of, without a connection. */
+public final class ApplicationPublisher {
+  /*
+   * A message goes the way of one that a client has sent: through the lane of a loop, and to the retained messages. All messages of a topic take
+   * the same loop, so those of one topic and QoS keep the order in which publish() was called.
+   *
+   * Owner: any thread publishes; what is on its way belongs to its loop. Nothing blocks.
+   * Bounds: MESSAGES_MAX messages and BYTES_MAX bytes on their way; more are refused at once. They count for the credit of their lanes, which
+   *   then hold back clients, and wait for none themselves.
+   * Failure: answers say what a PUBACK would say. What is on its way when the node is closed is not answered by a loop any more; close() fails it.
+   */
+  /** No client can have this identifier. */
+  private static final String APPLICATION = "";
+
+  static final int MESSAGES_MAX = 4_096;
+  static final long BYTES_MAX = 16L * 1_024 * 1_024;
+
+  private final Frontend frontend;
+  private final AtomicInteger messages = new AtomicInteger();
+  private final AtomicLong bytes = new AtomicLong();
+  private final Set<CompletableFuture<ReasonCode>> waiting = ConcurrentHashMap.newKeySet();
+  private volatile boolean closed;
+
+  ApplicationPublisher(Frontend frontend) {
+    this.frontend = frontend;
+  }
+
+  /** Messages that are on their way. */
+  int messages() {
+    return messages.get();
+  }
+
+  /**
+   * Publishes one message.
+   *
+   * @return with QoS 1 and 2 what PUBACK would say, when that would be sent; with QoS 0 success, when the message has been handed on. {@link
+   *     ReasonCode#SERVER_BUSY} at once when too much is on its way, {@link ReasonCode#SERVER_SHUTTING_DOWN} when the node is closed before
+   */
+  public CompletableFuture<ReasonCode> publish(Publication message) {
+    int size = message.body().length;
+    boolean fits = messages.incrementAndGet() <= MESSAGES_MAX;
+    fits &= bytes.addAndGet(size) <= BYTES_MAX;
+    var answer = new CompletableFuture<ReasonCode>();
+    var _ =
+        answer.whenComplete(
+            (_, _) -> {
+              messages.decrementAndGet();
+              bytes.addAndGet(-size);
+              waiting.remove(answer);
+            });
+    if (!fits) {
+      answer.complete(ReasonCode.SERVER_BUSY);
+      return answer;
+    }
+    waiting.add(answer);
+    var loop = loopOf(message);
+    loop.post(() -> hand(loop, message, answer));
+    if (closed) answer.complete(ReasonCode.SERVER_SHUTTING_DOWN); // close() may have passed by before it was there
+    return answer;
+  }
+
+  /**
+   * A message of the application, which no client has sent.
+   *
+   * @throws IllegalArgumentException when it breaks a rule or a limit that a client's message would break
+   */
+  public Publication message(String tenant, String topic, QoS qos, boolean retain, byte[] payload) {
+    var limits = frontend.settings().packets();
+    ByteBuffer name;
+    try {
+      name = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(topic));
+    } catch (CharacterCodingException e) {
+      throw new IllegalArgumentException("the topic is no valid text: " + LogText.quoted(topic), e);
+    }
+    require(!topic.isEmpty(), "the topic is empty");
+    require(topic.indexOf('+') < 0 && topic.indexOf('#') < 0, "a topic with wildcards: " + LogText.quoted(topic));
+    require(topic.indexOf(0) < 0, "a topic with the character U+0000: " + LogText.quoted(topic));
+    require(!ServersTopics.has(topic), "only the server publishes to $SYS");
+    require(!topic.startsWith("$share/") && !topic.startsWith("$oshare/"), "the topic of a shared subscription: " + LogText.quoted(topic));
+    require(name.remaining() <= limits.topicLengthMax(), "the topic has %d bytes, the limit is %d".formatted(name.remaining(), limits.topicLengthMax()));
+    long levels = topic.chars().filter(c -> c == '/').count() + 1;
+    require(levels <= limits.topicLevelsMax(), "the topic has %d levels, the limit is %d".formatted(levels, limits.topicLevelsMax()));
+    long size = (long) name.remaining() + payload.length;
+    require(size <= limits.packetMax(), "topic and payload have %d bytes, the limit is %d".formatted(size, limits.packetMax()));
+    return Publication.of(new Publisher(tenant, APPLICATION), topic, qos, retain, frontend.clock().millis(), payload);
+  }
+
+  private static void require(boolean good, String otherwise) {
+    if (!good) throw new IllegalArgumentException(otherwise);
+  }
+
+  /** On the loop's thread. */
+  private void hand(Loop loop, Publication message, CompletableFuture<ReasonCode> answer) {
+    loop.counts().publishes().received();
+    loop.counts().publishes().delivered();
+    if (message.qos() == QoS.AT_MOST_ONCE) {
+      if (message.retain()) frontend.retain().set(message, _ -> {});
+      loop.lane().append(message, null);
+      answer.complete(ReasonCode.SUCCESS);
+      return;
+    }
+    int size = message.body().length;
+    loop.window().take(size);
+    var pending =
+        new Pending(
+            reason ->
+                loop.post(
+                    () -> {
+                      loop.window().give(1, size);
+                      answer.complete(reason);
+                    }));
+    if (message.retain()) {
+      pending.expect();
+      frontend.retain().set(message, pending::answer);
+    }
+    loop.lane().append(message, pending);
+    pending.answer(ReasonCode.SUCCESS);
+  }
+
+  private Loop loopOf(Publication message) {
+    int hash = 0;
+    byte[] body = message.body();
+    for (int i = 0; i < message.topicLength(); i++) hash = 31 * hash + body[i];
+    return frontend.loop(Math.floorMod(hash, frontend.loopCount()));
+  }
+
+  /** Answers what no loop answers any more. */
+  void close() {
+    closed = true;
+    waiting.forEach(answer -> answer.complete(ReasonCode.SERVER_SHUTTING_DOWN));
+  }
+
+  /** Tells what PUBACK would say. */
+  private static final class Pending extends Acknowledgement {
+    private final Consumer<ReasonCode> told;
+
+    Pending(Consumer<ReasonCode> told) {
+      this.told = told;
+    }
+
+    @Override
+    protected void complete(ReasonCode reason) {
+      told.accept(reason == ReasonCode.SUCCESS && !matched() ? ReasonCode.NO_MATCHING_SUBSCRIBERS : reason);
+    }
+  }
+}

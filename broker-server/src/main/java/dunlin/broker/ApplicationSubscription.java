@@ -1,0 +1,158 @@
+package dunlin.broker;
+
+import dunlin.model.Publication;
+import dunlin.retain.RetainClient;
+import dunlin.runtime.LogText;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.CompletionException;
+import java.util.function.Consumer;
+import java.util.function.LongPredicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One subscription of the application that the node is part of. */
+public final class ApplicationSubscription implements AutoCloseable {
+  /*
+   * Owner: the lock; a virtual thread of its own calls the listener, and first reads the retained messages, a page at a time.
+   * Bounds: MESSAGES_MAX messages that wait, and the bytes that all subscriptions share; a page of retained messages.
+   * Order: live messages come as the lanes hand them over, and behind all retained ones. A retained message whose topic has come live since
+   *   the subscription is left out: it may be older than that [MQTT-3.3.1-9].
+   * Failure: full, what comes is dropped and counted. A listener that throws has had its message; the next one comes. A page that cannot be
+   *   read is logged, and ends the retained messages.
+   */
+  static final int MESSAGES_MAX = 10_000;
+
+  /** What a message takes beside its body, about. */
+  private static final int MESSAGE_BYTES = 160;
+
+  private static final int PAGE_MESSAGES = 100;
+  private static final int PAGE_BYTES = 1_024 * 1_024;
+  private static final Logger log = LoggerFactory.getLogger(ApplicationSubscription.class);
+
+  /**
+   * What a listener gets.
+   *
+   * @param retained whether it was there when the application subscribed
+   */
+  public record Received(Publication message, boolean retained) {}
+
+  private final String tenant;
+  private final String filter;
+  private final RetainClient retain;
+  private final InstantSource clock;
+  private final LongPredicate reserve;
+  private final Consumer<Received> listener;
+  private final Consumer<ApplicationSubscription> onClose;
+  private final ArrayDeque<Publication> waiting = new ArrayDeque<>();
+  private @Nullable Set<String> cameLive = new HashSet<>(); // null once the retained messages have been read
+  private long dropped;
+  private boolean closed;
+
+  ApplicationSubscription(
+      String tenant,
+      String filter,
+      RetainClient retain,
+      InstantSource clock,
+      LongPredicate reserve,
+      Consumer<Received> listener,
+      Consumer<ApplicationSubscription> onClose) {
+    this.tenant = tenant;
+    this.filter = filter;
+    this.retain = retain;
+    this.clock = clock;
+    this.reserve = reserve;
+    this.listener = listener;
+    this.onClose = onClose;
+  }
+
+  void start() {
+    Thread.ofVirtual().name("dunlin-application " + LogText.quoted(filter)).start(this::run);
+  }
+
+  /** Messages that were dropped because the listener did not keep up. */
+  public synchronized long dropped() {
+    return dropped;
+  }
+
+  /** Takes a message for the listener; false when there is no room. */
+  synchronized boolean offer(Publication message) {
+    if (closed) return true; // it wants none
+    if (waiting.size() == MESSAGES_MAX || !reserve.test(cost(message))) {
+      dropped++;
+      return false;
+    }
+    waiting.add(message);
+    if (cameLive != null) cameLive.add(message.topic());
+    notifyAll();
+    return true;
+  }
+
+  private void run() {
+    try {
+      readRetained();
+      for (Publication next; (next = take()) != null; ) if (!next.expired(clock.millis())) tell(next, false);
+    } catch (InterruptedException e) {
+      close();
+    }
+  }
+
+  private void readRetained() {
+    RetainClient.Cursor from = null;
+    try {
+      do {
+        var page = retain.find(tenant, filter, from, PAGE_MESSAGES, PAGE_BYTES).join();
+        for (var message : page.messages()) if (isNewest(message)) tell(message, true);
+        from = page.next();
+      } while (from != null && !isClosed());
+    } catch (CompletionException e) {
+      log.warn("Retained messages of {} cannot be read for the application", LogText.quoted(filter), e);
+    }
+    synchronized (this) {
+      cameLive = null;
+    }
+  }
+
+  private synchronized boolean isNewest(Publication retained) {
+    return !closed && (cameLive == null || !cameLive.contains(retained.topic()));
+  }
+
+  private synchronized @Nullable Publication take() throws InterruptedException {
+    while (waiting.isEmpty() && !closed) wait();
+    var next = waiting.poll();
+    if (next != null) reserve.test(-cost(next));
+    return next;
+  }
+
+  private static long cost(Publication message) {
+    return message.body().length + MESSAGE_BYTES;
+  }
+
+  private void tell(Publication message, boolean retained) {
+    try {
+      listener.accept(new Received(message, retained));
+    } catch (RuntimeException | Error e) {
+      log.error("The listener of {} failed with a message to {}", LogText.quoted(filter), LogText.quoted(message.topic()), e);
+    }
+  }
+
+  private synchronized boolean isClosed() {
+    return closed;
+  }
+
+  /** Ends it: what waits is forgotten, and nothing comes any more but the message that the listener is just at. */
+  @Override
+  public void close() {
+    synchronized (this) {
+      if (closed) return;
+      closed = true;
+      for (var message : waiting) reserve.test(-cost(message));
+      waiting.clear();
+      notifyAll();
+    }
+    onClose.accept(this);
+  }
+}

@@ -1,0 +1,196 @@
+package dunlin.broker;
+
+import dunlin.dist.Delivery;
+import dunlin.dist.DistClient;
+import dunlin.dist.MatchedRoutes;
+import dunlin.dist.Route;
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.retain.RetainClient;
+import dunlin.runtime.DropReason;
+import dunlin.transport.Acknowledgement;
+import java.time.InstantSource;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** What the application that the node is part of subscribes to, without a connection: one more shard of the dist tier. */
+public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
+  /*
+   * As with a client whose session ends with its connection, a message has been delivered when it stands in the subscription's queue: a
+   * listener that is slow, or stands still, holds up no publisher and loses what comes when its queue is full.
+   *
+   * Owner: any thread subscribes, under the lock; event loops deliver, and find what they need without one.
+   * Bounds: SUBSCRIPTIONS_MAX subscriptions; a queue for each, see ApplicationSubscription; bytesMax bytes in all queues.
+   * Failure: a route that cannot be set fails the call. Routes of earlier lives of the node are void by their incarnation, and are removed by
+   *   its start.
+   */
+  static final int SUBSCRIPTIONS_MAX = 1_000;
+  private static final String NAME = "application:";
+
+  private final ShardId shard;
+  private final long incarnation;
+  private final DistClient dist;
+  private final Consumer<ApplicationSubscriptions> attach;
+  private final RetainClient retain;
+  private final InstantSource clock;
+  private final long bytesMax;
+  private final AtomicLong bytes = new AtomicLong();
+  private final Map<Key, Filter> filters = new HashMap<>();
+  private final ConcurrentHashMap<Integer, Filter> byHandle = new ConcurrentHashMap<>();
+  private int lastHandle;
+  private int count;
+  private boolean attached;
+  private boolean closed;
+
+  private record Key(String tenant, TopicFilter filter) {}
+
+  /** One topic filter with all its subscriptions. */
+  private static final class Filter {
+    final Route route;
+    volatile ApplicationSubscription[] subscriptions = {};
+
+    Filter(Route route) {
+      this.route = route;
+    }
+
+    void add(ApplicationSubscription more) {
+      var before = subscriptions;
+      var after = Arrays.copyOf(before, before.length + 1);
+      after[before.length] = more;
+      subscriptions = after;
+    }
+
+    boolean remove(ApplicationSubscription gone) {
+      var before = subscriptions;
+      subscriptions = Arrays.stream(before).filter(each -> each != gone).toArray(ApplicationSubscription[]::new);
+      return subscriptions.length < before.length;
+    }
+  }
+
+  /**
+   * @param nodeId and incarnation as the frontend's
+   * @param attach lets the dist tier deliver here; called before there is a route
+   * @param bytesMax of all messages that wait for listeners
+   */
+  public ApplicationSubscriptions(
+      String nodeId, long incarnation, DistClient dist, Consumer<ApplicationSubscriptions> attach, RetainClient retain, InstantSource clock, long bytesMax) {
+    this.shard = shardOf(nodeId);
+    this.incarnation = incarnation;
+    this.dist = dist;
+    this.attach = attach;
+    this.retain = retain;
+    this.clock = clock;
+    this.bytesMax = bytesMax;
+  }
+
+  /** These subscriptions as a shard. */
+  public ShardId shard() {
+    return shard;
+  }
+
+  /** The shard of a node's application. */
+  public static ShardId shardOf(String nodeId) {
+    return ShardId.frontend(NAME + nodeId);
+  }
+
+  /**
+   * Subscribes. When the future completes, every message that is accepted from then on comes to the listener, after the retained messages
+   * that there are.
+   *
+   * @param filter a plain one
+   * @param listener called on one thread of its own, for one message after the other
+   * @return fails with an {@link IllegalStateException} when there are too many or the node is closed, or as the route cannot be set
+   */
+  public CompletableFuture<ApplicationSubscription> subscribe(String tenant, TopicFilter filter, Consumer<ApplicationSubscription.Received> listener) {
+    if (filter.shared()) throw new IllegalArgumentException("a shared subscription: " + filter.text());
+    ApplicationSubscription subscription;
+    CompletableFuture<Void> routed;
+    synchronized (this) {
+      if (closed) return CompletableFuture.failedFuture(new IllegalStateException("this node has been closed"));
+      if (count == SUBSCRIPTIONS_MAX) return CompletableFuture.failedFuture(new IllegalStateException("there are %d subscriptions, which is the most".formatted(count)));
+      count++;
+      if (!attached) attach.accept(this);
+      attached = true;
+      var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, incarnation, ++lastHandle)));
+      byHandle.put(of.route.handle(), of);
+      subscription = new ApplicationSubscription(tenant, filter.filter(), retain, clock, this::reserve, listener, this::remove);
+      of.add(subscription);
+      routed = dist.addRoute(of.route);
+    }
+    return routed.handle(
+        (_, failure) -> {
+          if (failure != null) {
+            subscription.close();
+            throw new IllegalStateException("not subscribed to " + filter.text() + ": " + failure.getMessage(), failure);
+          }
+          subscription.start();
+          return subscription;
+        });
+  }
+
+  /** Takes so many bytes of the room for all queues, or gives them back; false when there is not so much. */
+  private boolean reserve(long more) {
+    if (bytes.addAndGet(more) <= bytesMax || more <= 0) return true;
+    bytes.addAndGet(-more);
+    return false;
+  }
+
+  private synchronized void remove(ApplicationSubscription gone) {
+    for (var each : filters.entrySet()) {
+      var of = each.getValue();
+      if (!of.remove(gone)) continue;
+      count--;
+      if (of.subscriptions.length > 0) return;
+      filters.remove(each.getKey());
+      byHandle.remove(of.route.handle());
+      var _ = dist.removeRoute(of.route); // what cannot be removed is void in the node's next life
+      return;
+    }
+  }
+
+  @Override
+  public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+    var loop = LoopThread.current();
+    if (loop == null) throw new IllegalStateException("a lane without an event loop");
+    for (int i = 0; i < routes.size(); i++) {
+      var route = routes.get(i);
+      var of = route.incarnation() == incarnation ? byHandle.get(route.handle()) : null;
+      if (of == null) continue;
+      for (var subscription : of.subscriptions) {
+        loop.counts().copies().received();
+        if (subscription.offer(message)) loop.counts().copies().delivered();
+        else loop.counts().copies().dropped(DropReason.QUEUE_FULL);
+      }
+    }
+    if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+  }
+
+  /** Bytes of messages that wait for listeners. */
+  public long bytes() {
+    return bytes.get();
+  }
+
+  @Override
+  public int groupCredit(Route route) {
+    return 0;
+  }
+
+  /** Ends all subscriptions. */
+  @Override
+  public void close() {
+    ApplicationSubscription[] all;
+    synchronized (this) {
+      closed = true;
+      all = filters.values().stream().flatMap(of -> Arrays.stream(of.subscriptions)).toArray(ApplicationSubscription[]::new);
+    }
+    for (var subscription : all) subscription.close();
+  }
+}
