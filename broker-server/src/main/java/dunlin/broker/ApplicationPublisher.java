@@ -37,8 +37,13 @@ public final class ApplicationPublisher {
   private final Frontend frontend;
   private final AtomicInteger messages = new AtomicInteger();
   private final AtomicLong bytes = new AtomicLong();
-  private final Set<CompletableFuture<ReasonCode>> waiting = ConcurrentHashMap.newKeySet();
+  private final Set<Underway> waiting = ConcurrentHashMap.newKeySet();
   private volatile boolean closed;
+
+  /** A message on its way. */
+  private static final class Underway {
+    final CompletableFuture<ReasonCode> answer = new CompletableFuture<>();
+  }
 
   ApplicationPublisher(Frontend frontend) {
     this.frontend = frontend;
@@ -59,19 +64,20 @@ public final class ApplicationPublisher {
     int size = message.body().length;
     boolean fits = messages.incrementAndGet() <= MESSAGES_MAX;
     fits &= bytes.addAndGet(size) <= BYTES_MAX;
-    var answer = new CompletableFuture<ReasonCode>();
+    var underway = new Underway();
+    var answer = underway.answer;
     var _ =
         answer.whenComplete(
             (_, _) -> {
               messages.decrementAndGet();
               bytes.addAndGet(-size);
-              waiting.remove(answer);
+              waiting.remove(underway);
             });
     if (!fits) {
       answer.complete(ReasonCode.SERVER_BUSY);
       return answer;
     }
-    waiting.add(answer);
+    waiting.add(underway);
     var loop = loopOf(message);
     loop.post(() -> hand(loop, message, answer));
     if (closed) answer.complete(ReasonCode.SERVER_SHUTTING_DOWN); // close() may have passed by before it was there
@@ -146,7 +152,7 @@ public final class ApplicationPublisher {
   /** Answers what no loop answers any more. */
   void close() {
     closed = true;
-    waiting.forEach(answer -> answer.complete(ReasonCode.SERVER_SHUTTING_DOWN));
+    waiting.forEach(each -> each.answer.complete(ReasonCode.SERVER_SHUTTING_DOWN));
   }
 
   /** Tells what PUBACK would say. */

@@ -9,7 +9,6 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
-import java.util.function.LongPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -40,11 +39,19 @@ public final class ApplicationSubscription implements AutoCloseable {
    */
   public record Received(Publication message, boolean retained) {}
 
+  /** Of bytes, for the queues of all subscriptions. */
+  interface Room {
+    /** Takes so much; false when there is not so much. */
+    boolean take(long bytes);
+
+    void give(long bytes);
+  }
+
   private final String tenant;
   private final String filter;
   private final RetainClient retain;
   private final InstantSource clock;
-  private final LongPredicate reserve;
+  private final Room room;
   private final Consumer<Received> listener;
   private final Consumer<ApplicationSubscription> onClose;
   private final ArrayDeque<Publication> waiting = new ArrayDeque<>();
@@ -57,14 +64,14 @@ public final class ApplicationSubscription implements AutoCloseable {
       String filter,
       RetainClient retain,
       InstantSource clock,
-      LongPredicate reserve,
+      Room room,
       Consumer<Received> listener,
       Consumer<ApplicationSubscription> onClose) {
     this.tenant = tenant;
     this.filter = filter;
     this.retain = retain;
     this.clock = clock;
-    this.reserve = reserve;
+    this.room = room;
     this.listener = listener;
     this.onClose = onClose;
   }
@@ -81,7 +88,7 @@ public final class ApplicationSubscription implements AutoCloseable {
   /** Takes a message for the listener; false when there is no room. */
   synchronized boolean offer(Publication message) {
     if (closed) return true; // it wants none
-    if (waiting.size() == MESSAGES_MAX || !reserve.test(cost(message))) {
+    if (waiting.size() == MESSAGES_MAX || !room.take(cost(message))) {
       dropped++;
       return false;
     }
@@ -123,12 +130,12 @@ public final class ApplicationSubscription implements AutoCloseable {
   private synchronized @Nullable Publication take() throws InterruptedException {
     while (waiting.isEmpty() && !closed) wait();
     var next = waiting.poll();
-    if (next != null) reserve.test(-cost(next));
+    if (next != null) room.give(cost(next));
     return next;
   }
 
   private static long cost(Publication message) {
-    return message.body().length + MESSAGE_BYTES;
+    return (long) message.body().length + MESSAGE_BYTES;
   }
 
   private void tell(Publication message, boolean retained) {
@@ -149,7 +156,7 @@ public final class ApplicationSubscription implements AutoCloseable {
     synchronized (this) {
       if (closed) return;
       closed = true;
-      for (var message : waiting) reserve.test(-cost(message));
+      for (var message : waiting) room.give(cost(message));
       waiting.clear();
       notifyAll();
     }

@@ -11,6 +11,8 @@ import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -41,8 +43,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   private final Consumer<ApplicationSubscriptions> attach;
   private final RetainClient retain;
   private final InstantSource clock;
-  private final long bytesMax;
-  private final AtomicLong bytes = new AtomicLong();
+  private final Room room;
   private final Map<Key, Filter> filters = new HashMap<>();
   private final ConcurrentHashMap<Integer, Filter> byHandle = new ConcurrentHashMap<>();
   private int lastHandle;
@@ -51,6 +52,28 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   private boolean closed;
 
   private record Key(String tenant, TopicFilter filter) {}
+
+  /** What all queues may take together. */
+  private static final class Room implements ApplicationSubscription.Room {
+    final AtomicLong bytes = new AtomicLong();
+    private final long max;
+
+    Room(long max) {
+      this.max = max;
+    }
+
+    @Override
+    public boolean take(long more) {
+      if (bytes.addAndGet(more) <= max) return true;
+      bytes.addAndGet(-more);
+      return false;
+    }
+
+    @Override
+    public void give(long back) {
+      bytes.addAndGet(-back);
+    }
+  }
 
   /** One topic filter with all its subscriptions. */
   private static final class Filter {
@@ -81,14 +104,25 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
    * @param bytesMax of all messages that wait for listeners
    */
   public ApplicationSubscriptions(
-      String nodeId, long incarnation, DistClient dist, Consumer<ApplicationSubscriptions> attach, RetainClient retain, InstantSource clock, long bytesMax) {
+      String nodeId,
+      long incarnation,
+      DistClient dist,
+      Consumer<ApplicationSubscriptions> attach,
+      RetainClient retain,
+      InstantSource clock,
+      MeterRegistry meters,
+      long bytesMax) {
     this.shard = shardOf(nodeId);
     this.incarnation = incarnation;
     this.dist = dist;
     this.attach = attach;
     this.retain = retain;
     this.clock = clock;
-    this.bytesMax = bytesMax;
+    this.room = new Room(bytesMax);
+    Gauge.builder("dunlin.application.waiting.bytes", room.bytes, AtomicLong::get)
+        .description("Messages that wait for listeners of the application that the node is part of")
+        .baseUnit("bytes")
+        .register(meters);
   }
 
   /** These subscriptions as a shard. */
@@ -121,7 +155,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       attached = true;
       var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, incarnation, ++lastHandle)));
       byHandle.put(of.route.handle(), of);
-      subscription = new ApplicationSubscription(tenant, filter.filter(), retain, clock, this::reserve, listener, this::remove);
+      subscription = new ApplicationSubscription(tenant, filter.filter(), retain, clock, room, listener, this::remove);
       of.add(subscription);
       routed = dist.addRoute(of.route);
     }
@@ -134,13 +168,6 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
           subscription.start();
           return subscription;
         });
-  }
-
-  /** Takes so many bytes of the room for all queues, or gives them back; false when there is not so much. */
-  private boolean reserve(long more) {
-    if (bytes.addAndGet(more) <= bytesMax || more <= 0) return true;
-    bytes.addAndGet(-more);
-    return false;
   }
 
   private synchronized void remove(ApplicationSubscription gone) {
@@ -171,11 +198,6 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       }
     }
     if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
-  }
-
-  /** Bytes of messages that wait for listeners. */
-  public long bytes() {
-    return bytes.get();
   }
 
   @Override

@@ -492,11 +492,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   void opened(Opening opened, LiveSession live) {
     session = live;
     sessionExpirySeconds = opened.sessionExpirySeconds();
-    ConnectionLog.connected(this, live, opened.identity(), opened.sessionPresent());
+    loop.frontend().events().connected(this, live, opened.identity(), opened.sessionPresent());
     ConnectionId displaced = opened.displaced();
     if (displaced != null) {
       live.inbound().follow(displaced);
-      ConnectionLog.takenOver(live, displaced);
+      loop.frontend().events().takenOver(live, displaced);
     }
     if (state != State.OPENING) {
       leaveSession();
@@ -740,7 +740,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     LiveSession left = session;
     if (left == null || left.ended()) return;
     left.end();
-    ConnectionLog.disconnected(left, end);
+    loop.frontend().events().disconnected(left, end);
     loop.frontend().leave(left, publishWill, sessionExpirySeconds);
   }
 

@@ -73,6 +73,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
           "From a PUBLISH until it is written for a subscriber, to the millisecond; without repetitions and messages with the flag RETAIN");
   private final Traffic traffic;
   private final DropEvents dropEvents;
+  private final ConnectionEvents events;
   private final Fanout fanout = new Fanout(this);
   private final ApplicationPublisher application = new ApplicationPublisher(this);
   private final Listeners listeners;
@@ -110,7 +111,8 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
       long incarnation,
       InstantSource clock,
       MeterRegistry meters,
-      DropEvents dropEvents) {
+      DropEvents dropEvents,
+      ConnectionEvents events) {
     this.settings = settings;
     this.budget = budget;
     this.authentication = authentication;
@@ -120,6 +122,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.clock = clock;
     this.meters = meters;
     this.dropEvents = dropEvents;
+    this.events = events;
     this.publishes = new HopLedger(meters, "publish", () -> sum(loop -> loop.counts().publishes().waiting()));
     this.copies = new HopLedger(meters, "session", () -> sum(loop -> loop.counts().copies().waiting()));
     this.traffic = new Traffic(meters);
@@ -300,6 +303,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   /** What the dist tier delivers to. */
   public Delivery delivery() {
     return fanout;
+  }
+
+  /** Tells who connects and leaves. */
+  ConnectionEvents events() {
+    return events;
   }
 
   /** Publishes for the application that the node is part of. Once the frontend is open. */

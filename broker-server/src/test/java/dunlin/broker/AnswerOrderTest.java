@@ -48,7 +48,7 @@ class AnswerOrderTest {
     try (var drops = new DropEvents("one");
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
-            new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
+            new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
       frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null)));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
@@ -79,7 +79,7 @@ class AnswerOrderTest {
     try (var drops = new DropEvents("one");
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
-            new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops)) {
+            new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
       frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend)));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {

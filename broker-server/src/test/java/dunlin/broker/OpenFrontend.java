@@ -78,8 +78,13 @@ final class OpenFrontend implements AutoCloseable {
     var anybody = 
         new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // whatever a PROXY header says
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
-    frontend = new Frontend(settings, budget, authentication, "node", 7, InstantSource.system(), meters, drops);
+    frontend = new Frontend(settings, budget, authentication, "node", 7, InstantSource.system(), meters, drops, noListener());
     frontend.open(new Frontend.Tiers(dist, retain, sessions));
+  }
+
+  /** No application listens to connections. */
+  static ConnectionEvents noListener() {
+    return new ConnectionEvents(null, InstantSource.system(), new SimpleMeterRegistry());
   }
 
   Frontend frontend() {

@@ -70,7 +70,10 @@ final class RealTiers implements AutoCloseable {
                 usual.queuedReadsMax()),
             dataDirectory,
             meters);
-    frontend = new Frontend(settings, Budgets.large(), Authentication.none(meters), store.nodeId(), store.incarnation(), InstantSource.system(), meters, drops);
+    frontend =
+        new Frontend(
+            settings, Budgets.large(), Authentication.none(meters), store.nodeId(), store.incarnation(), InstantSource.system(), meters, drops,
+            OpenFrontend.noListener());
     InboxSettings sessions = InboxSettings.defaults();
     DistWorker dist =
         DistWorker.create(store, p -> InboxServer.shardOf(sessions.shards(), p.tenant(), p.clientId()), meters);

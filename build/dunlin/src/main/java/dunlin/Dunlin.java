@@ -2,6 +2,7 @@ package dunlin;
 
 import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.Authenticator;
+import dunlin.broker.ConnectionEvent;
 import dunlin.broker.EnhancedAuthenticator;
 import dunlin.model.Publisher;
 import dunlin.runtime.SettingSource;
@@ -174,6 +175,7 @@ public final class Dunlin implements AutoCloseable {
     private final List<EnhancedAuthenticator> methods = new ArrayList<>();
     private @Nullable Authenticator authenticator;
     private @Nullable MeterRegistry registry;
+    private @Nullable Consumer<ConnectionEvent> listener;
     private boolean inMemory;
 
     private Builder() {}
@@ -225,6 +227,16 @@ public final class Dunlin implements AutoCloseable {
     }
 
     /**
+     * Told who connects, takes a session over, and leaves: on one thread of its own, one event after the other. Those of one connection come
+     * in their order. Up to 10,000 wait when it does not keep up; it is told of how many it has missed then. What it throws is logged. When
+     * the node is closed, it has a second to take what waits.
+     */
+    public Builder connectionListener(Consumer<ConnectionEvent> told) {
+      listener = Objects.requireNonNull(told);
+      return this;
+    }
+
+    /**
      * Told, on any thread, when a store has failed and the node serves nobody any more; the application should close it. By default
      * this is only logged.
      */
@@ -251,7 +263,8 @@ public final class Dunlin implements AutoCloseable {
       try {
         Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));
         Authenticators authenticators = new Authenticators(Optional.ofNullable(authenticator), methods);
-        return new Dunlin(Node.start(settings, authenticators, registry, onFailure == null ? _ -> {} : onFailure), temporary);
+        Embedding embedding = new Embedding(authenticators, registry, listener, onFailure == null ? _ -> {} : onFailure);
+        return new Dunlin(Node.start(settings, embedding), temporary);
       } catch (RuntimeException e) {
         if (temporary != null) temporary.delete();
         throw e;

@@ -4,6 +4,7 @@ import dunlin.broker.ApplicationSubscriptions;
 import dunlin.broker.Authentication;
 import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.AuthenticationSettings;
+import dunlin.broker.ConnectionEvents;
 import dunlin.broker.Frontend;
 import dunlin.broker.FrontendSettings;
 import dunlin.broker.NodeBudget;
@@ -96,8 +97,7 @@ final class Node implements AutoCloseable {
   /** Whether the process is this node's alone, and so what is measured of it. */
   private final boolean ownsProcess;
 
-  /** The application's, which has this node's meters while it runs. */
-  private final @Nullable MeterRegistry applications;
+  private final Embedding embedding;
 
   private @Nullable Application application; // of a broker
   private @Nullable SessionsMXBean sessions; // likewise
@@ -106,31 +106,25 @@ final class Node implements AutoCloseable {
   private @Nullable AdminServer admin;
   private @Nullable AdminServer health;
 
-  private Node(Settings settings, boolean ownsProcess, @Nullable MeterRegistry applications) {
+  private Node(Settings settings, boolean ownsProcess, Embedding embedding) {
     this.settings = settings;
     this.ownsProcess = ownsProcess;
-    this.applications = applications;
+    this.embedding = embedding;
   }
 
-  /**
-   * Starts a node; returns when clients can connect, or when a store node belongs to its cluster.
-   *
-   * @param authenticators those of the application that the node is part of
-   * @param registry of that application, which gets this node's meters; null for none
-   */
-  static Node start(
-      Settings settings, Authenticators authenticators, @Nullable MeterRegistry registry, Consumer<RuntimeException> onFailure) {
-    return start(new Node(settings, false, registry), authenticators, onFailure);
+  /** Starts a node; returns when clients can connect, or when a store node belongs to its cluster. */
+  static Node start(Settings settings, Embedding embedding) {
+    return start(new Node(settings, false, embedding));
   }
 
   /** The same for a process that is nothing but this node. */
   static Node startProcess(Settings settings, Consumer<RuntimeException> onFailure) {
-    return start(new Node(settings, true, null), Authenticators.none(), onFailure);
+    return start(new Node(settings, true, Embedding.none(onFailure)));
   }
 
-  private static Node start(Node node, Authenticators authenticators, Consumer<RuntimeException> onFailure) {
+  private static Node start(Node node) {
     try {
-      node.start(authenticators, onFailure);
+      node.start();
       return node;
     } catch (RuntimeException | Error e) {
       node.close();
@@ -138,24 +132,25 @@ final class Node implements AutoCloseable {
     }
   }
 
-  private void start(Authenticators authenticators, Consumer<RuntimeException> onFailure) {
+  private void start() {
     NodeSettings.check(settings);
     introduce();
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(() -> close(meters));
-    if (applications != null) meters.add(applications);
-    if (NodeSettings.isStore(settings)) startStore(meters, onFailure);
-    else startBroker(authenticators, meters, onFailure);
+    if (embedding.registry() != null) meters.add(embedding.registry());
+    if (NodeSettings.isStore(settings)) startStore(meters, embedding.onFailure());
+    else startBroker(meters);
     readiness.started();
     log.info("node {} is ready", id());
   }
 
   /** A composite closes what it is made of, and the application's goes on without this node's meters. */
   private void close(CompositeMeterRegistry meters) {
-    if (applications != null) {
+    MeterRegistry registry = embedding.registry();
+    if (registry != null) {
       List<Meter> all = meters.getMeters();
-      meters.remove(applications);
-      for (Meter meter : all) applications.remove(meter.getId());
+      meters.remove(registry);
+      for (Meter meter : all) registry.remove(meter.getId());
     }
     meters.close();
   }
@@ -169,14 +164,15 @@ final class Node implements AutoCloseable {
         file.isEmpty() ? "no configuration file" : "configuration file " + file);
   }
 
-  private void startBroker(Authenticators authenticators, CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
+  private void startBroker(CompositeMeterRegistry meters) {
+    Authenticators authenticators = embedding.authenticators();
     // Before any store, which takes its time and leaves a data directory behind.
     AuthenticationSettings authenticationSettings = NodeSettings.authentication(settings);
     FrontendSettings frontendSettings = NodeSettings.frontend(settings);
     Authentication.check(authenticationSettings);
     Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
 
-    RangeStore ranges = openStore(meters, onFailure);
+    RangeStore ranges = openStore(meters, embedding.onFailure());
     TierClock clock = new TierClock(InstantSource.system(), System::nanoTime, DOWNTIME_MAX);
     ClockFile clockFile = opening(ClockFile.open(settings.get(NodeSettings.DATA_DIR), clock));
     String name = name(ranges.nodeId());
@@ -200,10 +196,11 @@ final class Node implements AutoCloseable {
 
     NodeBudget budget = new NodeBudget(MemoryKeys.read(settings), meters);
     log.info("memory: {}", budget);
+    ConnectionEvents events = opening(new ConnectionEvents(embedding.listener(), InstantSource.system(), meters));
     Frontend clients =
         opening(
             new Frontend(
-                frontendSettings, budget, authentication, ranges.nodeId(), ranges.incarnation(), clock, meters, drops));
+                frontendSettings, budget, authentication, ranges.nodeId(), ranges.incarnation(), clock, meters, drops, events));
     frontend = clients;
     metrics.beans().register("Frontend", clients);
     clients.latencies().forEach(metrics::show);
@@ -231,7 +228,7 @@ final class Node implements AutoCloseable {
         opening(
             new ApplicationSubscriptions(
                 ranges.nodeId(), ranges.incarnation(), dist, all -> dist.attachFrontend(all.shard().name(), all), sys.over(retain), clock,
-                heapBytes / APPLICATION_PART));
+                meters, heapBytes / APPLICATION_PART));
     application = new Application(clients.application(), subscriptions);
     awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()), watch, progress);
     progress.ended();

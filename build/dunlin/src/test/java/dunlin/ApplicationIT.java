@@ -2,11 +2,13 @@ package dunlin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.Dunlin.Client;
 import dunlin.RawClient.Connect;
 import dunlin.RawClient.Packet;
+import dunlin.broker.ConnectionEvent;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -40,10 +42,10 @@ class ApplicationIT {
     return new String(message.payload(), StandardCharsets.UTF_8);
   }
 
-  private static Message next(BlockingQueue<Message> came) {
+  private static <T> T next(BlockingQueue<T> came) {
     try {
       var next = came.poll(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS);
-      if (next == null) throw new AssertionError("no message came");
+      if (next == null) throw new AssertionError("nothing came");
       return next;
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -120,6 +122,7 @@ class ApplicationIT {
   }
 
   @Test
+  @SuppressWarnings("try") // closed within, on purpose
   void applicationsTalkToThemselvesAndOverlappingSubscriptionsGetTheirOwn() {
     var wide = new LinkedBlockingQueue<Message>();
     var narrow = new LinkedBlockingQueue<Message>();
@@ -208,12 +211,47 @@ class ApplicationIT {
     try (var broker = TestBroker.on(data, SETTINGS);
         var client = RawClient.connected(broker.port(), Connect.of("van-1"))) {
       RawClient.connected(broker.port(), Connect.of("van-2")).disconnect();
-      assertThat(broker.node().clients("van-", "", 10)).extracting(Client::clientId, Client::connected)
-          .containsExactly(org.assertj.core.groups.Tuple.tuple("van-1", true), org.assertj.core.groups.Tuple.tuple("van-2", false));
+      await().atMost(TestBroker.SOON)
+          .untilAsserted(
+              () ->
+                  assertThat(broker.node().clients("van-", "", 10)).extracting(Client::clientId, Client::connected)
+                      .containsExactly(tuple("van-1", true), tuple("van-2", false)));
       assertThat(broker.node().disconnect("van-1")).isTrue();
       assertThat(client.expect(RawClient.DISCONNECT).reason()).isEqualTo(0x98);
       assertThat(broker.node().disconnect("van-2")).isFalse();
     }
+  }
+
+  @Test
+  void aListenerIsToldWhoConnectsTakesOverAndLeaves() {
+    var told = new LinkedBlockingQueue<ConnectionEvent>();
+    try (var node = Dunlin.builder().inMemory().tcpPort(0).connectionListener(told::add).build()) {
+      var first = RawClient.connected(node.tcpPort(), Connect.of("van"));
+      var connected = (ConnectionEvent.Connected) next(told);
+      assertThat(connected.clientId()).isEqualTo("van");
+      assertThat(connected.tenant()).isEqualTo("default");
+      assertThat(connected.listener()).isEqualTo("tcp");
+      assertThat(connected.version()).isEqualTo(5);
+      assertThat(connected.sessionPresent()).isFalse();
+
+      var second = RawClient.connected(node.tcpPort(), Connect.of("van"));
+      var events = List.of(next(told), next(told), next(told));
+      assertThat(events).hasAtLeastOneElementOfType(ConnectionEvent.Connected.class);
+      assertThat(events).filteredOn(ConnectionEvent.TakenOver.class::isInstance).singleElement()
+          .satisfies(event -> assertThat(((ConnectionEvent.TakenOver) event).from()).isEqualTo(connected.connection()));
+      assertThat(events).filteredOn(ConnectionEvent.Disconnected.class::isInstance).singleElement()
+          .satisfies(
+              event -> {
+                assertThat(((ConnectionEvent.Disconnected) event).connection()).isEqualTo(connected.connection());
+                assertThat(((ConnectionEvent.Disconnected) event).reason()).isEqualTo("session-taken-over");
+              });
+      first.close();
+      second.disconnect();
+      assertThat(((ConnectionEvent.Disconnected) next(told)).reason()).isEqualTo("disconnect");
+      RawClient.connected(node.tcpPort(), Connect.of("last"));
+      next(told);
+    }
+    assertThat(((ConnectionEvent.Disconnected) next(told)).clientId()).as("told before close() has returned").isEqualTo("last");
   }
 
   @Test

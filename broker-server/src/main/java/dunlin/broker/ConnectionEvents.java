@@ -1,0 +1,161 @@
+package dunlin.broker;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.runtime.LogText;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayDeque;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who connects, leaves, and takes a session over: one line each in the log {@code dunlin.connections}, at DEBUG, which is off until an
+ * operator wants it, and one call each of the application's listener, where there is one.
+ */
+public final class ConnectionEvents implements AutoCloseable {
+  /*
+   * Owner: event loops tell, and never wait for the listener; what waits for it belongs to the lock, and one virtual thread calls it.
+   * Bounds: EVENTS_MAX events wait, each with texts that the limits of a CONNECT bound.
+   * Failure: full, an event is dropped and counted, and the listener is told how many it has missed, and where. One that throws gets the next
+   *   event. One that has not taken what waits CLOSE_MAX after the node has been closed never gets it.
+   */
+  static final int EVENTS_MAX = 10_000;
+  private static final Duration CLOSE_MAX = Duration.ofSeconds(1);
+  private static final Logger events = LoggerFactory.getLogger("dunlin.connections");
+  private static final Logger log = LoggerFactory.getLogger(ConnectionEvents.class);
+
+  private final InstantSource clock;
+  private final @Nullable Listening listening;
+
+  /** @param listener of the application; null for none */
+  public ConnectionEvents(@Nullable Consumer<ConnectionEvent> listener, InstantSource clock, MeterRegistry meters) {
+    this.clock = clock;
+    this.listening = listener == null ? null : new Listening(listener, clock, meters);
+  }
+
+  void connected(Connection connection, LiveSession session, Identity identity, boolean sessionPresent) {
+    Peer peer = connection.peer();
+    long number = session.connection().number();
+    String tenant = session.publisher().tenant();
+    if (events.isDebugEnabled()) {
+      events.debug(
+          "event=connect connection={} client={} tenant={} user={} address={} listener={} mqtt={} session-present={} durable={}",
+          number, LogText.quoted(session.clientId()), tenant, LogText.quoted(identity.user()), LogText.quoted(peer.address().toString()),
+          peer.listener(), session.version(), sessionPresent, session.durable());
+    }
+    if (listening == null) return;
+    listening.offer(
+        new ConnectionEvent.Connected(
+            clock.instant(), number, tenant, session.clientId(), identity.user(), peer.address(), peer.listener(), session.version().level(), sessionPresent));
+  }
+
+  /** Another connection of the same client had the session until now; it is told to go, and its own end is an event too. */
+  void takenOver(LiveSession session, ConnectionId from) {
+    long number = session.connection().number();
+    if (events.isDebugEnabled()) {
+      events.debug(
+          "event=takeover connection={} client={} from-connection={}", number, LogText.quoted(session.clientId()), from.number());
+    }
+    if (listening == null) return;
+    listening.offer(
+        new ConnectionEvent.TakenOver(clock.instant(), number, session.publisher().tenant(), session.clientId(), from.number()));
+  }
+
+  /** @param reason in a few words, what ended it */
+  void disconnected(LiveSession session, String reason) {
+    long number = session.connection().number();
+    if (events.isDebugEnabled()) {
+      events.debug("event=disconnect connection={} client={} reason={}", number, LogText.quoted(session.clientId()), reason);
+    }
+    if (listening == null) return;
+    listening.offer(
+        new ConnectionEvent.Disconnected(clock.instant(), number, session.publisher().tenant(), session.clientId(), reason));
+  }
+
+  /** Lets the listener have what waits, for a second at most. */
+  @Override
+  public void close() {
+    if (listening != null) listening.close();
+  }
+
+  /** The application's listener, and what it has not been told yet. */
+  private static final class Listening {
+    private final Consumer<ConnectionEvent> listener;
+    private final InstantSource clock;
+    private final Counter dropped;
+    private final Thread thread;
+    private final ArrayDeque<ConnectionEvent> waiting = new ArrayDeque<>();
+    private long missed; // since the last event of the queue
+    private boolean closed;
+
+    Listening(Consumer<ConnectionEvent> listener, InstantSource clock, MeterRegistry meters) {
+      this.listener = listener;
+      this.clock = clock;
+      this.dropped =
+          Counter.builder("dunlin.application.events-dropped")
+              .description("Events of connections that the application's listener was not told of, because it did not keep up")
+              .register(meters);
+      this.thread = Thread.ofVirtual().name("dunlin-connection-events").unstarted(this::run);
+      thread.start();
+    }
+
+    synchronized void offer(ConnectionEvent event) {
+      if (closed) return;
+      if (waiting.size() >= EVENTS_MAX) {
+        missed++;
+        dropped.increment();
+        return;
+      }
+      tellMissed();
+      waiting.add(event);
+      notifyAll();
+    }
+
+    private synchronized @Nullable ConnectionEvent take() throws InterruptedException {
+      while (waiting.isEmpty() && missed == 0 && !closed) wait();
+      if (waiting.isEmpty()) tellMissed();
+      return waiting.poll();
+    }
+
+    private void tellMissed() {
+      if (missed > 0) waiting.add(new ConnectionEvent.Missed(clock.instant(), missed));
+      missed = 0;
+    }
+
+    private void run() {
+      try {
+        for (ConnectionEvent next; (next = take()) != null; ) tell(next);
+      } catch (InterruptedException e) {
+        log.warn("The application has interrupted the thread that tells it of connections: it is told of no more");
+        close();
+      }
+    }
+
+    private void tell(ConnectionEvent event) {
+      try {
+        listener.accept(event);
+      } catch (RuntimeException | Error e) {
+        log.error("The application's listener for connections failed with {}", event.getClass().getSimpleName(), e);
+      }
+    }
+
+    void close() {
+      synchronized (this) {
+        closed = true;
+        notifyAll();
+      }
+      try {
+        if (Thread.currentThread().equals(thread) || thread.join(CLOSE_MAX)) return;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+      synchronized (this) {
+        waiting.clear();
+      }
+    }
+  }
+}

@@ -1,0 +1,25 @@
+package dunlin;
+
+import dunlin.broker.AuthenticationProvider.Authenticators;
+import dunlin.broker.ConnectionEvent;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the application that a node is part of has given it.
+ *
+ * @param registry gets the node's meters while it runs
+ * @param listener is told of connections
+ * @param onFailure is told when a store has failed
+ */
+record Embedding(
+    Authenticators authenticators,
+    @Nullable MeterRegistry registry,
+    @Nullable Consumer<ConnectionEvent> listener,
+    Consumer<RuntimeException> onFailure) {
+  /** For a process that is nothing but a node. */
+  static Embedding none(Consumer<RuntimeException> onFailure) {
+    return new Embedding(Authenticators.none(), null, null, onFailure);
+  }
+}
