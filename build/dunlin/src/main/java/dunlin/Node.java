@@ -103,6 +103,7 @@ final class Node implements AutoCloseable {
   private @Nullable SessionsMXBean sessions; // likewise
   private volatile @Nullable Frontend frontend; // set once; the admin port asks meanwhile
   private @Nullable RangeStore store;
+  private @Nullable Metrics metrics; // once the node has a name
   private @Nullable AdminServer admin;
   private @Nullable AdminServer health;
 
@@ -176,7 +177,7 @@ final class Node implements AutoCloseable {
     TierClock clock = new TierClock(InstantSource.system(), System::nanoTime, DOWNTIME_MAX);
     ClockFile clockFile = opening(ClockFile.open(settings.get(NodeSettings.DATA_DIR), clock));
     String name = name(ranges.nodeId());
-    Metrics metrics = openMetrics(name, meters);
+    Metrics metrics = metrics();
     ScheduledExecutorService housekeeping = openHousekeeping();
     LongAdder routesAnnounced = new LongAdder();
     StartProgress progress = new StartProgress(ranges, routesAnnounced::sum, System::nanoTime);
@@ -258,7 +259,7 @@ final class Node implements AutoCloseable {
     @Nullable ServiceTls tls = ServiceTls.of(ClusterKeys.read(settings).security()).orElse(null);
 
     RangeStore ranges = openStore(meters, onFailure);
-    Metrics metrics = openMetrics(name(ranges.nodeId()), meters);
+    Metrics metrics = metrics();
     ScheduledExecutorService housekeeping = openHousekeeping();
     if (tls != null) housekeeping.scheduleWithFixedDelay(tls::refresh, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
 
@@ -285,7 +286,8 @@ final class Node implements AutoCloseable {
   }
 
   private RangeStore openStore(CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
-    RangeStore ranges = opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), meters));
+    RangeStore ranges =
+        opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), nodeId -> openMetrics(name(nodeId), meters)));
     store = ranges;
     ranges.onFatal(
         failure -> {
@@ -295,13 +297,20 @@ final class Node implements AutoCloseable {
     return ranges;
   }
 
-  private Metrics openMetrics(String name, CompositeMeterRegistry meters) {
-    Metrics metrics = opening(Metrics.open(name));
-    meters.add(metrics.registry());
-    metrics.beans().register(settings);
-    metrics.bindBuild(VERSION);
-    if (ownsProcess) metrics.bindProcess();
-    return metrics;
+  /** Before the first meter: Micrometer does not count for a registry what has been counted before it came. */
+  private MeterRegistry openMetrics(String name, CompositeMeterRegistry meters) {
+    Metrics made = opening(Metrics.open(name));
+    metrics = made;
+    meters.add(made.registry());
+    made.beans().register(settings);
+    made.bindBuild(VERSION);
+    if (ownsProcess) made.bindProcess();
+    return meters;
+  }
+
+  /** Those of a node that has opened its store. */
+  private Metrics metrics() {
+    return Objects.requireNonNull(metrics);
   }
 
   private ScheduledExecutorService openHousekeeping() {

@@ -21,6 +21,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import org.apache.ratis.protocol.RaftGroup;
@@ -102,8 +103,18 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    *     or corrupt. Nothing that was in it has been changed then
    */
   public static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters) {
+    return open(settings, dataDirectory, _ -> meters);
+  }
+
+  /** The same, with meters that are made for the node once its identity is known; their maker closes them. */
+  public static RangeStore open(StoreSettings settings, Path dataDirectory, Function<String, MeterRegistry> metersOf) {
     var data = DataDirectory.open(dataDirectory);
-    return new RangeStore(settings, data, meters, data.disk(), System::nanoTime, true);
+    try {
+      return new RangeStore(settings, data, metersOf.apply(data.identity().nodeId().toString()), data.disk(), System::nanoTime, true);
+    } catch (RuntimeException | Error e) {
+      data.close();
+      throw e;
+    }
   }
 
   /**
