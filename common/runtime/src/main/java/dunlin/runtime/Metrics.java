@@ -1,7 +1,5 @@
 package dunlin.runtime;
 
-import com.codahale.metrics.jmx.JmxReporter;
-import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
@@ -11,8 +9,6 @@ import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
-import io.micrometer.jmx.JmxConfig;
-import io.micrometer.jmx.JmxMeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
@@ -49,7 +45,7 @@ public final class Metrics implements AutoCloseable {
     this.node = node;
     beans = new NodeBeans(node);
     add(prometheus, node);
-    if (beans.available()) add(jmx(node), node);
+    if (beans.available()) add(new JmxRegistry(new JmxNames(node), shown), node);
   }
 
   /** Each has the tag itself: whoever adds our registry to another composite reaches these past the one between. */
@@ -73,12 +69,6 @@ public final class Metrics implements AutoCloseable {
    */
   public static Metrics open(String node) {
     return new Metrics(node);
-  }
-
-  private JmxMeterRegistry jmx(String node) {
-    JmxNames names = new JmxNames(node);
-    JmxReporter reporter = JmxReporter.forRegistry(shown).inDomain("dunlin").createsObjectNamesWith(names).build();
-    return new JmxMeterRegistry(JmxConfig.DEFAULT, Clock.SYSTEM, names, shown, reporter);
   }
 
   /**
