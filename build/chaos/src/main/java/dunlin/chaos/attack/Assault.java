@@ -4,8 +4,10 @@ import dunlin.chaos.attack.Attacker.Manner;
 import dunlin.chaos.mqtt.Packet;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -24,6 +26,8 @@ final class Assault implements AutoCloseable {
   private final List<Attacker> attackers = new ArrayList<>();
   private final Map<String, AtomicLong> counts = new LinkedHashMap<>();
   private final Map<Integer, Long> refusals = new TreeMap<>();
+  private final List<String> figures = new ArrayList<>();
+  private final Set<String> problems = new LinkedHashSet<>();
 
   Assault(int port, long seconds) {
     this.port = port;
@@ -72,6 +76,26 @@ final class Assault implements AutoCloseable {
   void count(String what, long more) {
     synchronized (counts) {
       counts.computeIfAbsent(what, _ -> new AtomicLong()).addAndGet(more);
+    }
+  }
+
+  /** What the play has measured. */
+  void figure(String text) {
+    synchronized (figures) {
+      figures.add(text);
+    }
+  }
+
+  /** Makes the row fail. */
+  void problem(String text) {
+    synchronized (problems) {
+      problems.add(text);
+    }
+  }
+
+  List<String> problems() {
+    synchronized (problems) {
+      return List.copyOf(problems);
     }
   }
 
@@ -129,6 +153,9 @@ final class Assault implements AutoCloseable {
     }
     synchronized (refusals) {
       refusals.forEach((code, count) -> parts.add(code < 0 ? "%,d closed".formatted(count) : "%,d refused with 0x%02X".formatted(count, code)));
+    }
+    synchronized (figures) {
+      parts.addAll(figures);
     }
     return String.join(", ", parts);
   }

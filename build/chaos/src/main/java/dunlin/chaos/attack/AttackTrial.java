@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -66,7 +67,8 @@ final class AttackTrial {
       Files.createDirectories(directory.getParent());
       Files.createDirectory(directory); // a broker that has been there before proves nothing
       var data = directory.resolve("data");
-      try (var broker = new MqttBroker(distribution, data, printed, freePort(), heapMegabytes, attack.settings(), null, MqttBroker.Lives.UNTOLD)) {
+      var settings = settings();
+      try (var broker = new MqttBroker(distribution, data, printed, freePort(), heapMegabytes, settings, null, MqttBroker.Lives.UNTOLD)) {
         play(broker);
       }
       read(printed);
@@ -78,6 +80,12 @@ final class AttackTrial {
       problems.add("interrupted");
     }
     return new Outcome(attack, done, quiet, attacked, start, memoryMegabytes, problems);
+  }
+
+  private Map<String, String> settings() throws IOException {
+    if (attack.passwords().isEmpty()) return Map.of();
+    var file = Files.writeString(directory.resolve("passwords"), attack.passwords());
+    return Map.of("dunlin.auth.password-file", file.toString(), "dunlin.auth.anonymous", "true");
   }
 
   private void play(MqttBroker broker) throws IOException, InterruptedException {
@@ -95,6 +103,7 @@ final class AttackTrial {
         attack.play().play(assault);
         attacked = Neighbour.percentile(neighbour.delays(mark), 99);
         done = assault.figures();
+        problems.addAll(assault.problems());
       }
       if (neighbour.lost()) problems.add("the neighbour was disconnected");
     }

@@ -45,17 +45,23 @@ final class Attacker implements AutoCloseable {
   private volatile int reason = -1;
   private int packetIds;
 
-  private Attacker(int port, Manner manner) throws IOException {
+  private Attacker(@Nullable String address, int port, Manner manner) throws IOException {
     this.manner = manner;
     socket.setTcpNoDelay(true);
+    if (address != null) socket.bind(new InetSocketAddress(address, 0));
     socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), CONNECT_MILLIS);
     in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
   }
 
   /** A socket and no packet yet. */
   static Attacker open(int port, Manner manner) {
+    return openFrom(null, port, manner);
+  }
+
+  /** From an address of this machine. */
+  static Attacker openFrom(@Nullable String address, int port, Manner manner) {
     try {
-      return new Attacker(port, manner);
+      return new Attacker(address, port, manner);
     } catch (IOException e) {
       throw new UncheckedIOException("no connection to the broker", e);
     }
@@ -63,7 +69,16 @@ final class Attacker implements AutoCloseable {
 
   /** Sends CONNECT; answers the reason code of CONNACK, or -1 when the connection has ended without one. */
   int connect(String clientId, boolean clean, long expirySeconds) {
-    if (!send(Packet.connect(LEVEL, clientId, clean, expirySeconds, 65_535, Optional.empty()))) return -1;
+    return connect(Packet.connect(LEVEL, clientId, clean, expirySeconds, 65_535, Optional.empty()));
+  }
+
+  /** The same with a session that ends with the connection, and credentials. */
+  int connect(String clientId, String user, String password) {
+    return connect(Packet.connect(LEVEL, clientId, user, password));
+  }
+
+  private int connect(byte[] packet) {
+    if (!send(packet)) return -1;
     try {
       socket.setSoTimeout(CONNECT_MILLIS);
       var first = Packet.read(LEVEL, in);

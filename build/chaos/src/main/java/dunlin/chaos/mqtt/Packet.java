@@ -137,6 +137,11 @@ public record Packet(int level, int first, byte[] body) {
     return packet(CONNECT, "MQTT", level, flags, u16(0), properties, clientId, last);
   }
 
+  /** With credentials, and a session that ends with the connection. */
+  public static byte[] connect(int level, String clientId, String user, String password) {
+    return packet(CONNECT, "MQTT", level, 0xC2, u16(0), level == 5 ? properties() : new byte[0], clientId, user, password);
+  }
+
   public static byte[] publish(int level, Publish publish) {
     int first = PUBLISH | (publish.dup ? 8 : 0) | publish.qos << 1 | (publish.retain ? 1 : 0);
     byte[] properties = new byte[0];
