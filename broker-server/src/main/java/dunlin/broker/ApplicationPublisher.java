@@ -117,14 +117,15 @@ public final class ApplicationPublisher {
   /** On the loop's thread. */
   private void hand(Loop loop, Publication message, CompletableFuture<ReasonCode> answer) {
     loop.counts().publishes().received();
-    loop.counts().publishes().delivered();
     if (message.qos() == QoS.AT_MOST_ONCE) {
       if (message.retain()) frontend.retain().set(message, _ -> {});
       loop.lane().append(message, null);
+      loop.counts().publishes().delivered();
       answer.complete(ReasonCode.SUCCESS);
       return;
     }
     int size = message.body().length;
+    loop.counts().publishes().waiting(1);
     loop.window().take(size);
     var pending =
         new Pending(
@@ -132,6 +133,7 @@ public final class ApplicationPublisher {
                 loop.post(
                     () -> {
                       loop.window().give(1, size);
+                      loop.counts().publishAnswered(reason);
                       answer.complete(reason);
                     }));
     if (message.retain()) {

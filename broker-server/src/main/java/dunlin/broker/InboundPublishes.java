@@ -7,7 +7,6 @@ import dunlin.inbox.ConnectionId;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
-import dunlin.runtime.DropReason;
 import java.util.ArrayDeque;
 import java.util.BitSet;
 import java.util.List;
@@ -213,13 +212,8 @@ final class InboundPublishes {
   void answered(PendingPublish publish) {
     Loop loop = session.loop();
     loop.window().give(1, publish.size());
-    loop.counts().publishes().waiting(-1);
-    if (publish.reason().isError()) {
-      if (!session.version().hasProperties() && failure == null) failure = publish.reason();
-      loop.counts().publishes().dropped(dropReason(publish.reason()));
-    } else {
-      loop.counts().publishes().delivered();
-    }
+    loop.counts().publishAnswered(publish.reason());
+    if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
     if (recorded != null && recorded.mayHaveRecord(publish)) recorded.forget(publish);
     else finished(publish);
   }
@@ -265,15 +259,6 @@ final class InboundPublishes {
       if (!session.ended() && !head.abandoned()) acknowledge(head);
     }
     if (pending.size() <= receiveMaximum / 2) session.connection().resume(Connection.Hold.PENDING);
-  }
-
-  private static DropReason dropReason(ReasonCode reason) {
-    return switch (reason) {
-      case QUOTA_EXCEEDED -> DropReason.NO_MEMBER;
-      case SESSION_TAKEN_OVER -> DropReason.SESSION_ENDED; // its exchange goes on in the connection that took over
-      case SERVER_BUSY, SERVER_UNAVAILABLE -> DropReason.OVERLOADED;
-      default -> DropReason.NOT_DURABLE;
-    };
   }
 
   private void acknowledge(PendingPublish publish) {

@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.model.ReasonCode;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
@@ -34,6 +35,22 @@ final class LoopCounts {
   /** From the client to the dist tier: one for each PUBLISH. */
   Hop publishes() {
     return publishes;
+  }
+
+  /** A publish that waited for its answers has them. */
+  void publishAnswered(ReasonCode reason) {
+    publishes.waiting(-1);
+    if (reason.isError()) publishes.dropped(dropReason(reason));
+    else publishes.delivered();
+  }
+
+  private static DropReason dropReason(ReasonCode reason) {
+    return switch (reason) {
+      case QUOTA_EXCEEDED -> DropReason.NO_MEMBER;
+      case SESSION_TAKEN_OVER -> DropReason.SESSION_ENDED; // its exchange goes on in the connection that took over
+      case SERVER_BUSY, SERVER_UNAVAILABLE -> DropReason.OVERLOADED;
+      default -> DropReason.NOT_DURABLE;
+    };
   }
 
   /** From the frontend to its sessions: one for each session that a message is meant for. */

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class SendingWill implements Sending {
   /*
    * Owner: the loop that its publisher hashes to; the answers come from any thread and are posted to it.
-   * Bounds: one for each will that the session tier has on its way.
+   * Bounds: one for each will that the session tier has on its way. Until it is taken or refused it counts as a publish in flight.
    * Failure: the two parts are tried again each by itself, until it is taken or refused by a rule. Durable subscribers come before the others: what
    *   their store does not take now has come to nobody, and so an attempt never brings the will twice to those who are connected.
    */
@@ -54,7 +54,7 @@ final class SendingWill implements Sending {
       if (!counted) {
         counted = true;
         loop.counts().publishes().received();
-        loop.counts().publishes().delivered();
+        loop.counts().publishes().waiting(1);
       }
       if (retained == null) {
         left++;
@@ -86,7 +86,9 @@ final class SendingWill implements Sending {
       if (notNow != null || retained == null || subscribers == null) {
         ended.complete(notNow == null ? new Outcome.NotNow(ReasonCode.UNSPECIFIED_ERROR) : notNow);
       } else {
-        ended.complete(worse(retained, subscribers));
+        var outcome = worse(retained, subscribers);
+        loop.counts().publishAnswered(outcome instanceof Outcome.Refused(ReasonCode reason) ? reason : ReasonCode.SUCCESS);
+        ended.complete(outcome);
       }
     }
   }

@@ -61,6 +61,27 @@ final class SendingWillTest {
   }
 
   @Test
+  void aWillIsInFlightUntilItIsTakenOrRefused() throws Exception {
+    var publishes = open.frontend().publishes();
+    var will = will(true);
+    var first = attempt(will);
+    assertThat(publishes.received()).isEqualTo(1);
+    assertThat(publishes.inFlight()).isEqualTo(1);
+    open.retain.answers.getFirst().accept(ReasonCode.QUOTA_EXCEEDED);
+    open.dist.published.getFirst().answer(ReasonCode.SERVER_BUSY);
+    assertThat(outcome(first)).isEqualTo(new Outcome.NotNow(ReasonCode.SERVER_BUSY));
+    assertThat(publishes.inFlight()).as("to be tried again").isEqualTo(1);
+
+    var second = attempt(will);
+    open.dist.published.get(1).answer(ReasonCode.SUCCESS);
+    assertThat(outcome(second)).isEqualTo(new Outcome.Refused(ReasonCode.QUOTA_EXCEEDED));
+    assertThat(publishes.inFlight()).isZero();
+    assertThat(publishes.delivered()).isZero();
+    assertThat(publishes.dropped()).isEqualTo(1);
+    assertThat(publishes.balanced()).isTrue();
+  }
+
+  @Test
   void whatSubscribersHaveIsNotPublishedAgain() throws Exception {
     var will = will(true);
     var first = attempt(will);

@@ -9,6 +9,8 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
@@ -17,6 +19,11 @@ class DocumentsTest {
   private static final Path ROOT = Path.of("../..");
   private static final Pattern LINK = Pattern.compile("]\\(([^)#:]+)[^)]*\\)");
   private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*(?:Test|IT|Fuzz))?(?:\\.([a-z]\\w*)(…)?)?`");
+
+  /** Two words at least, as a class of ours that documents speak of has. */
+  private static final Pattern CLASS = Pattern.compile("`([A-Z][a-z0-9]+(?:[A-Z]\\w*)+)(?:\\.([a-z]\\w*))?[`…(]");
+
+  private static final Set<String> FOREIGN = Set.of("DropwizardMeterRegistry", "IllegalStateException", "NoClassDefFoundError", "SslHandler");
 
   /** Of those that stand in the distribution. */
   private static List<Path> documents() throws IOException {
@@ -37,6 +44,29 @@ class DocumentsTest {
     }
   }
 
+  /** And what is named of it, a method or a nested type. */
+  @Test
+  void everyClassThatADocumentNamesIsThere() throws IOException {
+    Map<String, String> sources = sources("/java/");
+    int named = 0;
+    for (Path document : documents()) {
+      if (document.endsWith("CHANGELOG.md")) continue; // it tells of what has been
+      var classes = CLASS.matcher(Files.readString(document));
+      for (; classes.find(); named++) {
+        String type = classes.group(1);
+        if (FOREIGN.contains(type)) continue;
+        String source = sources.getOrDefault(type, sources.values().stream().filter(declares(type)).findFirst().orElse(""));
+        assertThat(source).as("%s in %s", type, document).isNotEmpty();
+        if (classes.group(2) != null) assertThat(source).as("%s.%s in %s", type, classes.group(2), document).contains(classes.group(2));
+      }
+    }
+    assertThat(named).isGreaterThan(100);
+  }
+
+  private static Predicate<String> declares(String type) {
+    return Pattern.compile("\\b(class|interface|record|enum) " + type + "\\b").asPredicate();
+  }
+
   /** Documents may link to what stands in docs, and to each other; the archive takes the folder and these files whole. */
   @Test
   void theArchiveTakesEveryDocumentThatTheReadmeNames() throws IOException {
@@ -54,7 +84,7 @@ class DocumentsTest {
 
   @Test
   void everyTestThatProvesARowOfTheSecurityPageIsThere() throws IOException {
-    Map<String, String> sources = testSources();
+    Map<String, String> sources = sources("/src/test/java/");
     int rows = 0;
     for (String line : Files.readAllLines(ROOT.resolve("docs/security.md"))) {
       if (!line.startsWith("| ") || line.startsWith("| Attack")) continue;
@@ -88,9 +118,9 @@ class DocumentsTest {
     }
   }
 
-  private static Map<String, String> testSources() throws IOException {
+  private static Map<String, String> sources(String within) throws IOException {
     var sources = new HashMap<String, String>();
-    try (var files = Files.find(ROOT, 12, (file, _) -> file.toString().contains("/src/test/java/") && file.toString().endsWith(".java"))) {
+    try (var files = Files.find(ROOT, 12, (file, _) -> file.toString().contains(within) && file.toString().endsWith(".java"))) {
       for (Path file : files.toList()) sources.put(file.getFileName().toString().replace(".java", ""), Files.readString(file));
     }
     return sources;

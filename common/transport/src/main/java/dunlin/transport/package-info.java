@@ -1,4 +1,4 @@
-/** Lanes: ordered, acknowledged, credit-controlled streams of messages between the tiers. */
+/** How messages are handed from tier to tier: lanes, which keep the order of their publishers, and acknowledgements. */
 @NullMarked
 package dunlin.transport;
 
