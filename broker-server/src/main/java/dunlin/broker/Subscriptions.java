@@ -1,7 +1,7 @@
 package dunlin.broker;
 
 import dunlin.broker.codec.Packet;
-import dunlin.broker.codec.Subscription;
+import dunlin.broker.codec.RequestedSubscription;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.model.ReasonCode;
@@ -96,7 +96,7 @@ final class Subscriptions {
     @Nullable String explanation;
     int left = 1;
 
-    Subscribing(int packetId, List<Subscription> asked) {
+    Subscribing(int packetId, List<RequestedSubscription> asked) {
       this.packetId = packetId;
       this.bytes = asked.stream().mapToInt(each -> bytesOf(each.filter())).sum();
       this.reasons = new ReasonCode[asked.size()];
@@ -206,7 +206,7 @@ final class Subscriptions {
   }
 
   void subscribe(Packet.Subscribe packet) {
-    List<Subscription> asked = packet.subscriptions();
+    List<RequestedSubscription> asked = packet.subscriptions();
     if (identifierInUse(packet.packetId())) {
       List<ReasonCode> all = Collections.nCopies(asked.size(), ReasonCode.PACKET_IDENTIFIER_IN_USE);
       session.connection().writer().writePacket(new Packet.Suback(packet.packetId(), all, inUse(packet.packetId()), List.of()));

@@ -72,6 +72,17 @@ class ArchitectureTest {
         .check(CLASSES);
   }
 
+  /** Whoever reads a log, a heap dump or a sentence about one should not have to ask which of two is meant. */
+  @Test
+  void noTwoClassesHaveOneName() {
+    Map<String, List<String>> byName =
+        CLASSES.stream()
+            .filter(each -> each.isTopLevelClass() && !each.getPackageName().startsWith(GENERATED) && !each.getSimpleName().equals("package-info"))
+            .collect(Collectors.groupingBy(JavaClass::getSimpleName, Collectors.mapping(JavaClass::getName, Collectors.toList())));
+    byName.values().removeIf(names -> names.size() == 1);
+    assertThat(byName).isEmpty();
+  }
+
   @Test
   void rangesKnowNothingOfTheirPlacementAndThatNothingOfWhoCarriesItOut() {
     noClasses()

@@ -105,7 +105,7 @@ final class Appender {
     for (Target target : targets) {
       if (inboxes.makeRoom(change, target.inbox(), size)) continue;
       change.effects().append();
-      change.effects().drop(DropReason.REJECTED);
+      change.effects().drop(InboxDropReason.REJECTED);
       rejects = true;
     }
     return rejects;
@@ -117,7 +117,7 @@ final class Appender {
     if (session == null) return;
     var owner = session.owner;
     if (owner == null) {
-      change.effects().drop(DropReason.OFFLINE);
+      change.effects().drop(InboxDropReason.OFFLINE);
       return;
     }
     change

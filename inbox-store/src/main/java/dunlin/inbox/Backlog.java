@@ -29,7 +29,7 @@ sealed class Backlog permits MemberQueue {
   final @Nullable GroupState group;
 
   /** Why the messages are lost that an ended session or group has left in it; null while that is there. */
-  @Nullable DropReason left;
+  @Nullable InboxDropReason left;
 
   /** Whether {@link Summaries} is to write its row. */
   boolean touched;
@@ -73,7 +73,7 @@ sealed class Backlog permits MemberQueue {
   }
 
   /** What an ended session or group has left. */
-  Backlog(String tenant, byte[] prefix, DropReason left) {
+  Backlog(String tenant, byte[] prefix, InboxDropReason left) {
     this.tenant = tenant;
     this.prefix = prefix;
     this.left = left;

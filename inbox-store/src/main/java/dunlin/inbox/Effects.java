@@ -18,7 +18,7 @@ final class Effects {
   private List<RouteChange> routes = List.of();
   private List<GroupKey> drains = List.of();
   private List<DueWill> wills = List.of();
-  private Map<DropReason, Integer> dropped = Map.of();
+  private Map<InboxDropReason, Integer> dropped = Map.of();
   private @Nullable ConnectionId displaced;
   private @Nullable ConnectionId dismissed;
   private boolean moreWork;
@@ -58,8 +58,8 @@ final class Effects {
     wills.add(will);
   }
 
-  void drop(DropReason reason) {
-    if (dropped.isEmpty()) dropped = new EnumMap<>(DropReason.class);
+  void drop(InboxDropReason reason) {
+    if (dropped.isEmpty()) dropped = new EnumMap<>(InboxDropReason.class);
     dropped.merge(reason, 1, Integer::sum);
   }
 
@@ -140,7 +140,7 @@ final class Effects {
     return sessionsExpired;
   }
 
-  Map<DropReason, Integer> dropped() {
+  Map<InboxDropReason, Integer> dropped() {
     return dropped;
   }
 }

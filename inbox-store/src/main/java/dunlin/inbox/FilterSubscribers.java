@@ -19,7 +19,7 @@ final class FilterSubscribers {
   /** What all of them have, so that each need not have a copy. */
   final TopicFilter filter;
 
-  private volatile AtomicReferenceArray<Subscriber> slots = new AtomicReferenceArray<>(SLOTS_MIN);
+  private volatile AtomicReferenceArray<DurableSubscriber> slots = new AtomicReferenceArray<>(SLOTS_MIN);
 
   private int used;
   private int live;
@@ -31,10 +31,10 @@ final class FilterSubscribers {
     this.filter = filter;
   }
 
-  void forEach(Consumer<Subscriber> visitor) {
+  void forEach(Consumer<DurableSubscriber> visitor) {
     var array = slots;
     for (int i = 0; i < array.length(); i++) {
-      Subscriber subscriber = array.get(i);
+      DurableSubscriber subscriber = array.get(i);
       if (subscriber != null) visitor.accept(subscriber);
     }
   }
@@ -44,7 +44,7 @@ final class FilterSubscribers {
   }
 
   /** Adds a subscriber that is not there. Answers whether it is the first one of its bucket. */
-  boolean add(Subscriber subscriber, int buckets) {
+  boolean add(DurableSubscriber subscriber, int buckets) {
     if (used == slots.length()) compact();
     boolean first = !hasBucket(subscriber.session.bucket);
     subscriber.slot = used;
@@ -61,7 +61,7 @@ final class FilterSubscribers {
   }
 
   /** Removes a subscriber that is there. Answers whether it was the last one of its bucket. */
-  boolean remove(Subscriber subscriber) {
+  boolean remove(DurableSubscriber subscriber) {
     assert slots.get(subscriber.slot) == subscriber : "a subscriber in another's place";
     slots.set(subscriber.slot, null);
     live--;
@@ -74,7 +74,7 @@ final class FilterSubscribers {
     if (perBucket != null) return perBucket[bucket] > 0;
     var array = slots;
     for (int i = 0; i < used; i++) {
-      Subscriber subscriber = array.get(i);
+      DurableSubscriber subscriber = array.get(i);
       if (subscriber != null && subscriber.session.bucket == bucket) return true;
     }
     return false;
@@ -82,10 +82,10 @@ final class FilterSubscribers {
 
   private void compact() {
     var old = slots;
-    var next = new AtomicReferenceArray<Subscriber>(Math.max(SLOTS_MIN, live * 2));
+    var next = new AtomicReferenceArray<DurableSubscriber>(Math.max(SLOTS_MIN, live * 2));
     int end = 0;
     for (int i = 0; i < used; i++) {
-      Subscriber subscriber = old.get(i);
+      DurableSubscriber subscriber = old.get(i);
       if (subscriber == null) continue;
       subscriber.slot = end;
       next.set(end++, subscriber);

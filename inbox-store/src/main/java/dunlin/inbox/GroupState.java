@@ -67,7 +67,7 @@ final class GroupState {
 
   /** One session's part in the group. */
   static final class GroupMember implements Roster.Placed {
-    final Subscriber subscriber;
+    final DurableSubscriber subscriber;
 
     /** Sequences in the session's inbox of the group's messages that it has not acknowledged. */
     final SortedSet<Long> outstanding = new TreeSet<>();
@@ -85,7 +85,7 @@ final class GroupState {
     /** Among the connected members; -1 when it is not one of them. */
     private int place = -1;
 
-    GroupMember(Subscriber subscriber) {
+    GroupMember(DurableSubscriber subscriber) {
       this.subscriber = subscriber;
     }
 
@@ -231,7 +231,7 @@ final class GroupState {
   }
 
   /** Adds a member that is not there. Answers whether it is the first one of its bucket. */
-  boolean join(Subscriber subscriber) {
+  boolean join(DurableSubscriber subscriber) {
     var member = new GroupMember(subscriber);
     var before = members.put(member.clientId(), member);
     assert before == null : "a member joins twice";

@@ -69,7 +69,7 @@ final class Groups {
   }
 
   /** Adds a session to a group, which begins with its first member. */
-  void join(Change change, Subscriber subscriber) {
+  void join(Change change, DurableSubscriber subscriber) {
     var key = new GroupKey(subscriber.session.key.tenant(), subscriber.filter);
     var group = state.groups.get(key);
     if (group == null) {
@@ -85,7 +85,7 @@ final class Groups {
   }
 
   /** A member is gone, but its session stays: what it was sent, it keeps. */
-  void leave(Change change, Subscriber subscriber) {
+  void leave(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
     var inbox = subscriber.session.backlog();
@@ -98,7 +98,7 @@ final class Groups {
   }
 
   /** A member's session has ended: what was not begun goes to others. */
-  void end(Change change, Subscriber subscriber) {
+  void end(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
     if (group.size() > 1) giveBack(change, group, member);
@@ -117,18 +117,18 @@ final class Groups {
     state.groups.remove(group.key);
     change.out().delete(SessionKeys.group(group.key));
     change.out().delete(SessionKeys.groupInbox(group.key));
-    if (group.backlog.count > 0) state.leave(group.backlog, DropReason.GROUP_ENDED);
+    if (group.backlog.count > 0) state.leave(group.backlog, InboxDropReason.GROUP_ENDED);
   }
 
   /** A member's connection has come. */
-  void online(Change change, Subscriber subscriber) {
+  void online(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     group.changed(member(group, subscriber.session));
     askForDrain(change, group);
   }
 
   /** A member's connection has ended: what was not begun goes to others, if there are any. */
-  void offline(Change change, Subscriber subscriber) {
+  void offline(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
     group.changed(member);
@@ -200,7 +200,7 @@ final class Groups {
   /** Removes a message that has waited until it expired. */
   void expire(Change change, Backlog waits, Inboxes.Row waiting) {
     inboxes.remove(change, waits, waiting.sequence(), waiting.stored());
-    change.effects().drop(DropReason.EXPIRED);
+    change.effects().drop(InboxDropReason.EXPIRED);
   }
 
   Publication message(Change change, GroupState group, Inboxes.Row waiting) {
@@ -238,11 +238,11 @@ final class Groups {
     if (group.drains()) change.effects().drain(group.key);
   }
 
-  RouteKey route(Subscriber subscriber) {
+  RouteKey route(DurableSubscriber subscriber) {
     return new RouteKey(subscriber.session.bucket, subscriber.session.key.tenant(), subscriber.filter);
   }
 
-  private GroupState group(Subscriber subscriber) {
+  private GroupState group(DurableSubscriber subscriber) {
     var group = state.groups.get(new GroupKey(subscriber.session.key.tenant(), subscriber.filter));
     if (group == null) throw new IllegalStateException("a member of no group: " + subscriber.filter);
     return group;

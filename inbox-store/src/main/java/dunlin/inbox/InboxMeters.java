@@ -1,5 +1,6 @@
 package dunlin.inbox;
 
+import dunlin.runtime.DropReason;
 import dunlin.store.ProposalLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
@@ -20,7 +21,7 @@ final class InboxMeters {
   private final Counter sessionsExpired;
   private final Counter appended;
   private final Counter acknowledged;
-  private final Map<DropReason, Counter> dropped = new EnumMap<>(DropReason.class);
+  private final Map<InboxDropReason, Counter> dropped = new EnumMap<>(InboxDropReason.class);
   private final Map<Refusal, Counter> refused = new EnumMap<>(Refusal.class);
   private final Counter willAttempts;
   private final Counter wills;
@@ -90,7 +91,7 @@ final class InboxMeters {
         Counter.builder("dunlin.inbox.acknowledged")
             .description("Messages that left an inbox because their client has them")
             .register(registry);
-    for (DropReason reason : DropReason.values()) {
+    for (InboxDropReason reason : InboxDropReason.values()) {
       dropped.put(
           reason,
           Counter.builder("dunlin.inbox.dropped")
@@ -98,8 +99,8 @@ final class InboxMeters {
               .tag("reason", reason.label())
               .register(registry));
     }
-    for (var common : dunlin.runtime.DropReason.values()) {
-      if (Arrays.stream(DropReason.values()).noneMatch(reason -> reason.common() == common)) continue;
+    for (var common : DropReason.values()) {
+      if (Arrays.stream(InboxDropReason.values()).noneMatch(reason -> reason.common() == common)) continue;
       FunctionCounter.builder("dunlin.messages.dropped", this, meters -> meters.dropped(common))
           .description("Messages that a hop gave up, by reason.")
           .tag("hop", "inbox")
@@ -160,17 +161,17 @@ final class InboxMeters {
   }
 
   void offline() {
-    dropped(DropReason.OFFLINE).increment();
+    dropped(InboxDropReason.OFFLINE).increment();
   }
 
   /** The same drops by the reasons that all hops have in common. */
-  private double dropped(dunlin.runtime.DropReason common) {
+  private double dropped(DropReason common) {
     double sum = 0;
-    for (DropReason reason : DropReason.values()) if (reason.common() == common) sum += dropped(reason).count();
+    for (InboxDropReason reason : InboxDropReason.values()) if (reason.common() == common) sum += dropped(reason).count();
     return sum;
   }
 
-  private Counter dropped(DropReason reason) {
+  private Counter dropped(InboxDropReason reason) {
     var counter = dropped.get(reason);
     assert counter != null : reason;
     return counter;

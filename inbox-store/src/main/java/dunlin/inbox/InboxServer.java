@@ -52,7 +52,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private static final long TICK_MILLIS = 200;
   private static final long ACK_LINGER_MILLIS = 5;
   private static final long FETCH_AGAIN_MILLIS = 5;
-  private static final int EXPIRED_WAITING_MAX = 4 * ExpirySweep.HEADERS_MAX;
+  private static final int EXPIRED_WAITING_MAX = 4 * SessionExpirySweep.HEADERS_MAX;
   private static final int STEPS_MAX = 1_000;
   private static final int APPEND_BYTES_MAX = 128 * 1024;
   private static final int APPEND_MESSAGES_MAX = 256;
@@ -73,10 +73,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final ScheduledExecutorService timer;
   private final InboxMeters meters;
   private final DirectDelivery direct;
-  private final InboxReader reader;
+  private final InboxPages reader;
   private final FetchLine fetches;
   private final AtomicInteger connecting = new AtomicInteger();
-  private final ExpirySweep expirySweep;
+  private final SessionExpirySweep expirySweep;
   private final AckCollector acks;
   private final RouteAnnouncer announcer;
   private final StrayRoutes strays;
@@ -132,8 +132,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     meters = new InboxMeters(registry, logic.state());
     direct = new DirectDelivery(logic.state(), connections, meters);
     acks = new AckCollector(this::proposeAcknowledged, this::isCurrent);
-    reader = new InboxReader(this::expired);
-    expirySweep = new ExpirySweep(logic.state(), this::expired);
+    reader = new InboxPages(this::expired);
+    expirySweep = new SessionExpirySweep(logic.state(), this::expired);
     fetches =
         new FetchLine(
             range::readers,

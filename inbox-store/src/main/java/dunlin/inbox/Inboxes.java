@@ -55,7 +55,7 @@ final class Inboxes {
       return true;
     }
     boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
-    change.effects().drop(rejects ? DropReason.REJECTED : DropReason.NEWEST);
+    change.effects().drop(rejects ? InboxDropReason.REJECTED : InboxDropReason.NEWEST);
     return false;
   }
 
@@ -71,7 +71,7 @@ final class Inboxes {
       boolean expired = stored.expired(change.now());
       if (!stored.released()) {
         if (!dropsOldest && !expired) break;
-        if (expired) change.effects().drop(DropReason.EXPIRED);
+        if (expired) change.effects().drop(InboxDropReason.EXPIRED);
         else countOldest(change, inbox, row.sequence());
         remove(change, inbox, row.sequence(), stored);
       }
@@ -84,12 +84,12 @@ final class Inboxes {
   private void countOldest(Change change, Backlog inbox, long sequence) {
     var session = inbox.session;
     if (session == null || session.owner == null || sequence > inbox.handed()) {
-      change.effects().drop(DropReason.OLDEST);
+      change.effects().drop(InboxDropReason.OLDEST);
       return;
     }
     var overtaken = inbox.overtaken;
     if (overtaken == null) inbox.overtaken = overtaken = new Overtaken();
-    if (overtaken.add(sequence)) change.effects().drop(DropReason.OLDEST);
+    if (overtaken.add(sequence)) change.effects().drop(InboxDropReason.OLDEST);
     else state.overtaken.incrementAndGet();
   }
 
@@ -151,7 +151,7 @@ final class Inboxes {
     if (overtaken == null) return;
     inbox.overtaken = null;
     state.overtaken.addAndGet(-overtaken.size());
-    for (int i = overtaken.size(); i > 0; i--) change.effects().drop(DropReason.OLDEST);
+    for (int i = overtaken.size(); i > 0; i--) change.effects().drop(InboxDropReason.OLDEST);
   }
 
   /** The range is opened again. */
@@ -252,7 +252,7 @@ final class Inboxes {
     var stored = header(change, session.backlog(), sequence);
     if (stored != null) remove(change, session.backlog(), sequence, stored);
     else if (!wasOvertaken(session.backlog(), sequence)) return;
-    if (expired) change.effects().drop(DropReason.EXPIRED);
+    if (expired) change.effects().drop(InboxDropReason.EXPIRED);
     else change.effects().acknowledge();
   }
 

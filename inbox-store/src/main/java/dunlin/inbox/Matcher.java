@@ -74,7 +74,7 @@ final class Matcher {
     return matches;
   }
 
-  private static void add(Subscriber subscriber, Publication message, Collection<Match> matches) {
+  private static void add(DurableSubscriber subscriber, Publication message, Collection<Match> matches) {
     SubscriptionOptions options = subscriber.options;
     if (isOwn(subscriber, options, message)) return;
     matches.add(
@@ -86,7 +86,7 @@ final class Matcher {
   }
 
   /** Left out altogether, so that its QoS and identifier do not show in the copy that another subscription brings. */
-  private static boolean isOwn(Subscriber subscriber, SubscriptionOptions options, Publication message) {
+  private static boolean isOwn(DurableSubscriber subscriber, SubscriptionOptions options, Publication message) {
     return options.noLocal() && subscriber.session.key.clientId().equals(message.publisher().clientId());
   }
 

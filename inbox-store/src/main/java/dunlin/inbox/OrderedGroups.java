@@ -102,7 +102,7 @@ final class OrderedGroups {
   void end(Change change, GroupState group) {
     for (MemberQueue queue : queues(group).all()) {
       change.out().delete(SessionKeys.groupQueue(group.key, queue.birth()));
-      state.leave(queue, DropReason.GROUP_ENDED);
+      state.leave(queue, InboxDropReason.GROUP_ENDED);
     }
   }
 
@@ -165,7 +165,7 @@ final class OrderedGroups {
     if (queue.count > 0 && !inboxes.makeRoom(change, queue, stored.size())) {
       if (state.limits.overflow() == OverflowPolicy.REJECT) return false;
       inboxes.remove(change, from, waiting.sequence(), stored);
-      change.effects().drop(DropReason.NEWEST);
+      change.effects().drop(InboxDropReason.NEWEST);
       return true;
     }
     inboxes.take(change, from, waiting.sequence(), stored);

@@ -20,14 +20,14 @@ final class RangeOpening {
    */
   private final RangeState state;
   private final SessionLife life;
-  private final Subscriptions subscriptions;
+  private final DurableSubscriptions subscriptions;
   private final Wills wills;
   private final List<RouteKey> routes = new ArrayList<>();
 
   /** What is kept of the key that the last row had, since a session has several. */
   private @Nullable SessionKey lastSession;
 
-  RangeOpening(RangeState state, SessionLife life, Subscriptions subscriptions, Wills wills) {
+  RangeOpening(RangeState state, SessionLife life, DurableSubscriptions subscriptions, Wills wills) {
     this.state = state;
     this.life = life;
     this.subscriptions = subscriptions;

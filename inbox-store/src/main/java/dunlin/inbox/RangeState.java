@@ -228,7 +228,7 @@ final class RangeState {
   }
 
   /** The owner of this inbox has ended; what waits in it is deleted step by step. */
-  void leave(Backlog inbox, DropReason reason) {
+  void leave(Backlog inbox, InboxDropReason reason) {
     inbox.left = reason;
     leftovers.put(inbox.birth(), inbox);
     summaries.touch(inbox);

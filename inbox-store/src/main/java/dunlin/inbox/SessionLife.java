@@ -19,10 +19,10 @@ final class SessionLife {
 
   private final RangeState state;
   private final Inboxes inboxes;
-  private final Subscriptions subscriptions;
+  private final DurableSubscriptions subscriptions;
   private final Wills wills;
 
-  SessionLife(RangeState state, Inboxes inboxes, Subscriptions subscriptions, Wills wills) {
+  SessionLife(RangeState state, Inboxes inboxes, DurableSubscriptions subscriptions, Wills wills) {
     this.state = state;
     this.inboxes = inboxes;
     this.subscriptions = subscriptions;
@@ -114,7 +114,7 @@ final class SessionLife {
   private static InboxClient.Connected connected(
       SessionState session, boolean resumed, @Nullable ConnectionId displaced) {
     var list = new ArrayList<InboxClient.Subscription>(session.subscriptionCount());
-    for (Subscriber each : session.subscriptions()) {
+    for (DurableSubscriber each : session.subscriptions()) {
       list.add(new InboxClient.Subscription(each.filter, each.options));
     }
     long next = session.nextSequence();
@@ -174,7 +174,7 @@ final class SessionLife {
     state.remove(session);
     inboxes.connectionEnded(change, session);
     state.takeTurnedAway(session);
-    if (session.waiting() > 0) state.leave(session.backlog(), DropReason.SESSION_ENDED);
+    if (session.waiting() > 0) state.leave(session.backlog(), InboxDropReason.SESSION_ENDED);
   }
 
   /** Ends sessions whose time has come, in up to so many steps and those of one session more. Answers how many are left. */
@@ -195,7 +195,7 @@ final class SessionLife {
     int steps = 1 + session.subscriptionCount();
     var received = session.receivedPacketIds;
     if (received != null) steps += received.size();
-    for (Subscriber each : session.subscriptions()) {
+    for (DurableSubscriber each : session.subscriptions()) {
       if (!each.filter.shared()) continue;
       var group = state.groups.get(new GroupKey(session.key.tenant(), each.filter));
       var member = group == null ? null : group.member(session);

@@ -40,7 +40,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
   private final RangeState state;
   private final Inboxes inboxes;
   private final Groups groups;
-  private final Subscriptions subscriptions;
+  private final DurableSubscriptions subscriptions;
   private final Appender appender;
   private final Wills wills;
   private final SessionLife life;
@@ -57,7 +57,7 @@ final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
     state = new RangeState(shards);
     inboxes = new Inboxes(state);
     groups = new Groups(state, inboxes);
-    subscriptions = new Subscriptions(state, groups);
+    subscriptions = new DurableSubscriptions(state, groups);
     appender = new Appender(state, inboxes, groups);
     wills = new Wills(state);
     life = new SessionLife(state, inboxes, subscriptions, wills);

@@ -39,7 +39,7 @@ final class SessionState {
   /** Made for the first message, which a session that ends with its connection never gets. */
   private volatile @Nullable Backlog backlog;
 
-  /** Its subscriptions: null, the only {@link Subscriber}, or several in a map by their filters' texts. Most sessions have one. */
+  /** Its subscriptions: null, the only {@link DurableSubscriber}, or several in a map by their filters' texts. Most sessions have one. */
   private @Nullable Object subscriptions;
 
   /** In seconds, as an unsigned number; changed by {@link RangeState#stay} alone. */
@@ -123,40 +123,40 @@ final class SessionState {
   }
 
   /** Its subscriptions in the order of their filters' texts; as they are now, and not to be changed. */
-  Collection<Subscriber> subscriptions() {
+  Collection<DurableSubscriber> subscriptions() {
     var all = subscriptions;
     if (all == null) return List.of();
-    return all instanceof Subscriber only ? List.of(only) : several(all).values();
+    return all instanceof DurableSubscriber only ? List.of(only) : several(all).values();
   }
 
   int subscriptionCount() {
     var all = subscriptions;
     if (all == null) return 0;
-    return all instanceof Subscriber ? 1 : several(all).size();
+    return all instanceof DurableSubscriber ? 1 : several(all).size();
   }
 
   /** The subscription of a filter, or null. */
-  @Nullable Subscriber subscription(String filter) {
+  @Nullable DurableSubscriber subscription(String filter) {
     var all = subscriptions;
     if (all == null) return null;
-    if (all instanceof Subscriber only) return only.filter.text().equals(filter) ? only : null;
+    if (all instanceof DurableSubscriber only) return only.filter.text().equals(filter) ? only : null;
     return several(all).get(filter);
   }
 
   @SuppressWarnings("unchecked") // nothing else is ever put there
-  private static NavigableMap<String, Subscriber> several(Object subscriptions) {
-    return (NavigableMap<String, Subscriber>) subscriptions;
+  private static NavigableMap<String, DurableSubscriber> several(Object subscriptions) {
+    return (NavigableMap<String, DurableSubscriber>) subscriptions;
   }
 
   /** Adds a subscription, of a filter that has none. */
-  void subscribe(Subscriber subscriber) {
+  void subscribe(DurableSubscriber subscriber) {
     var before = subscriptions;
     if (before == null) {
       subscriptions = subscriber;
       return;
     }
-    NavigableMap<String, Subscriber> all;
-    if (before instanceof Subscriber only) {
+    NavigableMap<String, DurableSubscriber> all;
+    if (before instanceof DurableSubscriber only) {
       all = new TreeMap<>();
       all.put(only.filter.text(), only);
       subscriptions = all;
@@ -167,11 +167,11 @@ final class SessionState {
   }
 
   /** Answers what there was. */
-  @Nullable Subscriber unsubscribe(String filter) {
+  @Nullable DurableSubscriber unsubscribe(String filter) {
     var removed = subscription(filter);
     var all = subscriptions;
     if (removed == null || all == null) return null;
-    if (all instanceof Subscriber) {
+    if (all instanceof DurableSubscriber) {
       subscriptions = null;
       return removed;
     }

@@ -91,7 +91,7 @@ public record StoredSessions(
     if (rows.get(first) == null) return Optional.empty();
     byte[] end = first.clone();
     end[end.length - 1] = Byte.MAX_VALUE; // behind all kinds of rows of the session
-    var waits = new Backlog(tenant, first, DropReason.SESSION_ENDED);
+    var waits = new Backlog(tenant, first, InboxDropReason.SESSION_ENDED);
     long[] subscriptions = {0};
     rows.scan(
         first,
@@ -189,7 +189,7 @@ public record StoredSessions(
     }
 
     private static Backlog summary(byte[] value) {
-      var inbox = new Backlog("", new byte[0], DropReason.SESSION_ENDED);
+      var inbox = new Backlog("", new byte[0], InboxDropReason.SESSION_ENDED);
       Summaries.read(value, inbox);
       return inbox;
     }

@@ -126,11 +126,11 @@ final class Summaries {
         });
   }
 
-  private static byte[] leftRow(Backlog inbox, DropReason reason) {
+  private static byte[] leftRow(Backlog inbox, InboxDropReason reason) {
     return FieldWriter.bytesOf(
         fields -> {
           fields.octet(FORMAT);
-          fields.flag(reason == DropReason.GROUP_ENDED);
+          fields.flag(reason == InboxDropReason.GROUP_ENDED);
           fields.bytes(inbox.prefix());
           write(fields, inbox);
         });
@@ -173,7 +173,7 @@ final class Summaries {
         value,
         in -> {
           in.format(FORMAT, "summary of what was left");
-          var reason = in.flag() ? DropReason.GROUP_ENDED : DropReason.SESSION_ENDED;
+          var reason = in.flag() ? InboxDropReason.GROUP_ENDED : InboxDropReason.SESSION_ENDED;
           return readFields(in, new Backlog(tenant, in.bytes(), reason));
         });
   }

@@ -119,10 +119,10 @@ final class ApplyCostTest {
     full.publish(full.message("p", "a", QoS.EXACTLY_ONCE, "m"));
 
     assertThat(full.rows.rowsRead).isLessThanOrEqualTo(Inboxes.ROOM_ROWS_MAX + HeaderCache.AHEAD_MAX);
-    assertThat(full.dropped).containsEntry(DropReason.NEWEST, 1);
+    assertThat(full.dropped).containsEntry(InboxDropReason.NEWEST, 1);
     full.acknowledge(session, 1);
     full.publish(full.message("p", "a", QoS.EXACTLY_ONCE, "m"));
-    assertThat(full.dropped).as("there is room").containsEntry(DropReason.NEWEST, 1);
+    assertThat(full.dropped).as("there is room").containsEntry(InboxDropReason.NEWEST, 1);
     full.assertBalance();
   }
 
@@ -137,10 +137,10 @@ final class ApplyCostTest {
 
     String large = "x".repeat(small * bytes * 3 / 4);
     full.publish("a", large);
-    assertThat(full.dropped).containsEntry(DropReason.OLDEST, Inboxes.ROOM_ROWS_MAX).containsEntry(DropReason.NEWEST, 1);
+    assertThat(full.dropped).containsEntry(InboxDropReason.OLDEST, Inboxes.ROOM_ROWS_MAX).containsEntry(InboxDropReason.NEWEST, 1);
     full.publish("a", large);
-    int oldest = full.dropped.getOrDefault(DropReason.OLDEST, 0);
-    assertThat(full.dropped).as("the next one finds the room").containsEntry(DropReason.NEWEST, 1);
+    int oldest = full.dropped.getOrDefault(InboxDropReason.OLDEST, 0);
+    assertThat(full.dropped).as("the next one finds the room").containsEntry(InboxDropReason.NEWEST, 1);
     assertThat(oldest).isBetween(Inboxes.ROOM_ROWS_MAX + 1, small);
     assertThat(full.range.state().queued).hasValue(small - oldest + 1);
     full.assertBalance();
@@ -159,7 +159,7 @@ final class ApplyCostTest {
 
     assertThat(full.rows.gets).isZero();
     assertThat(full.rows.scans).isLessThanOrEqualTo(12);
-    assertThat(full.dropped).containsEntry(DropReason.OLDEST, 800);
+    assertThat(full.dropped).containsEntry(InboxDropReason.OLDEST, 800);
     full.assertBalance();
   }
 
@@ -171,7 +171,7 @@ final class ApplyCostTest {
     h.rows.countAnew();
     h.apply(new SessionCommand.Tick(h.now, 1_000, 0));
 
-    assertThat(h.dropped).containsEntry(DropReason.SESSION_ENDED, 600);
+    assertThat(h.dropped).containsEntry(InboxDropReason.SESSION_ENDED, 600);
     assertThat(h.rows.gets).isZero();
     assertThat(h.rows.bytesRead).isLessThan(600 * 20);
     assertThat(h.rowKeys()).noneMatch(key -> key.startsWith("default<0>t"));

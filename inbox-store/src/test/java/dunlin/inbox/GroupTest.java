@@ -194,7 +194,7 @@ final class GroupTest {
     h.settle();
 
     assertThat(h.inbox(b)).containsExactly("one");
-    assertThat(h.dropped).containsEntry(DropReason.SESSION_ENDED, 1);
+    assertThat(h.dropped).containsEntry(InboxDropReason.SESSION_ENDED, 1);
     assertThat(a.epoch()).isPositive();
     h.assertBalance();
   }
@@ -229,7 +229,7 @@ final class GroupTest {
     h.reopen();
     h.settle();
 
-    assertThat(h.dropped).containsEntry(DropReason.GROUP_ENDED, 5);
+    assertThat(h.dropped).containsEntry(InboxDropReason.GROUP_ENDED, 5);
     assertThat(h.range.state().groups).isEmpty();
     assertThat(h.rowKeys()).noneMatch(key -> key.startsWith("default<0>g"));
     h.assertBalance();
@@ -247,7 +247,7 @@ final class GroupTest {
     small.settle();
 
     assertThat(small.inbox(again)).containsExactly("m3", "m4");
-    assertThat(small.dropped).containsEntry(DropReason.OLDEST, 2);
+    assertThat(small.dropped).containsEntry(InboxDropReason.OLDEST, 2);
     small.assertBalance();
   }
 
@@ -263,7 +263,7 @@ final class GroupTest {
     h.settle();
 
     assertThat(h.inbox(again)).containsExactly("live");
-    assertThat(h.dropped).containsEntry(DropReason.EXPIRED, 1);
+    assertThat(h.dropped).containsEntry(InboxDropReason.EXPIRED, 1);
   }
 
   @Test
@@ -326,7 +326,7 @@ final class GroupTest {
     few.acknowledge(back, 1, 2, 3, 4);
     few.settle();
     assertThat(few.inbox(back)).containsExactly("m14");
-    assertThat(few.dropped).containsEntry(DropReason.OLDEST, 9);
+    assertThat(few.dropped).containsEntry(InboxDropReason.OLDEST, 9);
     few.assertBalance();
   }
 }

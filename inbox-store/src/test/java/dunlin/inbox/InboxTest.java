@@ -110,7 +110,7 @@ final class InboxTest {
     h.publish("a", "offline");
 
     assertThat(h.appended).isZero();
-    assertThat(h.dropped).containsEntry(DropReason.OFFLINE, 1);
+    assertThat(h.dropped).containsEntry(InboxDropReason.OFFLINE, 1);
   }
 
   @Test
@@ -242,7 +242,7 @@ final class InboxTest {
     full.publish("a", "m5");
 
     assertThat(full.inbox(session)).containsExactly("m1", "m4", "m5");
-    assertThat(full.dropped).containsEntry(DropReason.OLDEST, 2);
+    assertThat(full.dropped).containsEntry(InboxDropReason.OLDEST, 2);
     full.assertBalance();
   }
 
@@ -255,14 +255,14 @@ final class InboxTest {
     full.state(session).backlog().handed(2);
 
     for (int i = 4; i <= 6; i++) full.publish("a", "m" + i);
-    assertThat(full.dropped).as("the third was handed to nobody").containsExactly(Map.entry(DropReason.OLDEST, 1));
+    assertThat(full.dropped).as("the third was handed to nobody").containsExactly(Map.entry(InboxDropReason.OLDEST, 1));
     assertThat(full.range.state().overtaken).hasValue(2);
     full.assertBalance();
     full.acknowledge(session, 1, 1, 3);
 
     assertThat(full.acknowledged).isEqualTo(1);
     full.disconnect(session, false, 3600);
-    assertThat(full.dropped).as("the second was never acknowledged").containsExactly(Map.entry(DropReason.OLDEST, 2));
+    assertThat(full.dropped).as("the second was never acknowledged").containsExactly(Map.entry(InboxDropReason.OLDEST, 2));
     assertThat(full.range.state().overtaken).hasValue(0);
     full.assertBalance();
   }
@@ -277,11 +277,11 @@ final class InboxTest {
 
     for (int i = 0; i < 3_000; i++) full.publish("a", "m" + i);
     assertThat(full.range.state().overtaken).hasValue(1_024);
-    assertThat(full.dropped).containsEntry(DropReason.OLDEST, 3_001 - 3 - 1_024);
+    assertThat(full.dropped).containsEntry(InboxDropReason.OLDEST, 3_001 - 3 - 1_024);
     full.assertBalance();
     full.connect("c");
 
-    assertThat(full.dropped).containsEntry(DropReason.OLDEST, 3_001 - 3);
+    assertThat(full.dropped).containsEntry(InboxDropReason.OLDEST, 3_001 - 3);
     assertThat(full.range.state().overtaken).hasValue(0);
     full.assertBalance();
   }
@@ -294,7 +294,7 @@ final class InboxTest {
     for (int i = 1; i <= 4; i++) full.publish("a", "m" + i);
 
     assertThat(full.inbox(session)).containsExactly("m1", "m2");
-    assertThat(full.dropped).containsEntry(DropReason.NEWEST, 2);
+    assertThat(full.dropped).containsEntry(InboxDropReason.NEWEST, 2);
     full.assertBalance();
   }
 
@@ -311,7 +311,7 @@ final class InboxTest {
 
     assertThat(full.inbox(one)).containsExactly("m1");
     assertThat(full.inbox(two)).isEmpty();
-    assertThat(full.dropped).containsEntry(DropReason.REJECTED, 1);
+    assertThat(full.dropped).containsEntry(InboxDropReason.REJECTED, 1);
     full.assertBalance();
   }
 
@@ -395,7 +395,7 @@ final class InboxTest {
     assertThat(full.inbox(one)).containsExactly("m1");
     assertThat(full.inbox(two)).containsExactly("will");
     assertThat(full.inbox(member)).containsExactly("will");
-    assertThat(full.dropped).containsEntry(DropReason.REJECTED, 1);
+    assertThat(full.dropped).containsEntry(InboxDropReason.REJECTED, 1);
     full.assertBalance();
   }
 
@@ -411,7 +411,7 @@ final class InboxTest {
 
     var backlog = full.state(session).backlog();
     assertThat(backlog.bytes).isBetween(500L, 1_000L);
-    assertThat(full.dropped).containsEntry(DropReason.NEWEST, 1);
+    assertThat(full.dropped).containsEntry(InboxDropReason.NEWEST, 1);
     full.assertBalance();
   }
 
@@ -430,7 +430,7 @@ final class InboxTest {
     var again = h.connect("c").session();
 
     assertThat(h.inbox(again)).containsExactly("begun", "live");
-    assertThat(h.dropped).containsEntry(DropReason.EXPIRED, 1);
+    assertThat(h.dropped).containsEntry(InboxDropReason.EXPIRED, 1);
     h.assertBalance();
   }
 

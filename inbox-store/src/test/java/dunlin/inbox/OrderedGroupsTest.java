@@ -200,7 +200,7 @@ final class OrderedGroupsTest {
     h.reopen();
     h.settle();
 
-    assertThat(h.dropped).containsEntry(DropReason.GROUP_ENDED, 25);
+    assertThat(h.dropped).containsEntry(InboxDropReason.GROUP_ENDED, 25);
     assertThat(h.range.state().groups).isEmpty();
     assertThat(h.rowKeys()).noneMatch(key -> key.startsWith("default<0>g") || key.startsWith("default<0>h"));
     h.assertBalance();
@@ -283,7 +283,7 @@ final class OrderedGroupsTest {
     h.now += 1_000;
 
     assertThat(takeAll(member)).isEqualTo(texts("publisher", 1, 5));
-    assertThat(h.dropped).containsEntry(DropReason.EXPIRED, 10);
+    assertThat(h.dropped).containsEntry(InboxDropReason.EXPIRED, 10);
     h.assertBalance();
   }
 
@@ -347,7 +347,7 @@ final class OrderedGroupsTest {
     }
     for (String text : left) acknowledged.merge(publisher(text), 1, Integer::sum);
     assertThat(acknowledged).as("seed " + seed).isEqualTo(published);
-    h.dropped.remove(DropReason.REJECTED);
+    h.dropped.remove(InboxDropReason.REJECTED);
     assertThat(h.dropped).as("seed " + seed).isEmpty();
     assertThat(queues().all()).isEmpty();
   }

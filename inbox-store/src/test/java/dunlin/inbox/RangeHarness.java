@@ -38,7 +38,7 @@ final class RangeHarness {
   long now = 1_000_000;
   int appended;
   int acknowledged;
-  final Map<DropReason, Integer> dropped = new EnumMap<>(DropReason.class);
+  final Map<InboxDropReason, Integer> dropped = new EnumMap<>(InboxDropReason.class);
   private long connections;
 
   /** Messages of which a restart forgot that they might be delivered yet. */
@@ -258,7 +258,7 @@ final class RangeHarness {
   Page fetch(SessionRef session, long from, int max) {
     var present = state(session);
     var reader =
-        new InboxReader((ref, sequences) -> apply(new SessionCommand.Acknowledge(ref, sequences, true)));
+        new InboxPages((ref, sequences) -> apply(new SessionCommand.Acknowledge(ref, sequences, true)));
     return reader.read(rows, present, session, from, max, 1 << 20, now);
   }
 
@@ -269,7 +269,7 @@ final class RangeHarness {
   /** What is counted must be somewhere. */
   void assertBalance() {
     long gone = acknowledged + forgotten + range.state().overtaken.get();
-    for (var each : dropped.entrySet()) if (each.getKey() != DropReason.OFFLINE) gone += each.getValue();
+    for (var each : dropped.entrySet()) if (each.getKey() != InboxDropReason.OFFLINE) gone += each.getValue();
     long queued = range.state().queued.get();
     if (appended != gone + queued) {
       throw new AssertionError(

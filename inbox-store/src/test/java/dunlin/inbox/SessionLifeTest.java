@@ -106,7 +106,7 @@ final class SessionLifeTest {
     assertThat(second.receivedPacketIds()).isEmpty();
     assertThat(second.firstUnacknowledged()).isEqualTo(second.nextSequence());
     assertThat(h.rowKeys()).hasSize(1); // the new session's record
-    assertThat(h.dropped).containsEntry(DropReason.SESSION_ENDED, 1);
+    assertThat(h.dropped).containsEntry(InboxDropReason.SESSION_ENDED, 1);
     h.assertBalance();
   }
 

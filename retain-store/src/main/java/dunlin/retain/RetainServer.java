@@ -55,7 +55,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   private final ScheduledExecutorService scheduler;
   private final RetainMeters meters;
   private final SetsUnderWay setsUnderWay = new SetsUnderWay();
-  private final ExpirySweep sweep = new ExpirySweep();
+  private final RetainedExpirySweep sweep = new RetainedExpirySweep();
   private final AtomicBoolean sweeping = new AtomicBoolean();
   private final Semaphore removals = new Semaphore(REMOVALS_MAX);
 

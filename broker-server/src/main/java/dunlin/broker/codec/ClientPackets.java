@@ -51,13 +51,13 @@ final class ClientPackets {
           "subscription identifiers are off (dunlin.mqtt.subscription-identifiers-available)"); // section 3.2.2.3.12
     }
     if (reader.remaining() == 0) throw reader.protocolError("SUBSCRIBE without a topic filter"); // [MQTT-3.8.3-2]
-    var subscriptions = new ArrayList<Subscription>();
+    var subscriptions = new ArrayList<RequestedSubscription>();
     while (reader.remaining() > 0) {
       countFilter(reader, subscriptions.size() + 1);
       String filter = readFilter(reader);
       int options = reader.readByte("subscription options");
       subscriptions.add(
-          new Subscription(filter, readOptions(reader, version, filter, options, properties.subscriptionIdentifier())));
+          new RequestedSubscription(filter, readOptions(reader, version, filter, options, properties.subscriptionIdentifier())));
     }
     return new Packet.Subscribe(packetId, subscriptions, properties.userProperties());
   }

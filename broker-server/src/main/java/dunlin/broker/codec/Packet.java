@@ -145,12 +145,12 @@ public sealed interface Packet {
   }
 
   /** SUBSCRIBE; every subscription's options carry the packet's subscription identifier. */
-  record Subscribe(int packetId, List<Subscription> subscriptions, List<UserProperty> userProperties) implements Packet {
+  record Subscribe(int packetId, List<RequestedSubscription> subscriptions, List<UserProperty> userProperties) implements Packet {
     public Subscribe {
       subscriptions = List.copyOf(subscriptions);
       userProperties = List.copyOf(userProperties);
       int identifier = subscriptions.getFirst().options().subscriptionIdentifier();
-      for (Subscription subscription : subscriptions) {
+      for (RequestedSubscription subscription : subscriptions) {
         if (subscription.options().subscriptionIdentifier() != identifier) {
           throw new IllegalArgumentException("subscription identifiers differ in one SUBSCRIBE");
         }

@@ -202,7 +202,7 @@ final class PacketBodies {
       }
       body.writeWithLength(written.userProperties(p.userProperties()));
     }
-    for (Subscription subscription : p.subscriptions()) {
+    for (RequestedSubscription subscription : p.subscriptions()) {
       var options = subscription.options();
       int bits = options.maximumQoS().code();
       if (properties) {

@@ -217,7 +217,7 @@ class MalformedPacketTest {
   @ValueSource(strings = {"sport+", "a/#/b", "a#", "$share/g", "$share//f", "$share/a+b/f"})
   void invalidFiltersAreLeftToSuback(String filter) {
     var subscribe = (Packet.Subscribe) accepted(CONNECT_5, packet(0x82, u16(1), NONE, "good", 1, filter, 0));
-    assertThat(subscribe.subscriptions()).extracting(Subscription::filter).containsExactly("good", filter);
+    assertThat(subscribe.subscriptions()).extracting(RequestedSubscription::filter).containsExactly("good", filter);
     var unsubscribe = (Packet.Unsubscribe) accepted(CONNECT_5, packet(0xA2, u16(1), NONE, filter));
     assertThat(unsubscribe.filters()).isEqualTo(List.of(filter));
   }

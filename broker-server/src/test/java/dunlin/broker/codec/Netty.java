@@ -201,7 +201,7 @@ final class Netty {
         p.password());
   }
 
-  private static MqttTopicSubscription subscription(Subscription subscription) {
+  private static MqttTopicSubscription subscription(RequestedSubscription subscription) {
     SubscriptionOptions options = subscription.options();
     return new MqttTopicSubscription(
         subscription.filter(),
@@ -367,9 +367,9 @@ final class Netty {
     };
   }
 
-  private static Subscription subscription(MqttTopicSubscription subscription, int identifier) {
+  private static RequestedSubscription subscription(MqttTopicSubscription subscription, int identifier) {
     MqttSubscriptionOption option = subscription.option();
-    return new Subscription(
+    return new RequestedSubscription(
         subscription.topicFilter(),
         new SubscriptionOptions(
             QoS.of(option.qos().value()), option.isNoLocal(), option.isRetainAsPublished(),

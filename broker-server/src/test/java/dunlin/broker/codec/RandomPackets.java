@@ -165,12 +165,12 @@ final class RandomPackets {
 
   private Packet.Subscribe subscribe() {
     int identifier = mqtt5 && random.nextBoolean() ? 1 + random.nextInt(SubscriptionOptions.SUBSCRIPTION_IDENTIFIER_MAX) : 0;
-    List<Subscription> subscriptions = new ArrayList<>();
+    List<RequestedSubscription> subscriptions = new ArrayList<>();
     for (int i = 1 + random.nextInt(5); i > 0; i--) {
       var options =
           new SubscriptionOptions(
               qos(), mqtt5 && random.nextBoolean(), mqtt5 && random.nextBoolean(), mqtt5 ? random.nextInt(3) : 0, identifier);
-      subscriptions.add(new Subscription(topicName(30) + "/+/#", options));
+      subscriptions.add(new RequestedSubscription(topicName(30) + "/+/#", options));
     }
     return new Packet.Subscribe(packetId(), subscriptions, userProperties());
   }

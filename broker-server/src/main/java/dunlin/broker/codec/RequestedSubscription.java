@@ -8,4 +8,4 @@ import dunlin.model.SubscriptionOptions;
  * @param filter the topic filter as the client spells it: sound UTF-8, not yet known to be a valid filter
  * @param options what the client asks for; its subscription identifier is that of the packet
  */
-public record Subscription(String filter, SubscriptionOptions options) {}
+public record RequestedSubscription(String filter, SubscriptionOptions options) {}

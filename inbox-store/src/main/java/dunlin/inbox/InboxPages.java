@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /** Reads pages of a session's inbox from its rows: headers first, then what they stand for. */
-final class InboxReader {
+final class InboxPages {
   /*
    * Owner: the range's reader threads; keeps nothing of its own.
    * Bounds: a page by its caller; expired messages in between are passed over, at most EXPIRED_MAX of them a page.
@@ -24,7 +24,7 @@ final class InboxReader {
     void expired(SessionRef session, long[] sequences);
   }
 
-  InboxReader(Expired expired) {
+  InboxPages(Expired expired) {
     this.expired = expired;
   }
 

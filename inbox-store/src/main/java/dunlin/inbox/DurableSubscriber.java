@@ -4,7 +4,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 
 /** One subscription of one session. */
-final class Subscriber {
+final class DurableSubscriber {
   final SessionState session;
   final TopicFilter filter;
 
@@ -14,7 +14,7 @@ final class Subscriber {
   /** Where {@link FilterSubscribers} keeps it; the applying thread's. */
   int slot;
 
-  Subscriber(SessionState session, TopicFilter filter, SubscriptionOptions options) {
+  DurableSubscriber(SessionState session, TopicFilter filter, SubscriptionOptions options) {
     this.session = session;
     this.filter = filter;
     this.options = options;

@@ -11,13 +11,13 @@ import java.util.Map;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-final class ExpirySweepTest {
+final class SessionExpirySweepTest {
   private final RangeHarness h = new RangeHarness(new InboxLimits(10_000, 1 << 24, OverflowPolicy.DROP_OLDEST, 100, 4, Sums.ofSessions(1_000)));
   private final List<Acknowledge> found = new ArrayList<>();
-  private ExpirySweep sweep = sweepOver(h);
+  private SessionExpirySweep sweep = sweepOver(h);
 
-  private ExpirySweep sweepOver(RangeHarness range) {
-    return new ExpirySweep(range.range.state(), (session, sequences) -> found.add(new Acknowledge(session, sequences, true)));
+  private SessionExpirySweep sweepOver(RangeHarness range) {
+    return new SessionExpirySweep(range.range.state(), (session, sequences) -> found.add(new Acknowledge(session, sequences, true)));
   }
 
   private SessionRef absent(String client) {
@@ -35,7 +35,7 @@ final class ExpirySweepTest {
       found.clear();
       h.rows.countAnew();
       sweep.step(h.rows, h.now);
-      assertThat(h.rows.rowsRead).isLessThanOrEqualTo(ExpirySweep.HEADERS_MAX + 1);
+      assertThat(h.rows.rowsRead).isLessThanOrEqualTo(SessionExpirySweep.HEADERS_MAX + 1);
       assertThat(h.rows.gets).isZero();
       if (h.rows.scans == 0) idle++;
       else steps++;
@@ -57,14 +57,14 @@ final class ExpirySweepTest {
     h.now += 10_000;
     sweepAll();
 
-    assertThat(h.dropped).containsOnly(Map.entry(DropReason.EXPIRED, 2));
+    assertThat(h.dropped).containsOnly(Map.entry(InboxDropReason.EXPIRED, 2));
     assertThat(h.state(one).waiting()).isEqualTo(2);
     assertThat(h.state(two).waiting()).isEqualTo(2);
     assertThat(sweepAll()).as("steps while nothing more is due").isZero();
     h.now += 100_000;
     sweepAll();
     assertThat(h.state(one).waiting()).isEqualTo(1);
-    assertThat(h.dropped).containsEntry(DropReason.EXPIRED, 4);
+    assertThat(h.dropped).containsEntry(InboxDropReason.EXPIRED, 4);
     h.assertBalance();
   }
 
@@ -79,7 +79,7 @@ final class ExpirySweepTest {
     sweepAll();
 
     assertThat(h.state(one).waiting()).isZero();
-    assertThat(h.dropped).containsEntry(DropReason.EXPIRED, 1);
+    assertThat(h.dropped).containsEntry(InboxDropReason.EXPIRED, 1);
   }
 
   @Test
@@ -112,7 +112,7 @@ final class ExpirySweepTest {
 
     assertThat(h.state(one).waiting()).isEqualTo(1);
     assertThat(h.state(online).waiting()).isEqualTo(1);
-    assertThat(h.dropped).containsEntry(DropReason.EXPIRED, 1);
+    assertThat(h.dropped).containsEntry(InboxDropReason.EXPIRED, 1);
   }
 
   @Test

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** The subscriptions of durable sessions: rows, the index that messages are matched with, groups, routes. */
-final class Subscriptions {
+final class DurableSubscriptions {
   /*
    * Owner: the applying thread.
    * Bounds: InboxLimits for each session and for all together; a SUBSCRIBE that would go above it makes none of its subscriptions.
@@ -21,7 +21,7 @@ final class Subscriptions {
   private final RangeState state;
   private final Groups groups;
 
-  Subscriptions(RangeState state, Groups groups) {
+  DurableSubscriptions(RangeState state, Groups groups) {
     this.state = state;
     this.groups = groups;
   }
@@ -51,7 +51,7 @@ final class Subscriptions {
       present.options = wanted.options();
       return true;
     }
-    var subscriber = new Subscriber(session, known(session, wanted.filter()), wanted.options());
+    var subscriber = new DurableSubscriber(session, known(session, wanted.filter()), wanted.options());
     session.subscribe(subscriber);
     state.count(wanted.filter(), 1);
     if (wanted.filter().shared()) groups.join(change, subscriber);
@@ -70,7 +70,7 @@ final class Subscriptions {
   }
 
   /** Puts a plain subscription into the index. Answers whether it is the first of its filter in its bucket. */
-  private boolean index(Subscriber subscriber) {
+  private boolean index(DurableSubscriber subscriber) {
     String tenant = subscriber.session.key.tenant();
     var subscribers = state.index.get(tenant, subscriber.filter.filter());
     boolean isNew = subscribers == null;
@@ -96,7 +96,7 @@ final class Subscriptions {
 
   /** The session has ended. */
   void removeAll(Change change, SessionState session) {
-    for (Subscriber subscriber : session.subscriptions()) {
+    for (DurableSubscriber subscriber : session.subscriptions()) {
       change.out().delete(SessionKeys.subscription(session.key, subscriber.filter.text()));
       state.count(subscriber.filter, -1);
       if (subscriber.filter.shared()) groups.end(change, subscriber);
@@ -105,7 +105,7 @@ final class Subscriptions {
     session.unsubscribeAll();
   }
 
-  private void unindex(Change change, Subscriber subscriber) {
+  private void unindex(Change change, DurableSubscriber subscriber) {
     String tenant = subscriber.session.key.tenant();
     var subscribers = state.index.get(tenant, subscriber.filter.filter());
     if (subscribers == null) throw new IllegalStateException("not in the index: " + subscriber.filter);
@@ -115,12 +115,12 @@ final class Subscriptions {
 
   /** The session's connection has come. */
   void online(Change change, SessionState session) {
-    for (Subscriber each : session.subscriptions()) if (each.filter.shared()) groups.online(change, each);
+    for (DurableSubscriber each : session.subscriptions()) if (each.filter.shared()) groups.online(change, each);
   }
 
   /** The session's connection has ended. */
   void offline(Change change, SessionState session) {
-    for (Subscriber each : session.subscriptions()) if (each.filter.shared()) groups.offline(change, each);
+    for (DurableSubscriber each : session.subscriptions()) if (each.filter.shared()) groups.offline(change, each);
   }
 
   private static byte[] row(SubscriptionOptions options) {
@@ -140,7 +140,7 @@ final class Subscriptions {
               RangeState.expectFormat(in.octet());
               return SessionFields.readOptions(in);
             });
-    var subscriber = new Subscriber(session, known(session, filter), options);
+    var subscriber = new DurableSubscriber(session, known(session, filter), options);
     session.subscribe(subscriber);
     state.count(filter, 1);
     if (!filter.shared()) return index(subscriber);

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /** Walks round all retained messages, a part at a time, and hands the expired ones on to be removed. */
-final class ExpirySweep {
+final class RetainedExpirySweep {
   /*
    * Owner: one task at a time on the range's reading threads; RetainServer sees to that.
    * Bounds: a step looks at so many rows or so many bytes, whichever is less.

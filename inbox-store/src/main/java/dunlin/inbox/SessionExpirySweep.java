@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * Finds messages of absent sessions whose Message Expiry Interval has passed, so that they are removed and counted although nobody reads
  * them; MQTT 5, section 3.3.2.3.3. What it finds is acknowledged as expired by the log, like what a reader finds.
  */
-final class ExpirySweep {
+final class SessionExpirySweep {
   /*
    * Owner: one step at a time, on a reader's thread; its caller sees to both. It walks over all sessions again and again.
    * An inbox knows when the next of its messages can expire (Backlog.expiresNext), so one without such messages costs a look.
@@ -23,13 +23,13 @@ final class ExpirySweep {
   private static final long LOOK_AGAIN_MILLIS = 60_000;
 
   private final RangeState state;
-  private final InboxReader.Expired expired;
+  private final InboxPages.Expired expired;
 
   private Iterator<SessionState> sessions;
   private @Nullable SessionState unfinished;
   private long from;
 
-  ExpirySweep(RangeState state, InboxReader.Expired expired) {
+  SessionExpirySweep(RangeState state, InboxPages.Expired expired) {
     this.state = state;
     this.expired = expired;
     sessions = state.sessions.values().iterator();
