@@ -130,7 +130,7 @@ public final class ConnectionEvents implements AutoCloseable {
       try {
         for (ConnectionEvent next; (next = take()) != null; ) tell(next);
       } catch (InterruptedException e) {
-        log.warn("The application has interrupted the thread that tells it of connections: it is told of no more");
+        log.warn("The thread that reports connections to the application was interrupted: no more are reported");
         close();
       }
     }

@@ -178,7 +178,7 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
     if (reason.equals(lastWarning)) return;
     lastWarning = reason;
     reloadsFailed.increment();
-    log.warn("{}: {} was not taken over, the users of before stay: {}", KEY, path, reason);
+    log.warn("{}: {} was not loaded, the previous users remain in force: {}", KEY, path, reason);
   }
 
   /** Follows links: in Kubernetes a changed file is another target of the same link. */

@@ -131,7 +131,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     Counter leavesRefused =
         counter(
             meters, "dunlin.frontend.leaves-refused",
-            "Times that the session tier could not take note of the end of a connection, and is told again");
+            "Times that the session tier could not record the end of a connection; it is asked again");
     this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), leavesRefused::increment);
     this.leavesUnsettled =
         counter(

@@ -121,7 +121,7 @@ final class Listeners implements AutoCloseable {
     if (settings.listeners().isEmpty()) {
       steps.add(
           () -> {
-            throw new ListenerException("no listener is left (dunlin.listeners.<name>.enabled): nobody could connect");
+            throw new ListenerException("no listener is enabled (dunlin.listeners.<name>.enabled): no client could connect");
           });
     }
     for (ListenerSettings one : settings.listeners()) {

@@ -32,8 +32,8 @@ final class MemoryKeys {
   static final Setting<Long> UNAUTHENTICATED =
       Setting.bytes(
           "dunlin.memory.unauthenticated-max", 0, 0, MOST,
-          "The same for clients that are not authenticated yet. When nothing is left, a connection that sends more of its CONNECT is closed. At least"
-              + " 8 MiB. 0: a sixteenth of the direct memory.");
+          "Maximum number of bytes of packets that have come in part, for all clients that are not authenticated yet. When nothing is left, a"
+              + " connection that sends more of its CONNECT is closed. At least 8 MiB. 0: a sixteenth of the direct memory.");
   static final Setting<Long> SUBSCRIPTIONS =
       Setting.bytes(
           "dunlin.memory.subscriptions-max", 0, 0, MOST,

@@ -188,7 +188,7 @@ final class Node implements AutoCloseable {
     if (!authentication.authenticates()) {
       // An application has chosen so in its own code, and need not be warned of it.
       log.atLevel(ownsProcess ? Level.WARN : Level.INFO)
-          .log("Nobody is authenticated: whoever reaches a listener may connect, with any client identifier, and use all topics");
+          .log("No authentication is configured: anyone who reaches a listener can connect with any client identifier and use all topics");
     }
     DropEvents drops = opening(new DropEvents(name));
     housekeeping.scheduleWithFixedDelay(drops::flush, 1, 1, TimeUnit.SECONDS);

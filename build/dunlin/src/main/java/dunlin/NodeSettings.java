@@ -238,9 +238,8 @@ final class NodeSettings {
   static final Setting<Duration> SHARED_WAIT_QOS0 =
       Setting.duration(
           "dunlin.shared.wait-qos0", Duration.ofSeconds(1), Duration.ZERO, Duration.ofMinutes(1),
-          "Maximum time that a QoS 0 message waits for a member of a shared subscription that can take it. Its publisher is not read from"
-              + " meanwhile. 0 drops the"
-              + " message at once.");
+          "Maximum time that a QoS 0 message waits for a member of a shared subscription that can take it. Until then its publisher is"
+              + " not read from. 0 drops the message at once.");
   static final Setting<Long> SHARED_WAITING_MAX =
       Setting.bytes(
           "dunlin.shared.waiting-bytes-max", 16 * MIB, 16 * KIB, 1_024 * MIB,
@@ -292,8 +291,8 @@ final class NodeSettings {
       Setting.integer("dunlin.inbox.messages-max", INBOX.messagesMax(), 1, 100_000_000, "Maximum number of messages that wait for one durable"
           + " session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
   static final Setting<Long> INBOX_BYTES_MAX =
-      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for the"
-          + " same.");
+      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for one"
+          + " durable session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
   static final Setting<Long> INBOX_TOTAL_BYTES_MAX =
       Setting.bytes("dunlin.inbox.total-bytes-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for all durable sessions"
           + " together. Near it, the inboxes that hold most count as full. 0: half of the size of the disk.");

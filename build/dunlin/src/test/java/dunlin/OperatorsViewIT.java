@@ -134,7 +134,7 @@ class OperatorsViewIT {
     try (var broker = BrokerProcess.start(data, "dunlin.admin.port=0")) {
       assertThat(broker.out())
           .anySatisfy(line -> assertThat(line).contains("Dunlin 0.", "process " + broker.pid(), "data directory " + data, "dunlin.conf"));
-      assertThat(broker.out()).anySatisfy(line -> assertThat(line).contains("WARN", "Nobody is authenticated"));
+      assertThat(broker.out()).anySatisfy(line -> assertThat(line).contains("WARN", "No authentication is configured"));
       assertThat(get(broker.adminPort(), "/metrics").body()).contains("jvm_memory_used_bytes", "process_cpu_usage", "process_files_open_files");
 
       broker.terminate();

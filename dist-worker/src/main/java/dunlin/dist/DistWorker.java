@@ -119,7 +119,7 @@ public final class DistWorker implements DistClient {
         registry,
         "dunlin.dist.unattached",
         LocalLane::unattached,
-        "Routes that a message matched and that nobody here serves");
+        "Matched routes to a shard that this process does not serve");
   }
 
   private void counter(MeterRegistry registry, String name, ToLongFunction<LocalLane> of, String description) {

@@ -96,7 +96,7 @@ public final class Chaos {
             default -> programs = Path.of(value);
           }
         }
-        default -> throw new IllegalArgumentException("nobody knows " + option);
+        default -> throw new IllegalArgumentException("there is no option " + option);
       }
     }
     var known = Faults.ALL.stream().map(Fault::name).toList();

@@ -274,7 +274,7 @@ final class Cluster implements RangeMap, AutoCloseable {
   void awaitCaughtUp() {
     long committed = nodes.stream().flatMap(node -> node.statusIfAny().stream()).mapToLong(Status::committed).max().orElse(0);
     await(
-        "come along",
+        "catch up",
         () ->
             nodes.stream().allMatch(node -> node.statusIfAny().filter(status -> status.applied() >= committed).isPresent())
                 ? Optional.of(true)

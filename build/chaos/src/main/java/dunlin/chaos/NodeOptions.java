@@ -73,7 +73,7 @@ record NodeOptions(
                 Integer.parseInt(take(given, "entries-kept")),
                 Integer.parseInt(take(given, "snapshot-entries")),
                 Long.parseLong(take(given, "snapshot-bytes"))));
-    if (!given.isEmpty()) throw new IllegalArgumentException("nobody knows " + given.keySet());
+    if (!given.isEmpty()) throw new IllegalArgumentException("there are no options " + given.keySet());
     return options;
   }
 

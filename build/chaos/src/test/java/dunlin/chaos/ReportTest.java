@@ -64,7 +64,7 @@ class ReportTest {
 
     assertThatThrownBy(() -> Chaos.parse(List.of("--only", "kill-everyone"), 1)).hasMessage("there is no fault kill-everyone");
     assertThatThrownBy(() -> Chaos.parse(List.of("--seed"), 1)).hasMessage("--seed needs a value");
-    assertThatThrownBy(() -> Chaos.parse(List.of("--sede", "1"), 1)).hasMessage("nobody knows --sede");
+    assertThatThrownBy(() -> Chaos.parse(List.of("--sede", "1"), 1)).hasMessage("there is no option --sede");
     assertThatThrownBy(() -> Chaos.parse(List.of("--rounds", "0"), 1)).hasMessage("--rounds is 0");
     assertThatThrownBy(() -> Chaos.parse(List.of("--writes-per-second", "0"), 1)).hasMessage("--writes-per-second is 0");
     assertThatThrownBy(() -> Chaos.parse(List.of("--steady-seconds", "-1"), 1)).hasMessage("--steady-seconds is below 0");

@@ -87,7 +87,7 @@ public final class Cluster implements AutoCloseable {
   private final ClusterNode node;
   private final KnownMap known;
   private final LocalReplicas replicas;
-  private final Allegiance allegiance = new Allegiance();
+  private final FollowedTerm allegiance = new FollowedTerm();
   private final NodeActions actions;
   private final MetaRange meta;
   private final ClusterMeters meters;

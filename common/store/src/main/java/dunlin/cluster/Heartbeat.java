@@ -30,7 +30,7 @@ final class Heartbeat {
 
   private final ClusterNode self;
   private final NodeReporter reporter;
-  private final Allegiance allegiance;
+  private final FollowedTerm allegiance;
   private final KnownMap known;
   private final MetaClient meta;
   private final MemberSettings settings;
@@ -44,7 +44,7 @@ final class Heartbeat {
       String threadName,
       ClusterNode self,
       NodeReporter reporter,
-      Allegiance allegiance,
+      FollowedTerm allegiance,
       KnownMap known,
       MetaClient meta,
       MemberSettings settings,

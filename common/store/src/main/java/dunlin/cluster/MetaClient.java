@@ -57,7 +57,7 @@ final class MetaClient {
     if (last != null) next.add(last);
     next.add(self);
     peers(next);
-    var failure = new IOException("nobody leads the meta group, as far as this node can reach");
+    var failure = new IOException("this node can reach no leader of the meta group");
     var later = new ArrayDeque<NodeAddress>();
     boolean seeded = false;
     while (true) {

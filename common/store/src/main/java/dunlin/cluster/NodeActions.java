@@ -42,12 +42,12 @@ final class NodeActions {
 
   private final UUID self;
   private final LocalReplicas replicas;
-  private final Allegiance allegiance;
+  private final FollowedTerm allegiance;
   private final Function<UUID, Optional<Member>> addresses;
   private final Set<UUID> busy = ConcurrentHashMap.newKeySet();
 
   /** @param addresses where the Raft of a node is */
-  NodeActions(UUID self, LocalReplicas replicas, Allegiance allegiance, Function<UUID, Optional<Member>> addresses) {
+  NodeActions(UUID self, LocalReplicas replicas, FollowedTerm allegiance, Function<UUID, Optional<Member>> addresses) {
     this.self = self;
     this.replicas = replicas;
     this.allegiance = allegiance;

@@ -32,7 +32,7 @@ final class NodeAdmin implements RangeAdmin {
   public Outcome carryOut(Action action, long leadership, Duration deadline) {
     if (action.node().equals(self)) return here.carryOut(action, leadership, deadline);
     var address = known.service(action.node());
-    if (address.isEmpty()) return new Outcome.Unknown("nobody knows where node " + action.node() + " is");
+    if (address.isEmpty()) return new Outcome.Unknown("the address of node " + action.node() + " is unknown");
     try {
       var sent = new ClusterWire.Sent(cluster, new CarryOut(action, leadership, deadline));
       return switch (MetaClient.exchange(calls, address.get(), sent, deadline.plus(ON_THE_WAY))) {

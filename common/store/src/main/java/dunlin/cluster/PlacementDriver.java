@@ -11,7 +11,7 @@ import dunlin.placement.PlacementCommand;
 import dunlin.placement.PlacementCommand.MarkNode;
 import dunlin.placement.PlacementResult.Refused;
 import dunlin.placement.RangeAdmin;
-import dunlin.placement.Sight;
+import dunlin.placement.ClusterObservation;
 import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -158,7 +158,7 @@ final class PlacementDriver {
     var map = placement.map();
     if (map.cluster().isEmpty()) return;
     List<MarkNode> due;
-    Sight sight;
+    ClusterObservation sight;
     synchronized (this) {
       var now = now();
       due = leading.due(map, now);

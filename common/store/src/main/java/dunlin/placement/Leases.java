@@ -91,7 +91,7 @@ public final class Leases {
   }
 
   /** What is known now. */
-  public Sight sight(ClusterMap map, Duration now) {
+  public ClusterObservation sight(ClusterMap map, Duration now) {
     var reports = new TreeMap<UUID, NodeReport>();
     heard.forEach((node, last) -> reports.put(node, last.report));
     var silences = new TreeMap<UUID, Duration>();
@@ -99,7 +99,7 @@ public final class Leases {
     seen.keySet().retainAll(map.intents().keySet());
     var ages = new TreeMap<UUID, Duration>();
     for (var intent : map.intents().keySet()) ages.put(intent, now.minus(seen.computeIfAbsent(intent, _ -> now)));
-    return new Sight(reports, silences, ages, lease);
+    return new ClusterObservation(reports, silences, ages, lease);
   }
 
   private boolean present(UUID node, Duration silence) {

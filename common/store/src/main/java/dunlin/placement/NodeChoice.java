@@ -20,7 +20,7 @@ final class NodeChoice {
    *
    * @param leaving the node whose replica goes, so that its zone becomes free, or null
    */
-  static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, Sight sight) {
+  static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation sight) {
     var zones =
         range.peers().stream()
             .filter(peer -> !peer.node().equals(leaving))
@@ -52,7 +52,7 @@ final class NodeChoice {
    * The next leadership to hand over so that leaders are spread evenly: from a node with at least two more than the other,
    * which is a gain whatever happens meanwhile.
    */
-  static Optional<TransferLeadership> balance(ClusterMap map, Sight sight, OperationSettings settings) {
+  static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
     var leads = new TreeMap<UUID, Integer>();
     for (var node : map.nodes().values())
       if (node.state() == ClusterNode.State.JOINED && sight.heard(node.id())) leads.put(node.id(), 0);

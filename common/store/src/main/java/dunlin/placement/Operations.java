@@ -59,7 +59,7 @@ public final class Operations {
     this.settings = settings;
   }
 
-  public Decision decide(ClusterMap map, Sight sight) {
+  public Decision decide(ClusterMap map, ClusterObservation sight) {
     var decision = new Decision(new ArrayList<>(), new ArrayList<>(), new TreeMap<>(), new TreeSet<>());
     for (var id : map.ranges().keySet()) {
       learnPeers(id, map, sight, decision);
@@ -78,7 +78,7 @@ public final class Operations {
   }
 
   /** The next step of one operation. */
-  Step next(Intent intent, ClusterMap map, Sight sight) {
+  Step next(Intent intent, ClusterMap map, ClusterObservation sight) {
     return switch (intent.operation()) {
       case Split split -> SplitSteps.next(sight, settings, intent.id(), split);
       case AddReplica add -> withLeader(intent, map, sight, add.of(), steps -> steps.move(null, add.to()));
@@ -94,7 +94,7 @@ public final class Operations {
     Step of(ReplicaSteps steps);
   }
 
-  private Step withLeader(Intent intent, ClusterMap map, Sight sight, UUID range, Steps steps) {
+  private Step withLeader(Intent intent, ClusterMap map, ClusterObservation sight, UUID range, Steps steps) {
     var leader = sight.leader(range).orElse(null);
     if (leader == null) return new Wait("range " + range + " has no leader");
     if (!leader.replica().based()) return new Wait("range " + range + " has just been split off");
@@ -103,12 +103,12 @@ public final class Operations {
   }
 
   /** Whether the map knows more of a range than its leader has reported: so it is with a leader that has been deposed. */
-  private static boolean outdated(Sight.Led leader, UUID range, ClusterMap map) {
+  private static boolean outdated(ClusterObservation.Led leader, UUID range, ClusterMap map) {
     var placed = map.ranges().get(range);
     return placed == null || leader.replica().configuration() < placed.configuration();
   }
 
-  private Step transfer(Intent intent, TransferLeadership transfer, ClusterMap map, Sight sight) {
+  private Step transfer(Intent intent, TransferLeadership transfer, ClusterMap map, ClusterObservation sight) {
     var leader = sight.leader(transfer.of()).orElse(null);
     var to = map.nodes().get(transfer.to());
     if (leader != null && leader.node().equals(transfer.to())) return new Log(new Finish(intent.id()));
@@ -123,7 +123,7 @@ public final class Operations {
     return new Do(new Action.TransferLeadership(leader.node(), transfer.of(), transfer.to()));
   }
 
-  private Step empty(Intent intent, UUID node, ClusterMap map, Sight sight) {
+  private Step empty(Intent intent, UUID node, ClusterMap map, ClusterObservation sight) {
     var left = map.rangesOn(node);
     if (left.isEmpty()) {
       boolean drops = sight.heard(node) && map.ranges().keySet().stream().anyMatch(id -> sight.replica(node, id).isPresent());
@@ -139,7 +139,7 @@ public final class Operations {
     return new Wait(left.size() + " replicas are moving or have no place to go");
   }
 
-  private static void learnPeers(UUID id, ClusterMap map, Sight sight, Decision to) {
+  private static void learnPeers(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
     var placed = map.ranges().get(id);
     var led = sight.leader(id).orElse(null);
     if (placed == null || led == null) return;
@@ -149,7 +149,7 @@ public final class Operations {
   }
 
   /** Members that wait to be started: a process that crashed in a split may not have started its own. */
-  private static void start(UUID id, ClusterMap map, Sight sight, Decision to) {
+  private static void start(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
     var placed = map.ranges().get(id);
     for (var report : sight.reports().values()) {
       boolean stored = report.replica(id).filter(replica -> replica.phase() == Phase.STORED).isPresent();
@@ -158,7 +158,7 @@ public final class Operations {
   }
 
   /** What operations that were undone, or messages that came late, have left of a range that has no operation. */
-  private static void tidy(UUID id, ClusterMap map, Sight sight, Decision to) {
+  private static void tidy(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
     var led = sight.leader(id).orElse(null);
     if (led == null || !led.replica().based() || outdated(led, id, map)) return;
     var range = led.replica().range();
@@ -174,7 +174,7 @@ public final class Operations {
   }
 
   /** Operations that nobody asked for, the most urgent first. */
-  private void automatic(ClusterMap map, Sight sight, Decision to) {
+  private void automatic(ClusterMap map, ClusterObservation sight, Decision to) {
     var wanted = new ArrayList<Operation>();
     for (var placed : map.ranges().values()) {
       var range = placed.range();
@@ -208,7 +208,7 @@ public final class Operations {
   }
 
   /** Only of a range that is whole: each of its nodes is going to have one replica more, and to write its rows out. */
-  private Optional<Split> split(RangeDescriptor range, Replica led, Sight sight, Decision to) {
+  private Optional<Split> split(RangeDescriptor range, Replica led, ClusterObservation sight, Decision to) {
     var split = SplitChoice.choose(range, led.load(), settings.splits());
     if (split.isEmpty() && led.load().indivisible()) to.indivisible.add(range.id());
     boolean whole = led.range().peers().stream().allMatch(peer -> peer.votes() && sight.heard(peer.node()));
@@ -224,7 +224,7 @@ public final class Operations {
   }
 
   private void repair(
-      RangeDescriptor range, UUID node, ClusterMap map, Sight sight, List<Operation> wanted) {
+      RangeDescriptor range, UUID node, ClusterMap map, ClusterObservation sight, List<Operation> wanted) {
     var known = map.nodes().get(node);
     if (known == null) return;
     if (known.state() == ClusterNode.State.DOWN) {

@@ -32,14 +32,14 @@ final class ReplicaSteps {
    * Owner: one decision. Keeps nothing between two: where the operation stands is read off the leader's configuration.
    */
   private final ClusterMap map;
-  private final Sight sight;
+  private final ClusterObservation sight;
   private final OperationSettings settings;
   private final Intent intent;
-  private final Sight.Led leader;
+  private final ClusterObservation.Led leader;
   private final Replica led;
   private final RangeDescriptor range;
 
-  ReplicaSteps(ClusterMap map, Sight sight, OperationSettings settings, Intent intent, Sight.Led leader) {
+  ReplicaSteps(ClusterMap map, ClusterObservation sight, OperationSettings settings, Intent intent, ClusterObservation.Led leader) {
     this.map = map;
     this.sight = sight;
     this.settings = settings;
@@ -125,7 +125,7 @@ final class ReplicaSteps {
         .filter(voter -> map.up(voter) && sight.heard(voter) && led.lagOf(voter).orElse(Long.MAX_VALUE) <= settings.lagMax())
         .findFirst()
         .<Step>map(voter -> new Do(new Action.TransferLeadership(leader.node(), range.id(), voter)))
-        .orElseGet(() -> new Wait("nobody can take the leadership from node " + leader.node()));
+        .orElseGet(() -> new Wait("no other node can take the leadership from node " + leader.node()));
   }
 
   /**
@@ -146,7 +146,7 @@ final class ReplicaSteps {
   }
 
   /** Whether a node will get its replica of a child yet: from its replica of the parent, or of the parent's parent. */
-  static boolean awaitsSplit(ClusterMap map, Sight sight, UUID node, RangeDescriptor child) {
+  static boolean awaitsSplit(ClusterMap map, ClusterObservation sight, UUID node, RangeDescriptor child) {
     var origin = child.origin().orElse(null);
     if (origin == null || sight.replica(node, child.id()).isPresent()) return false;
     var parent = sight.replica(node, origin.parent()).orElse(null);

@@ -38,7 +38,7 @@ final class SplitSteps {
 
   private SplitSteps() {}
 
-  static Step next(Sight sight, OperationSettings settings, UUID intent, Split split) {
+  static Step next(ClusterObservation sight, OperationSettings settings, UUID intent, Split split) {
     var parent = sight.leader(split.of()).orElse(null);
     if (parent == null) return new Wait("range " + split.of() + " has no leader");
     var range = parent.replica().range();
@@ -57,7 +57,7 @@ final class SplitSteps {
     return member.isEmpty() ? new Wait("range " + split.child() + " has no leader that works") : new Do(member);
   }
 
-  private static Step propose(Sight sight, OperationSettings settings, UUID intent, Split split, Sight.Led parent) {
+  private static Step propose(ClusterObservation sight, OperationSettings settings, UUID intent, Split split, ClusterObservation.Led parent) {
     if (sight.age(intent).compareTo(FLUSHING_MAX) >= 0) return new Do(new ProposeSplit(parent.node(), split));
     var flushes = new ArrayList<Action>();
     for (var peer : parent.replica().range().peers()) {
@@ -68,7 +68,7 @@ final class SplitSteps {
     return flushes.isEmpty() ? new Do(new ProposeSplit(parent.node(), split)) : new Do(flushes);
   }
 
-  private static boolean sawSplit(Sight sight, Split split) {
+  private static boolean sawSplit(ClusterObservation sight, Split split) {
     return sight.reports().values().stream().anyMatch(report -> report.replica(split.child()).isPresent());
   }
 
@@ -78,7 +78,7 @@ final class SplitSteps {
    * A member cannot be asked again when its votes were lost, and is in a higher term then than one that has not heard of it: so
    * the next to be elected is one of the lowest term.
    */
-  private static List<Action> members(Sight sight, Split split, UUID first, RangeDescriptor parent) {
+  private static List<Action> members(ClusterObservation sight, Split split, UUID first, RangeDescriptor parent) {
     var actions = new ArrayList<Action>();
     var candidates = new ArrayList<Candidate>();
     boolean led = false;

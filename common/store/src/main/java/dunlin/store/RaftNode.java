@@ -184,8 +184,8 @@ final class RaftNode {
     if (open && !loopback(cluster.bindAddress()))
       throw new StoreException(
           "the cluster port would be open without TLS on " + cluster.bindAddress()
-              + ": whoever reaches it could take the ranges over. Set dunlin.cluster.tls.*, or dunlin.cluster.plaintext"
-              + " where nobody else can reach it");
+              + ": anyone who reaches it could take over the ranges. Set dunlin.cluster.tls.*, or dunlin.cluster.plaintext"
+              + " where no one else can reach it");
   }
 
   private static boolean loopback(String address) {

@@ -39,7 +39,7 @@ final class RangeMeters implements AutoCloseable {
     rejectedCallers =
         counter("dunlin.store.callers.rejected", "Callers that could not wait for room in the range's queue because too many did");
     installedBytes = counter("dunlin.store.install.bytes", "Bytes of other replicas' rows fetched because this one was behind");
-    stuckFollowers = counter("dunlin.store.followers.stuck", "Times that a follower answered and did not come along for a minute");
+    stuckFollowers = counter("dunlin.store.followers.stuck", "Times that a follower answered but took no log entry for a minute");
     rejectedReads = counter("dunlin.store.reads.rejected", "Reads refused because the readers' queue was full");
   }
 

@@ -78,7 +78,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private volatile Consumer<RangeDescriptor> splitListener = _ -> {};
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftNode node;
-  private volatile @Nullable Upkeep upkeep;
+  private volatile @Nullable RangeMaintenance upkeep;
   private @Nullable NodeBeans beans; // guarded by creating
 
   private RangeStore(
@@ -362,7 +362,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       if (closing.isDone()) throw new StoreException("closed while it started");
       if (firstFailure.isDone()) throw firstFailure.join();
       for (var range : start.served()) range.startProposing(started.server());
-      var looking = new Upkeep(ranges, started, disk, checkpoints, upkeepByItself ? thread("compact") : Runnable::run);
+      var looking = new RangeMaintenance(ranges, started, disk, checkpoints, upkeepByItself ? thread("compact") : Runnable::run);
       if (upkeepByItself) looking.start(threadName("upkeep"));
       upkeep = looking;
     } catch (IOException e) {

@@ -95,14 +95,14 @@ final class RatisSettings {
 
   private static void snapshots(RaftProperties properties, ClusterSettings cluster) {
     // Off by default, but it is also what makes Ratis cut the log when it stops; with peers it must not, because it may cut
-    // where LogCare would not. While it runs, Upkeep decides: Ratis knows only how many entries there are, and would ask again
+    // where LogTruncation would not. While it runs, RangeMaintenance decides: Ratis knows only how many entries there are, and would ask again
     // after each one for as long as nothing is flushed.
     Snapshot.setAutoTriggerEnabled(properties, !cluster.hasPeers());
     Snapshot.setAutoTriggerThreshold(properties, Long.MAX_VALUE);
     // Files of a snapshot travel by our own means, not in Ratis' chunks.
     Log.Appender.setInstallSnapshotEnabled(properties, false);
     // Else a dead peer keeps the log from being cut. A lone peer needs no entry behind its snapshot; with followers, one
-    // that stood exactly where the log begins would be told to install a snapshot for ever: see LogCare.
+    // that stood exactly where the log begins would be told to install a snapshot for ever: see LogTruncation.
     Log.setPurgeUptoSnapshotIndex(properties, true);
     Log.setPurgePreservationLogNum(properties, cluster.hasPeers() ? cluster.entriesKept() : 0);
     // Entries may be 64 KB and more each: a thousand of them is too long to wait.

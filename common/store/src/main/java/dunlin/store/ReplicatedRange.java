@@ -28,7 +28,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** This process's replica of one range: its rows, its log's state machine, its proposer and its readers. */
-final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Events, SpaceCare.Rows {
+final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Events, SpaceCompaction.Rows {
   /*
    * Owner: the store starts and closes it; the upkeep thread calls upkeep(). Everything else by any thread.
    * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
@@ -57,8 +57,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final Barriers barriers;
   private final RangeProposer<C, R> proposer;
   private final CommandCodec<C> codec;
-  private final LeaderCare care;
-  private final LogCare logCare;
+  private final LeaderMonitor care;
+  private final LogTruncation logCare;
   private final ControlProposals controls;
   private final ReplicaLoad load;
   private final @Nullable RangeDescriptor initial;
@@ -114,8 +114,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::descriptorOrNull, this::failed);
     this.codec = codec;
     stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
-    logCare = new LogCare(settings, data.raft(id));
-    care = new LeaderCare(this, data.identity().nodeId(), meters);
+    logCare = new LogTruncation(settings, data.raft(id));
+    care = new LeaderMonitor(this, data.identity().nodeId(), meters);
     leadership.listen(
         leads -> {
           proposer.wake();
@@ -149,7 +149,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
         "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
         range -> range.status().largestLag());
     meters.gauge(
-        "dunlin.store.install.waiting", "Seconds for which a copy of another replica's rows is here and not taken over", copy,
+        "dunlin.store.install.waiting", "Seconds that a snapshot of another replica has waited to be installed", copy,
         RowsCopy::waitingSeconds);
   }
 
@@ -212,7 +212,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     controls.proposeAndTell(server(), new ControlEntry.Split(epoch, cut, child), deadline);
     var after = descriptorOrNull();
     if (after == null || after.epoch() != epoch + 1 || !Arrays.equals(after.keys().end(), cut))
-      throw new OutdatedException("range '" + id + "' has become " + after + " meanwhile");
+      throw new OutdatedException("range '" + id + "' has become " + after);
   }
 
   /** On the applying thread. */
@@ -458,7 +458,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
 
   private boolean logWritten() {
     try {
-      return LogCare.written(server().getDivision(group).getRaftLog());
+      return LogTruncation.written(server().getDivision(group).getRaftLog());
     } catch (IOException | RuntimeException e) {
       return true; // it is just being closed, and Ratis throws what it likes then
     }

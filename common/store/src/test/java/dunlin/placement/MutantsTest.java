@@ -160,7 +160,7 @@ class MutantsTest {
         "more than \\d splits at a time",
         new Rules() {
           @Override
-          Operations.Decision decide(ClusterMap map, Sight sight, OperationSettings settings) {
+          Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
             var splits = settings.splits();
             var more =
                 new SplitSettings(splits.bytes(), splits.operationsPerSecond(), splits.bytesMin(), 9, splits.replicasMax());
@@ -181,7 +181,7 @@ class MutantsTest {
   private static Rules asking(Asking mutation) {
     return new Rules() {
       @Override
-      Operations.Decision decide(ClusterMap map, Sight sight, OperationSettings settings) {
+      Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
         var decision = super.decide(map, sight, settings);
         UnaryOperator<Action> mutated = action -> action instanceof ChangePeers change ? mutation.change(change, map) : action;
         var actions = decision.actions().stream().map(mutated).toList();

@@ -467,12 +467,12 @@ class OperationsTest {
     return replicas.values().stream().map(of -> of.stream().filter(Replica::leads).count()).toList();
   }
 
-  private Sight sight() {
+  private ClusterObservation sight() {
     var reports = new TreeMap<UUID, NodeReport>();
     var silences = new TreeMap<UUID, Duration>();
     replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of)));
     for (var node : placement.map().nodes().keySet()) silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
-    return new Sight(reports, silences, new TreeMap<>(ages), LEASE);
+    return new ClusterObservation(reports, silences, new TreeMap<>(ages), LEASE);
   }
 
   private void apply(PlacementCommand command) {

@@ -41,7 +41,7 @@ class Rules {
     return new Leases(term, LEASE, DOWN_AFTER, now);
   }
 
-  Operations.Decision decide(ClusterMap map, Sight sight, OperationSettings settings) {
+  Operations.Decision decide(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
     return new Operations(settings).decide(map, sight);
   }
 }

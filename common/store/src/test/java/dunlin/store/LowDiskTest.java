@@ -60,8 +60,8 @@ class LowDiskTest {
 
       free(one, LOW - 1);
       for (int i = 0; i < 400; i++) one.apply(new Delete("key" + i));
-      one.upkeep(Duration.ofNanos(SpaceCare.PAUSE_NANOS));
-      one.upkeep(Duration.ofNanos(SpaceCare.PAUSE_NANOS));
+      one.upkeep(Duration.ofNanos(SpaceCompaction.PAUSE_NANOS));
+      one.upkeep(Duration.ofNanos(SpaceCompaction.PAUSE_NANOS));
 
       assertThat(tableBytes(rows)).isLessThan(100_000);
       assertThat(one.rows()).isEmpty();

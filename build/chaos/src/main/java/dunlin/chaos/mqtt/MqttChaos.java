@@ -117,7 +117,7 @@ public final class MqttChaos {
             default -> programs = Path.of(value);
           }
         }
-        default -> throw new IllegalArgumentException("nobody knows " + option);
+        default -> throw new IllegalArgumentException("there is no option " + option);
       }
     }
     var known = Rows.ALL.stream().map(Row::name).toList();

@@ -22,7 +22,7 @@ final class ClientMeters implements AutoCloseable {
     UNAVAILABLE("unavailable", "the node does not serve the range"),
     UNKNOWN("unknown", "the fate is unknown"),
     AWAY("away", "no node of the range can be reached"),
-    NO_ROUTE("no-route", "nobody knows where the range is"),
+    NO_ROUTE("no-route", "the location of the range is unknown"),
     STALLED("stalled", "the node is silent");
 
     final String tag;

@@ -163,8 +163,8 @@ public final class RangeService implements AutoCloseable {
     if (ip == null || !ip.isLoopbackAddress())
       throw new StoreException(
           "the store service would be open without TLS on " + address
-              + ": whoever reaches it could write into the ranges. Set dunlin.cluster.tls.*, or dunlin.cluster.plaintext where"
-              + " nobody else can reach it");
+              + ": anyone who reaches it could write to the ranges. Set dunlin.cluster.tls.*, or dunlin.cluster.plaintext where"
+              + " no one else can reach it");
   }
 
   public int port() {

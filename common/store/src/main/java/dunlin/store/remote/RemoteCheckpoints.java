@@ -85,7 +85,7 @@ public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable 
   }
 
   private ManagedChannel channel(UUID node) throws IOException {
-    var peer = addresses.apply(node).orElseThrow(() -> new IOException("nobody knows the address of node " + node));
+    var peer = addresses.apply(node).orElseThrow(() -> new IOException("unknown address of node " + node));
     synchronized (channels) {
       if (closed) throw new IOException("closed");
       var known = channels.get(peer);

@@ -78,7 +78,7 @@ class RemoteCheckpointsTest {
 
       assertThatThrownBy(() -> source.open(node, RangeId.firstOf("other"))).isInstanceOf(IOException.class).hasMessageContaining("has no replica here");
       assertThatThrownBy(() -> source.read(node, new UUID(7, 7), "CURRENT", 0, 1)).isInstanceOf(IOException.class).hasMessageContaining("has no 1 bytes");
-      assertThatThrownBy(() -> source.open(new UUID(8, 8), RANGE)).isInstanceOf(IOException.class).hasMessageContaining("nobody knows");
+      assertThatThrownBy(() -> source.open(new UUID(8, 8), RANGE)).isInstanceOf(IOException.class).hasMessageContaining("unknown address of node");
       addresses.put(node, new Peer(node, "localhost", cluster.node(1).port));
       assertThatThrownBy(() -> source.open(node, RANGE)).isInstanceOf(IOException.class).hasMessageContaining("this is node");
     }

@@ -14,7 +14,7 @@ import java.util.UUID;
  * @param ages for how long each operation has been under way, at least: since it leads and has seen it
  * @param lease after how much silence a report says nothing any more
  */
-public record Sight(
+public record ClusterObservation(
     NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> ages, Duration lease) {
 
   /** A range's leader and what it reports. */

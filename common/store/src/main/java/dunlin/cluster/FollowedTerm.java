@@ -4,7 +4,7 @@ package dunlin.cluster;
  * Which leadership of the meta group this node follows: the highest term that it has heard of. Actions of a lower one are not
  * carried out, and reports say which one they were made under.
  */
-final class Allegiance {
+final class FollowedTerm {
   /*
    * Owner: any thread, under the lock.
    * A higher term counts only once no action of a lower one is under way here: a report made under the new term must not be

@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 import org.apache.ratis.server.raftlog.RaftLog;
 
 /** When one range's rows are flushed and its log is cut, and where: by entries, bytes, age and the terms of its entries. */
-final class LogCare {
+final class LogTruncation {
   /*
    * Owner: the upkeep thread; bytes() by any thread.
    * Bounds: what is kept is entriesKept, one segment more, and at most SEGMENTS_KEPT that could be cut but for their end.
@@ -33,7 +33,7 @@ final class LogCare {
   private long flushedBytes;
   private volatile long bytes; // single writer: the upkeep thread
 
-  LogCare(StoreSettings settings, Path log) {
+  LogTruncation(StoreSettings settings, Path log) {
     this.settings = settings;
     this.log = log;
   }

@@ -12,7 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Gives the space of deleted rows back to a disk that is low, by compacting one range of the node after the other. */
-final class SpaceCare {
+final class SpaceCompaction {
   /*
    * Owner: the upkeep thread looks; a compaction has a thread of its own.
    * Bounds: one compaction at a time on the node. A range has one each time that the disk has become low, and another when rows
@@ -24,7 +24,7 @@ final class SpaceCare {
    * By itself RocksDB compacts a level that has grown too large. A deleted row is a small tombstone, and many of them make no level large:
    * the rows that they hide would stay on disk until as much again was written, which a disk that is low does not allow.
    */
-  private static final Logger log = LoggerFactory.getLogger(SpaceCare.class);
+  private static final Logger log = LoggerFactory.getLogger(SpaceCompaction.class);
   static final long PAUSE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   /** Rows of one range that may hold what is deleted. */
@@ -46,7 +46,7 @@ final class SpaceCare {
   private final Map<RangeId, Compacted> compacted = new HashMap<>();
   private @Nullable Running running;
 
-  SpaceCare(Executor thread) {
+  SpaceCompaction(Executor thread) {
     this.thread = thread;
   }
 

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Test;
 
 /** Reports and actions of two leaderships never mix. */
-class AllegianceTest {
-  private final Allegiance allegiance = new Allegiance();
+class FollowedTermTest {
+  private final FollowedTerm allegiance = new FollowedTerm();
 
   @Test
   void anActionOfALowerTermThanWasHeardOfIsNotBegun() {

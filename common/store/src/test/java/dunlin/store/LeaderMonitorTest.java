@@ -16,7 +16,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-class LeaderCareTest {
+class LeaderMonitorTest {
   private static final UUID SELF = new UUID(0, 1);
   private static final UUID NEAR = new UUID(0, 2);
   private static final UUID FAR = new UUID(0, 3);
@@ -24,7 +24,7 @@ class LeaderCareTest {
 
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final Led led = new Led();
-  private final LeaderCare care = new LeaderCare(led, SELF, new RangeMeters(meters, Trio.RANGE));
+  private final LeaderMonitor care = new LeaderMonitor(led, SELF, new RangeMeters(meters, Trio.RANGE));
 
   /** A replica that leads until it is told to transfer. */
   private static final class Led implements Replica<String, String> {

@@ -13,7 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** What the leader of one range looks after: a disk to write to, followers that come along, and that it is easily replaced. */
-final class LeaderCare {
+final class LeaderMonitor {
   /*
    * Owner: the upkeep thread looks; handing the leadership over has a thread of its own, one at a time, and so has giving
    * up the preference.
@@ -21,7 +21,7 @@ final class LeaderCare {
    * follower that is stuck; one to give up the preference each half minute.
    * Failure: an attempt that fails is logged; the range stays where it is.
    */
-  private static final Logger log = LoggerFactory.getLogger(LeaderCare.class);
+  private static final Logger log = LoggerFactory.getLogger(LeaderMonitor.class);
   private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long PREFERRED_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final Duration REACHABLE = Duration.ofSeconds(10);
@@ -48,7 +48,7 @@ final class LeaderCare {
   private boolean preferred;
   private long preferredNanos; // since when, or since the last attempt to change it
 
-  LeaderCare(Replica<?, ?> replica, UUID self, RangeMeters meters) {
+  LeaderMonitor(Replica<?, ?> replica, UUID self, RangeMeters meters) {
     this.range = replica.id();
     this.replica = replica;
     this.self = self;
@@ -126,7 +126,7 @@ final class LeaderCare {
     followers.put(node, new Standing(before.matched, before.sinceNanos, true));
     meters.followerStuck();
     log.warn("Range {}: node {} answers, but has stood at entry {} for {} s", range, node, matched, STUCK_NANOS / 1_000_000_000);
-    handOver(status, Optional.of(node), "node " + node + " does not come along");
+    handOver(status, Optional.of(node), "node " + node + " does not keep up");
   }
 
   /** Blocks, for a moment at most: the process is about to end. */
@@ -152,7 +152,7 @@ final class LeaderCare {
   private void handOver(RangeStatus status, Optional<UUID> butNot, String why) {
     var to = successor(status, butNot);
     if (to.isEmpty()) {
-      if (status.peers().size() > 1) log.warn("Range {}: {}, and nobody else can lead it", range, why);
+      if (status.peers().size() > 1) log.warn("Range {}: {}, and no other node can lead it", range, why);
       return;
     }
     if (!handingOver.compareAndSet(false, true)) return;

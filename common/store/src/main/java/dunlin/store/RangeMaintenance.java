@@ -11,31 +11,31 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Looks after the ranges of a store once a second: are they served, must they be flushed, their logs cut, their rows compacted. */
-final class Upkeep {
+final class RangeMaintenance {
   /*
    * Owner: its own thread; it may block on the disk for as long as a flush takes. A test has it come by step() instead, on a thread
    * of its own.
    * Failure: a range that fails here is fenced by its own code; the others go on.
    */
-  private static final Logger log = LoggerFactory.getLogger(Upkeep.class);
+  private static final Logger log = LoggerFactory.getLogger(RangeMaintenance.class);
   private static final long PERIOD_MILLIS = 1000;
 
   private final Collection<ReplicatedRange<?, ?>> ranges; // changes while this looks
   private final RaftNode node;
   private final DiskSpace disk;
   private final Checkpoints checkpoints;
-  private final SpaceCare space;
+  private final SpaceCompaction space;
   private final CountDownLatch closing = new CountDownLatch(1);
 
   private @Nullable Thread thread; // set once, by whoever starts it
 
   /** @param compacting where rows are compacted */
-  Upkeep(Collection<ReplicatedRange<?, ?>> ranges, RaftNode node, DiskSpace disk, Checkpoints checkpoints, Executor compacting) {
+  RangeMaintenance(Collection<ReplicatedRange<?, ?>> ranges, RaftNode node, DiskSpace disk, Checkpoints checkpoints, Executor compacting) {
     this.ranges = ranges;
     this.node = node;
     this.disk = disk;
     this.checkpoints = checkpoints;
-    space = new SpaceCare(compacting);
+    space = new SpaceCompaction(compacting);
   }
 
   /** Has it come by itself from now on. */

@@ -8,12 +8,12 @@ import java.util.List;
 import java.util.Queue;
 import org.junit.jupiter.api.Test;
 
-class SpaceCareTest {
+class SpaceCompactionTest {
   private static final long LOW = 1000;
   private static final long CRITICAL = 400;
   private static final long NOW = 1_000_000;
 
-  private final class Some implements SpaceCare.Rows {
+  private final class Some implements SpaceCompaction.Rows {
     private final RangeId id;
     long deleted;
     boolean fails;
@@ -43,7 +43,7 @@ class SpaceCareTest {
   private final Queue<Runnable> thread = new ArrayDeque<>();
   private final OneRange.RoomyDisk disk = new OneRange.RoomyDisk();
   private final DiskSpace space = new DiskSpace(disk, LOW, CRITICAL);
-  private final SpaceCare care = new SpaceCare(thread::add);
+  private final SpaceCompaction care = new SpaceCompaction(thread::add);
   private final Some first = new Some(1);
   private final Some second = new Some(2);
 
@@ -64,10 +64,10 @@ class SpaceCareTest {
     thread.remove().run();
     assertThat(compacted).containsExactly(first, second);
 
-    look(LOW - 1, NOW + 10 * SpaceCare.PAUSE_NANOS);
+    look(LOW - 1, NOW + 10 * SpaceCompaction.PAUSE_NANOS);
     assertThat(thread).as("nothing was deleted since").isEmpty();
-    look(LOW * 2, NOW + 11 * SpaceCare.PAUSE_NANOS);
-    look(LOW - 1, NOW + 12 * SpaceCare.PAUSE_NANOS);
+    look(LOW * 2, NOW + 11 * SpaceCompaction.PAUSE_NANOS);
+    look(LOW - 1, NOW + 12 * SpaceCompaction.PAUSE_NANOS);
     assertThat(thread).as("low once more").hasSize(1);
   }
 
@@ -80,11 +80,11 @@ class SpaceCareTest {
     thread.remove().run();
     compacted.clear();
 
-    look(LOW - 1, NOW + SpaceCare.PAUSE_NANOS);
+    look(LOW - 1, NOW + SpaceCompaction.PAUSE_NANOS);
     assertThat(thread).as("too soon").isEmpty();
-    look(LOW - 1, NOW + 1 + SpaceCare.PAUSE_NANOS);
+    look(LOW - 1, NOW + 1 + SpaceCompaction.PAUSE_NANOS);
     thread.remove().run();
-    look(LOW - 1, NOW + 9 * SpaceCare.PAUSE_NANOS);
+    look(LOW - 1, NOW + 9 * SpaceCompaction.PAUSE_NANOS);
     assertThat(thread).isEmpty();
     assertThat(compacted).containsExactly(first);
   }
