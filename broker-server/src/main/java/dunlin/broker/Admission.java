@@ -187,7 +187,7 @@ final class Admission {
       if (undecided) connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x19 while an authentication is under way");
       else authenticateAgain(auth.authenticationData());
     } else if (exchange == null) {
-      connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x18 without a question of the server");
+      connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x18 without an authentication that continues");
     } else {
       Exchange with = exchange;
       stopWaiting();

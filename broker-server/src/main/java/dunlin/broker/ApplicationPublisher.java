@@ -1,15 +1,12 @@
 package dunlin.broker;
 
+import dunlin.broker.codec.MalformedPacketException;
+import dunlin.broker.codec.TopicNames;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
-import dunlin.runtime.LogText;
 import dunlin.transport.Acknowledgement;
-import java.nio.ByteBuffer;
-import java.nio.CharBuffer;
-import java.nio.charset.CharacterCodingException;
-import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -90,24 +87,19 @@ public final class ApplicationPublisher {
    * @throws IllegalArgumentException when it breaks a rule or a limit that a client's message would break
    */
   public Publication message(String tenant, String topic, QoS qos, boolean retain, byte[] payload) {
-    var limits = frontend.settings().packets();
-    ByteBuffer name;
+    var limits = frontend.decoderLimits();
     try {
-      name = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(topic));
-    } catch (CharacterCodingException e) {
-      throw new IllegalArgumentException("the topic is no valid text: " + LogText.quoted(topic), e);
+      TopicNames.check(topic, limits);
+    } catch (MalformedPacketException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
     }
-    require(!topic.isEmpty(), "the topic is empty");
-    require(topic.indexOf('+') < 0 && topic.indexOf('#') < 0, "a topic with wildcards: " + LogText.quoted(topic));
-    require(topic.indexOf(0) < 0, "a topic with the character U+0000: " + LogText.quoted(topic));
-    require(!ServersTopics.has(topic), "only the server publishes to $SYS");
-    require(!topic.startsWith("$share/") && !topic.startsWith("$oshare/"), "the topic of a shared subscription: " + LogText.quoted(topic));
-    require(name.remaining() <= limits.topicLengthMax(), "the topic has %d bytes, the limit is %d".formatted(name.remaining(), limits.topicLengthMax()));
-    long levels = topic.chars().filter(c -> c == '/').count() + 1;
-    require(levels <= limits.topicLevelsMax(), "the topic has %d levels, the limit is %d".formatted(levels, limits.topicLevelsMax()));
-    long size = (long) name.remaining() + payload.length;
+    var publication = Publication.of(new Publisher(tenant, APPLICATION), topic, qos, retain, frontend.clock().millis(), payload);
+    require(!ServersTopics.has(publication), "only the server publishes to $SYS");
+    int size = publication.body().length;
     require(size <= limits.packetMax(), "topic and payload have %d bytes, the limit is %d".formatted(size, limits.packetMax()));
-    return Publication.of(new Publisher(tenant, APPLICATION), topic, qos, retain, frontend.clock().millis(), payload);
+    require(qos.min(limits.maximumQoS()) == qos, "dunlin.mqtt.maximum-qos is %d".formatted(limits.maximumQoS().code()));
+    require(!retain || limits.retainAvailable(), "retained messages are off (dunlin.mqtt.retain-available)");
+    return publication;
   }
 
   private static void require(boolean good, String otherwise) {

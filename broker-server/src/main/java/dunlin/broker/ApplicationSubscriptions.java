@@ -1,19 +1,19 @@
 package dunlin.broker;
 
+import dunlin.broker.codec.MalformedPacketException;
+import dunlin.broker.codec.TopicNames;
 import dunlin.dist.Delivery;
-import dunlin.dist.DistClient;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
-import dunlin.retain.RetainClient;
 import dunlin.runtime.DropReason;
+import dunlin.runtime.LogText;
 import dunlin.transport.Acknowledgement;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.time.InstantSource;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
@@ -37,12 +37,9 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   static final int SUBSCRIPTIONS_MAX = 1_000;
   private static final String NAME = "application:";
 
+  private final Frontend frontend;
   private final ShardId shard;
-  private final long incarnation;
-  private final DistClient dist;
   private final Consumer<ApplicationSubscriptions> attach;
-  private final RetainClient retain;
-  private final InstantSource clock;
   private final Room room;
   private final Map<Key, Filter> filters = new HashMap<>();
   private final ConcurrentHashMap<Integer, Filter> byHandle = new ConcurrentHashMap<>();
@@ -99,25 +96,14 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   }
 
   /**
-   * @param nodeId and incarnation as the frontend's
+   * @param frontend the node's, whose incarnation these routes have
    * @param attach lets the dist tier deliver here; called before there is a route
    * @param bytesMax of all messages that wait for listeners
    */
-  public ApplicationSubscriptions(
-      String nodeId,
-      long incarnation,
-      DistClient dist,
-      Consumer<ApplicationSubscriptions> attach,
-      RetainClient retain,
-      InstantSource clock,
-      MeterRegistry meters,
-      long bytesMax) {
-    this.shard = shardOf(nodeId);
-    this.incarnation = incarnation;
-    this.dist = dist;
+  public ApplicationSubscriptions(Frontend frontend, Consumer<ApplicationSubscriptions> attach, MeterRegistry meters, long bytesMax) {
+    this.frontend = frontend;
+    this.shard = ShardId.frontend(NAME + frontend.nodeId());
     this.attach = attach;
-    this.retain = retain;
-    this.clock = clock;
     this.room = new Room(bytesMax);
     Gauge.builder("dunlin.application.waiting.bytes", room.bytes, AtomicLong::get)
         .description("Messages that wait for listeners of the application that the node is part of")
@@ -130,21 +116,17 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     return shard;
   }
 
-  /** The shard of a node's application. */
-  public static ShardId shardOf(String nodeId) {
-    return ShardId.frontend(NAME + nodeId);
-  }
-
   /**
    * Subscribes. When the future completes, every message that is accepted from then on comes to the listener, after the retained messages
    * that there are.
    *
-   * @param filter a plain one
+   * @param text of a plain topic filter
    * @param listener called on one thread of its own, for one message after the other
+   * @throws IllegalArgumentException when a client could not subscribe to it
    * @return fails with an {@link IllegalStateException} when there are too many or the node is closed, or as the route cannot be set
    */
-  public CompletableFuture<ApplicationSubscription> subscribe(String tenant, TopicFilter filter, Consumer<ApplicationSubscription.Received> listener) {
-    if (filter.shared()) throw new IllegalArgumentException("a shared subscription: " + filter.text());
+  public CompletableFuture<ApplicationSubscription> subscribe(String tenant, String text, Consumer<ApplicationSubscription.Received> listener) {
+    TopicFilter filter = plain(text);
     ApplicationSubscription subscription;
     CompletableFuture<Void> routed;
     synchronized (this) {
@@ -153,11 +135,11 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       count++;
       if (!attached) attach.accept(this);
       attached = true;
-      var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, incarnation, ++lastHandle)));
+      var of = filters.computeIfAbsent(new Key(tenant, filter), key -> new Filter(new Route(tenant, filter, shard, frontend.incarnation(), ++lastHandle)));
       byHandle.put(of.route.handle(), of);
-      subscription = new ApplicationSubscription(tenant, filter.filter(), retain, clock, room, listener, this::remove);
+      subscription = new ApplicationSubscription(tenant, filter.filter(), frontend.retain(), frontend.clock(), room, listener, this::remove);
       of.add(subscription);
-      routed = dist.addRoute(of.route);
+      routed = frontend.dist().addRoute(of.route);
     }
     return routed.handle(
         (_, failure) -> {
@@ -170,6 +152,21 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
         });
   }
 
+  /** By the rules that clients have. */
+  private TopicFilter plain(String text) {
+    try {
+      TopicNames.checkCharacters(text, frontend.decoderLimits());
+    } catch (MalformedPacketException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
+    var parsed = TopicFilter.parse(text);
+    var refusal = frontend.subscribeRules().refusal(parsed);
+    if (refusal != null) throw new IllegalArgumentException("the topic filter %s %s".formatted(LogText.quoted(text), refusal.explanation()));
+    var filter = parsed.orElseThrow();
+    if (filter.shared()) throw new IllegalArgumentException("a shared subscription: " + LogText.quoted(text));
+    return filter;
+  }
+
   private synchronized void remove(ApplicationSubscription gone) {
     for (var each : filters.entrySet()) {
       var of = each.getValue();
@@ -178,7 +175,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
       if (of.subscriptions.length > 0) return;
       filters.remove(each.getKey());
       byHandle.remove(of.route.handle());
-      var _ = dist.removeRoute(of.route); // what cannot be removed is void in the node's next life
+      var _ = frontend.dist().removeRoute(of.route); // what cannot be removed is void in the node's next life
       return;
     }
   }
@@ -189,7 +186,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
     if (loop == null) throw new IllegalStateException("a lane without an event loop");
     for (int i = 0; i < routes.size(); i++) {
       var route = routes.get(i);
-      var of = route.incarnation() == incarnation ? byHandle.get(route.handle()) : null;
+      var of = route.incarnation() == frontend.incarnation() ? byHandle.get(route.handle()) : null;
       if (of == null) continue;
       for (var subscription : of.subscriptions) {
         loop.counts().copies().received();

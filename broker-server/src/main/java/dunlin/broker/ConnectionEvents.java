@@ -20,7 +20,7 @@ public final class ConnectionEvents implements AutoCloseable {
   /*
    * Owner: event loops tell, and never wait for the listener; what waits for it belongs to the lock, and one virtual thread calls it.
    * Bounds: EVENTS_MAX events wait, each with texts that the limits of a CONNECT bound.
-   * Failure: full, an event is dropped and counted, and the listener is told how many it has missed, and where. One that throws gets the next
+   * Failure: full, an event is dropped and counted, and the listener learns how many it has missed, and where. One that throws gets the next
    *   event. One that has not taken what waits CLOSE_MAX after the node has been closed never gets it.
    */
   static final int EVENTS_MAX = 10_000;
@@ -53,7 +53,7 @@ public final class ConnectionEvents implements AutoCloseable {
             clock.instant(), number, tenant, session.clientId(), identity.user(), peer.address(), peer.listener(), session.version().level(), sessionPresent));
   }
 
-  /** Another connection of the same client had the session until now; it is told to go, and its own end is an event too. */
+  /** Another connection of the same client had the session until now; it is closed, and its end is an event too. */
   void takenOver(LiveSession session, ConnectionId from) {
     long number = session.connection().number();
     if (events.isDebugEnabled()) {

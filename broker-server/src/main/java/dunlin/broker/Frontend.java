@@ -58,6 +58,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final FrontendSettings settings;
   private final NodeBudget budget;
   private final SubscribeRules subscribeRules;
+  private final DecoderLimits decoderLimits;
   private final String nodeId;
   private final long incarnation;
   private final InstantSource clock;
@@ -117,6 +118,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.budget = budget;
     this.authentication = authentication;
     this.subscribeRules = new SubscribeRules(settings);
+    this.decoderLimits = decoderLimits(settings);
     this.nodeId = nodeId;
     this.incarnation = incarnation;
     this.clock = clock;
@@ -142,7 +144,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.unexpected =
         counter(meters, "dunlin.frontend.unexpected", "Failures that only a fault of Dunlin's own can cause; each is in the log");
     this.violations = new Violations(nodeId, meters, System::nanoTime);
-    this.listeners = new Listeners(settings, decoderLimits(settings), meters);
+    this.listeners = new Listeners(settings, decoderLimits, meters);
     AtomicInteger threads = new AtomicInteger();
     this.group =
         new MultiThreadIoEventLoopGroup(
@@ -432,6 +434,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   Authentication authentication() {
     return authentication;
+  }
+
+  /** What packets may hold, on listeners that do not say otherwise. */
+  DecoderLimits decoderLimits() {
+    return decoderLimits;
   }
 
   SubscribeRules subscribeRules() {

@@ -7,7 +7,6 @@ import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
-import dunlin.model.TopicFilter;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
@@ -38,9 +37,8 @@ final class Application {
   }
 
   Subscription subscribe(String filter, Consumer<Message> listener) {
-    var parsed = TopicFilter.parse(filter).orElseThrow(() -> new IllegalArgumentException("no topic filter: " + filter));
     try {
-      var made = subscriptions.subscribe(Publisher.DEFAULT_TENANT, parsed, received -> listener.accept(message(received))).join();
+      var made = subscriptions.subscribe(Publisher.DEFAULT_TENANT, filter, received -> listener.accept(message(received))).join();
       return new Made(made);
     } catch (CompletionException e) {
       throw e.getCause() instanceof IllegalStateException refused ? refused : e;

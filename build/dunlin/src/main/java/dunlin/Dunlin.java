@@ -228,7 +228,7 @@ public final class Dunlin implements AutoCloseable {
 
     /**
      * Told who connects, takes a session over, and leaves: on one thread of its own, one event after the other. Those of one connection come
-     * in their order. Up to 10,000 wait when it does not keep up; it is told of how many it has missed then. What it throws is logged. When
+     * in their order. Up to 10,000 wait when it does not keep up; then it learns how many it has missed. What it throws is logged. When
      * the node is closed, it has a second to take what waits.
      */
     public Builder connectionListener(Consumer<ConnectionEvent> told) {

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * What the application that a node is part of has given it.
  *
  * @param registry gets the node's meters while it runs
- * @param listener is told of connections
- * @param onFailure is told when a store has failed
+ * @param listener receives what happens to connections
+ * @param onFailure receives the failure of a store
  */
 record Embedding(
     Authenticators authenticators,

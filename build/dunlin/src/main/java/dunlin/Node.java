@@ -100,7 +100,7 @@ final class Node implements AutoCloseable {
   private final Embedding embedding;
 
   private @Nullable Application application; // of a broker
-  private @Nullable SessionsMXBean sessions; // likewise
+  private @Nullable SessionsMXBean sessions; // of a broker
   private volatile @Nullable Frontend frontend; // set once; the admin port asks meanwhile
   private @Nullable RangeStore store;
   private @Nullable Metrics metrics; // once the node has a name
@@ -139,7 +139,7 @@ final class Node implements AutoCloseable {
     CompositeMeterRegistry meters = new CompositeMeterRegistry();
     opened.push(() -> close(meters));
     if (embedding.registry() != null) meters.add(embedding.registry());
-    if (NodeSettings.isStore(settings)) startStore(meters, embedding.onFailure());
+    if (NodeSettings.isStore(settings)) startStore(meters);
     else startBroker(meters);
     readiness.started();
     log.info("node {} is ready", id());
@@ -173,7 +173,7 @@ final class Node implements AutoCloseable {
     Authentication.check(authenticationSettings);
     Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
 
-    RangeStore ranges = openStore(meters, embedding.onFailure());
+    RangeStore ranges = openStore(meters);
     TierClock clock = new TierClock(InstantSource.system(), System::nanoTime, DOWNTIME_MAX);
     ClockFile clockFile = opening(ClockFile.open(settings.get(NodeSettings.DATA_DIR), clock));
     String name = name(ranges.nodeId());
@@ -228,8 +228,7 @@ final class Node implements AutoCloseable {
     ApplicationSubscriptions subscriptions =
         opening(
             new ApplicationSubscriptions(
-                ranges.nodeId(), ranges.incarnation(), dist, all -> dist.attachFrontend(all.shard().name(), all), sys.over(retain), clock,
-                meters, heapBytes / APPLICATION_PART));
+                clients, all -> dist.attachFrontend(all.shard().name(), all), meters, heapBytes / APPLICATION_PART));
     application = new Application(clients.application(), subscriptions);
     awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()), watch, progress);
     progress.ended();
@@ -254,11 +253,11 @@ final class Node implements AutoCloseable {
   }
 
   /** A node that keeps replicas for its cluster: no listener, no tier, and none of their ranges yet. */
-  private void startStore(CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
+  private void startStore(CompositeMeterRegistry meters) {
     MemberSettings member = ClusterKeys.member(settings, Set.of());
     @Nullable ServiceTls tls = ServiceTls.of(ClusterKeys.read(settings).security()).orElse(null);
 
-    RangeStore ranges = openStore(meters, onFailure);
+    RangeStore ranges = openStore(meters);
     Metrics metrics = metrics();
     ScheduledExecutorService housekeeping = openHousekeeping();
     if (tls != null) housekeeping.scheduleWithFixedDelay(tls::refresh, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
@@ -285,14 +284,14 @@ final class Node implements AutoCloseable {
     return cluster.service(node).map(at -> new RangeLocation.Peer(node, at.host(), at.port()));
   }
 
-  private RangeStore openStore(CompositeMeterRegistry meters, Consumer<RuntimeException> onFailure) {
+  private RangeStore openStore(CompositeMeterRegistry meters) {
     RangeStore ranges =
         opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), nodeId -> openMetrics(name(nodeId), meters)));
     store = ranges;
     ranges.onFatal(
         failure -> {
           readiness.failed(failure);
-          onFailure.accept(failure);
+          embedding.onFailure().accept(failure);
         });
     return ranges;
   }

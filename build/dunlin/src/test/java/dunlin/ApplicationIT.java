@@ -195,14 +195,31 @@ class ApplicationIT {
   void whatClientsMayNotPublishTheApplicationMayNotEither() {
     try (var broker = TestBroker.on(data, Map.of("dunlin.store.fsync", "false", "dunlin.mqtt.topic-levels-max", "3"))) {
       var node = broker.node();
-      for (String topic : List.of("", "a/+", "#", "a\u0000", "$SYS/broker/version", "$share/g/a", "a/b/c/d", "\ud800")) {
+      for (String topic : List.of("", "a/+", "#", "a\u0000", "$SYS/broker/version", "$share/g/a", "$share", "a/b/c/d", "\ud800", "a\u0001", "a\uffff")) {
         assertThatThrownBy(() -> node.publish(message(topic, "m", 1))).as("topic '%s'", topic).isInstanceOf(IllegalArgumentException.class);
       }
       assertThatThrownBy(() -> node.publish(Message.of("t", new byte[2_000_000], 1)))
           .isInstanceOf(IllegalArgumentException.class).hasMessageContaining("the limit is");
       assertThatThrownBy(() -> Message.of("t", new byte[0], 3)).hasMessage("qos is 3; it must be 0, 1 or 2");
       assertThatThrownBy(() -> node.subscribe("a/#/b", _ -> {})).isInstanceOf(IllegalArgumentException.class);
-      assertThatThrownBy(() -> node.subscribe("$share/g/a", _ -> {})).isInstanceOf(IllegalArgumentException.class);
+      for (String filter : List.of("", "$share/g/a", "$share", "a/b/c/#", "a\u0001", "\ud800")) {
+        assertThatThrownBy(() -> node.subscribe(filter, _ -> {})).as("filter '%s'", filter).isInstanceOf(IllegalArgumentException.class);
+      }
+    }
+  }
+
+  @Test
+  void whatIsOffForClientsIsOffForTheApplication() {
+    var settings =
+        Map.of(
+            "dunlin.store.fsync", "false", "dunlin.mqtt.maximum-qos", "1", "dunlin.mqtt.retain-available", "false",
+            "dunlin.mqtt.wildcard-subscription-available", "false");
+    try (var broker = TestBroker.on(data, settings)) {
+      var node = broker.node();
+      assertThatThrownBy(() -> node.publish(message("t", "m", 2))).hasMessage("dunlin.mqtt.maximum-qos is 1");
+      assertThatThrownBy(() -> node.publish(retained("t", "m"))).hasMessageContaining("dunlin.mqtt.retain-available");
+      assertThatThrownBy(() -> node.subscribe("t/+", _ -> {})).hasMessageContaining("dunlin.mqtt.wildcard-subscription-available");
+      assertThat(node.publish(message("t", "m", 1)).join()).isFalse();
     }
   }
 

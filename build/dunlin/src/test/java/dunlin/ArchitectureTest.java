@@ -72,7 +72,7 @@ class ArchitectureTest {
         .check(CLASSES);
   }
 
-  /** Whoever reads a log, a heap dump or a sentence about one should not have to ask which of two is meant. */
+  /** A log, a heap dump or a sentence names a class without its package. */
   @Test
   void noTwoClassesHaveOneName() {
     Map<String, List<String>> byName =

@@ -2,9 +2,13 @@ package dunlin.broker.codec;
 
 import dunlin.model.ReasonCode;
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.Unpooled;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
 
 /** What may be published to: topic names, as against topic filters; MQTT 5, section 4.7. */
-final class TopicNames {
+public final class TopicNames {
   /*
    * The bytes are known to be UTF-8, where no byte of a longer sequence looks like an ASCII character, so wildcards and level
    * separators are looked for bytewise, eight in one step.
@@ -40,6 +44,42 @@ final class TopicNames {
       throw reader.error(
           ReasonCode.TOPIC_NAME_INVALID, what + " of a shared subscription: " + reader.quoted(from, length));
     }
+  }
+
+  /**
+   * Checks a topic name that comes in no packet, as one that does.
+   *
+   * @throws MalformedPacketException with what is wrong with it
+   */
+  public static void check(String topic, DecoderLimits limits) {
+    PacketReader reader = textOf(topic, "topic name", limits);
+    check(reader, reader.index(), "topic name");
+  }
+
+  /**
+   * Checks the characters of a topic filter that comes in no packet, as of one that does.
+   *
+   * @throws MalformedPacketException with what is wrong with it
+   */
+  public static void checkCharacters(String filter, DecoderLimits limits) {
+    var _ = textOf(filter, "topic filter", limits);
+  }
+
+  /** A reader that stands behind the text. */
+  private static PacketReader textOf(String text, String what, DecoderLimits limits) {
+    PacketReader reader = new PacketReader(limits);
+    ByteBuf bytes;
+    try {
+      bytes = Unpooled.wrappedBuffer(StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text)));
+    } catch (CharacterCodingException e) {
+      throw reader.malformed(what + " contains half a character");
+    }
+    int length = bytes.readableBytes();
+    if (length == 0) throw reader.malformed("empty " + what);
+    String violation = Utf8.violation(bytes, 0, length, limits.refuseControlCharacters());
+    if (violation != null) throw reader.malformed(what + " contains " + violation);
+    reader.reset(bytes, length, length, null);
+    return reader;
   }
 
   /** Whether a topic name or filter begins with the first level of a shared subscription's filter. */

@@ -30,7 +30,7 @@ class ApplicationTest {
 
   @Test
   void whatIsPostedGoesToTheDevice() throws Exception {
-    assertEquals("false", post("lamp", "on"), "nobody listens yet");
+    assertEquals("false", post("lamp", "on"), "no device has subscribed yet");
     var device = Mqtt5Client.builder().serverHost("127.0.0.1").serverPort(broker.tcpPort()).buildBlocking();
     device.connect();
     try (var published = device.publishes(MqttGlobalPublishFilter.ALL)) {
