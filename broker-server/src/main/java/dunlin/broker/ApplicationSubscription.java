@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.model.Publication;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.LogText;
@@ -54,9 +55,13 @@ public final class ApplicationSubscription implements AutoCloseable {
   private final Room room;
   private final Consumer<Received> listener;
   private final Consumer<ApplicationSubscription> onClose;
+  @GuardedBy("this")
   private final ArrayDeque<Publication> waiting = new ArrayDeque<>();
+  @GuardedBy("this")
   private @Nullable Set<String> cameLive = new HashSet<>(); // null once the retained messages have been read
+  @GuardedBy("this")
   private long dropped;
+  @GuardedBy("this")
   private boolean closed;
 
   ApplicationSubscription(

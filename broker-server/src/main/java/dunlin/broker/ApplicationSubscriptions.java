@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.TopicNames;
 import dunlin.dist.Delivery;
@@ -41,11 +42,16 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   private final ShardId shard;
   private final Consumer<ApplicationSubscriptions> attach;
   private final Room room;
+  @GuardedBy("this")
   private final Map<Key, Filter> filters = new HashMap<>();
   private final ConcurrentHashMap<Integer, Filter> byHandle = new ConcurrentHashMap<>();
+  @GuardedBy("this")
   private int lastHandle;
+  @GuardedBy("this")
   private int count;
+  @GuardedBy("this")
   private boolean attached;
+  @GuardedBy("this")
   private boolean closed;
 
   private record Key(String tenant, TopicFilter filter) {}

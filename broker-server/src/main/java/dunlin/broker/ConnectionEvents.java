@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.ConnectionId;
 import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;
@@ -88,8 +89,11 @@ public final class ConnectionEvents implements AutoCloseable {
     private final InstantSource clock;
     private final Counter dropped;
     private final Thread thread;
+    @GuardedBy("this")
     private final ArrayDeque<ConnectionEvent> waiting = new ArrayDeque<>();
+    @GuardedBy("this")
     private long missed; // since the last event of the queue
+    @GuardedBy("this")
     private boolean closed;
 
     Listening(Consumer<ConnectionEvent> listener, InstantSource clock, MeterRegistry meters) {
@@ -121,6 +125,7 @@ public final class ConnectionEvents implements AutoCloseable {
       return waiting.poll();
     }
 
+    @GuardedBy("this")
     private void tellMissed() {
       if (missed > 0) waiting.add(new ConnectionEvent.Missed(clock.instant(), missed));
       missed = 0;

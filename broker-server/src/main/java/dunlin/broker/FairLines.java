@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.LinkedHashSet;
@@ -20,9 +21,13 @@ final class FairLines<T> {
    *   more than one. A line is there while somebody waits in it. A step costs the logarithm of the lengths that there are.
    */
   private final int max;
+  @GuardedBy("this")
   private final Map<Long, Line<T>> lines = new HashMap<>();
+  @GuardedBy("this")
   private final ArrayDeque<Line<T>> turns = new ArrayDeque<>();
+  @GuardedBy("this")
   private final NavigableMap<Integer, SequencedSet<Line<T>>> byLength = new TreeMap<>();
+  @GuardedBy("this")
   private int size;
 
   private static final class Line<T> {
@@ -77,6 +82,7 @@ final class FairLines<T> {
     return one;
   }
 
+  @GuardedBy("this")
   private void measured(Line<T> line, int before) {
     SequencedSet<Line<T>> former = byLength.get(before);
     if (former != null) {

@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
 import java.util.ArrayList;
@@ -29,15 +30,20 @@ final class Leaving {
   private final Runnable refusal;
 
   /** By the numbers of the connections: all that have not been told. */
+  @GuardedBy("this")
   private final Map<Long, Left> left = new LinkedHashMap<>();
 
   /** Those of them that were refused. */
+  @GuardedBy("this")
   private final Map<Long, Left> refused = new LinkedHashMap<>();
 
+  @GuardedBy("this")
   private int askedAgain;
+  @GuardedBy("this")
   private @Nullable CompletableFuture<Void> allTold;
 
   /** The connection of each client that was noted last. */
+  @GuardedBy("this")
   private final Map<Client, Long> latest = new HashMap<>();
 
   /** The session tier, which {@link dunlin.inbox.InboxClient#disconnect} tells. */
@@ -154,6 +160,7 @@ final class Leaving {
     if (next != null) tell(next.getKey(), next.getValue(), true);
   }
 
+  @GuardedBy("this")
   private Map.@Nullable Entry<Long, Left> nextRefused() {
     var entries = refused.entrySet().iterator();
     if (!entries.hasNext()) return null;

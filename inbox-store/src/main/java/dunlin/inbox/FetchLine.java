@@ -1,5 +1,6 @@
 package dunlin.inbox;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
@@ -30,9 +31,13 @@ final class FetchLine {
   private final LongSupplier nanos;
   private final Consumer<Runnable> later;
 
+  @GuardedBy("this")
   private final ArrayDeque<Entry> waiting = new ArrayDeque<>();
+  @GuardedBy("this")
   private int reading;
+  @GuardedBy("this")
   private boolean retrying;
+  @GuardedBy("this")
   private boolean closed;
 
   private record Entry(Fetch fetch, long since) {}
@@ -88,6 +93,7 @@ final class FetchLine {
     }
   }
 
+  @GuardedBy("this")
   private boolean standsBack() {
     var first = waiting.peek();
     return first != null && connecting.getAsBoolean() && nanos.getAsLong() - first.since() < STAND_BACK_NANOS;

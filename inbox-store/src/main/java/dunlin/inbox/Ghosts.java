@@ -1,5 +1,6 @@
 package dunlin.inbox;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -23,8 +24,11 @@ final class Ghosts {
 
   private final RangeState state;
   private final BiPredicate<SessionKey, ConnectionId> proposer;
+  @GuardedBy("this")
   private final Set<ConnectionId> missing = new HashSet<>();
+  @GuardedBy("this")
   private final Map<ConnectionId, SessionKey> ending = new LinkedHashMap<>();
+  @GuardedBy("this")
   private int turns;
 
   /**

@@ -1,5 +1,6 @@
 package dunlin.inbox;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -18,7 +19,9 @@ final class GroupDrains {
   private static final int AGAIN_MAX = 1_000;
 
   private final Predicate<GroupKey> proposer;
+  @GuardedBy("this")
   private final Set<GroupKey> running = new HashSet<>();
+  @GuardedBy("this")
   private final Set<GroupKey> waiting = new LinkedHashSet<>();
 
   /**

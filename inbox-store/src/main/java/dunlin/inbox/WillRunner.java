@@ -1,5 +1,6 @@
 package dunlin.inbox;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.inbox.Effects.DueWill;
 import dunlin.inbox.WillPublisher.Outcome;
 import dunlin.inbox.WillPublisher.Sending;
@@ -49,10 +50,14 @@ final class WillRunner {
   private final Predicate<DueWill> done;
 
   /** By epoch, in the order in which they came. */
+  @GuardedBy("this")
   private final Map<Long, Running> running = new LinkedHashMap<>();
 
+  @GuardedBy("this")
   private long bytes;
+  @GuardedBy("this")
   private boolean told;
+  @GuardedBy("this")
   private long toldAt;
 
   private enum Step {
@@ -99,6 +104,7 @@ final class WillRunner {
   }
 
   /** How many attempts may begin. */
+  @GuardedBy("this")
   private int places(long now) {
     int places = PLACES;
     for (Running each : running.values()) {
@@ -158,7 +164,8 @@ final class WillRunner {
     record(each);
   }
 
-  /** Counts each, and tells the log of one a second. Under the lock. */
+  /** Counts each, and tells the log of one a second. */
+  @GuardedBy("this")
   private void refused(Running each, String reason) {
     meters.willRefused(reason);
     long now = nanoTime.getAsLong();

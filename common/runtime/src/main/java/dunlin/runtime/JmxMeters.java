@@ -2,13 +2,15 @@ package dunlin.runtime;
 
 import com.codahale.metrics.Metric;
 import com.codahale.metrics.MetricRegistry;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 
 /**
  * What of a node's meters JMX shows, until it is closed. Meters may come from any thread at any time, from the JVM's own after a collection
  * of garbage, too; one that is being shown while the beans are taken away would leave its bean behind for ever.
  */
 final class JmxMeters extends MetricRegistry implements AutoCloseable {
-  private boolean closed; // guarded by this
+  @GuardedBy("this")
+  private boolean closed;
 
   /** Shows one more; after {@link #close} nothing, and no error either, since whoever has the meter may go on counting. */
   @Override

@@ -1,5 +1,6 @@
 package dunlin.runtime;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -33,7 +34,8 @@ public final class NodeBeans implements AutoCloseable {
   private final @Nullable MBeanServer server;
   private final Deque<ObjectName> registered = new ArrayDeque<>();
 
-  private boolean closed; // guarded by this
+  @GuardedBy("this")
+  private boolean closed;
 
   public NodeBeans(String node) {
     this.node = node;

@@ -1,17 +1,18 @@
 package dunlin.cluster;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.cluster.ClusterAnswer.Heard;
 import dunlin.placement.Action;
 import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterObservation;
 import dunlin.placement.Leases;
 import dunlin.placement.NodeReport;
 import dunlin.placement.Operations;
 import dunlin.placement.Placement;
-import dunlin.placement.PlacementCommand;
 import dunlin.placement.PlacementCommand.MarkNode;
+import dunlin.placement.PlacementCommand;
 import dunlin.placement.PlacementResult.Refused;
 import dunlin.placement.RangeAdmin;
-import dunlin.placement.ClusterObservation;
 import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -69,7 +70,8 @@ final class PlacementDriver {
   private volatile Set<UUID> indivisible = Set.of();
   private final Set<UUID> told = new HashSet<>(); // of the thread: indivisible ranges that the log has told of
   private Set<Action> putOff = Set.of(); // of the thread: the last time
-  private @Nullable Leases leases; // guarded by this
+  @GuardedBy("this")
+  private @Nullable Leases leases;
 
   PlacementDriver(String threadName, MetaRange meta, RangeAdmin admin, MemberSettings settings, ClusterMeters meters) {
     this.meta = meta;

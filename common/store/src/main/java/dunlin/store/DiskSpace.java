@@ -1,5 +1,6 @@
 package dunlin.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
@@ -38,7 +39,8 @@ final class DiskSpace implements AutoCloseable {
   private volatile long criticalMark; // likewise
   private volatile State state = State.ENOUGH; // likewise
 
-  private Runnable hide = () -> {}; // guarded by this
+  @GuardedBy("this")
+  private Runnable hide = () -> {};
 
   /** The marks are in bytes; 0 stands for what the disk's size suggests. */
   DiskSpace(Source source, long low, long critical) {

@@ -1,5 +1,6 @@
 package dunlin.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -26,10 +27,14 @@ final class KeySample {
 
   private final SplittableRandom random;
   private final LongSupplier nanos;
-  private final byte[][] taken = new byte[SIZE][]; // guarded by this
-  private final long[] takenAt = new long[SIZE]; // guarded by this
-  private int count; // guarded by this
-  private boolean sparse; // guarded by this
+  @GuardedBy("this")
+  private final byte[][] taken = new byte[SIZE][];
+  @GuardedBy("this")
+  private final long[] takenAt = new long[SIZE];
+  @GuardedBy("this")
+  private int count;
+  @GuardedBy("this")
+  private boolean sparse;
 
   private int distance = 1;
   private int left = 1;

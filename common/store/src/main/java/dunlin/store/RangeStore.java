@@ -1,5 +1,6 @@
 package dunlin.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.runtime.NodeBeans;
 import dunlin.runtime.StallWatch;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -79,7 +80,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftNode node;
   private volatile @Nullable RangeMaintenance upkeep;
-  private @Nullable NodeBeans beans; // guarded by creating
+  @GuardedBy("creating")
+  private @Nullable NodeBeans beans;
 
   private RangeStore(
       StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk, LongSupplier nanoTime,
@@ -439,6 +441,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   }
 
   /** @param forget whether nothing may be left, not even the note that the replica was there */
+  @GuardedBy("creating")
   private void discard(RaftNode serving, ReplicatedRange<?, ?> range, boolean forget, Duration deadline) {
     long until = System.nanoTime() + deadline.toNanos();
     if (forget) data.beginDrop(range.id());
@@ -458,6 +461,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     }
   }
 
+  @GuardedBy("creating")
   private void release(ReplicatedRange<?, ?> quarantined) {
     ranges.remove(quarantined);
     hide(quarantined);
@@ -509,11 +513,13 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     }
   }
 
+  @GuardedBy("creating")
   private void show(ReplicatedRange<?, ?> range) {
     var shown = beans;
     if (shown != null) shown.register(BEAN_TYPE, beanKeys(range), range.bean());
   }
 
+  @GuardedBy("creating")
   private void hide(ReplicatedRange<?, ?> range) {
     var shown = beans;
     if (shown != null) shown.unregister(BEAN_TYPE, beanKeys(range));

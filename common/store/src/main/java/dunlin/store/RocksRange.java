@@ -1,5 +1,6 @@
 package dunlin.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.store.Placed.Head;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -57,11 +58,16 @@ final class RocksRange implements RangeReader {
   private volatile LogPosition written; // single writer: the applying thread
   private volatile LogPosition flushed; // written under flushing
   private volatile @Nullable Placed placed; // single writer: the applying thread
-  private @Nullable CompactRangeOptions compaction; // guarded by compacting; while one is under way
-  private int leaving; // guarded by compacting; those that want the write lock
-  private Options options; // guarded by use
-  private RocksDB db; // guarded by use
-  private boolean closed; // guarded by use
+  @GuardedBy("compacting")
+  private @Nullable CompactRangeOptions compaction; // while one is under way
+  @GuardedBy("compacting")
+  private int leaving; // those that want the write lock
+  @GuardedBy("use")
+  private Options options;
+  @GuardedBy("use")
+  private RocksDB db;
+  @GuardedBy("use")
+  private boolean closed;
 
   private RocksRange(
       RangeId range, Path directory, RocksMemory memory, Options options, RocksDB db, Consumer<StoreException> onFailure)

@@ -1,5 +1,6 @@
 package dunlin.store;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.io.IOException;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
@@ -59,7 +60,8 @@ final class RowsCopy {
   static final class Try {
     private final UUID from;
     private final Thread thread = Thread.currentThread();
-    private boolean fetching = true; // guarded by this
+    @GuardedBy("this")
+    private boolean fetching = true;
 
     Try(UUID from) {
       this.from = from;
