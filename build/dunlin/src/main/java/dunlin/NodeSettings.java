@@ -285,8 +285,8 @@ final class NodeSettings {
 
   static final Setting<Integer> INBOX_SHARDS =
       Setting.integer(
-          "dunlin.inbox.shards", INBOX.shards(), 1, 4_096, "Number of hash buckets for durable sessions. Must not be changed for an existing data"
-              + " directory.");
+          "dunlin.inbox.shards", INBOX.shards(), 1, InboxSettings.SHARDS_MAX, "Number of shards that durable sessions are divided into. It cannot be"
+              + " changed for an existing data directory; the broker refuses to start.");
   static final Setting<Integer> INBOX_MESSAGES_MAX =
       Setting.integer("dunlin.inbox.messages-max", INBOX.messagesMax(), 1, 100_000_000, "Maximum number of messages that wait for one durable"
           + " session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");

@@ -124,6 +124,11 @@ class StartFailureIT {
     assertThat(data).doesNotExist();
   }
 
+  @Test
+  void anotherNumberOfShards() {
+    refused(stopped, List.of("dunlin.inbox.shards=32"), "dunlin.inbox.shards is 32", "stored with 16");
+  }
+
   /** One of the three ranges stands for all: RangeStoreDamageTest says more about what damage is found. */
   Stream<Arguments> damages() throws IOException {
     String range;

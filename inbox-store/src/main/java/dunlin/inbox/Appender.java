@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
 final class Appender {
   /*
    * Owner: the applying thread.
-   * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes that get the same.
+   * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes of a shard that get the same, and so
+   * is the message.
    *   Retained messages are compared with the headers of at most SINCE_MAX messages that came since they were read.
    * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
    * that receives 0x97 and publishes again doubles it for none of them. An MQTT 3 publisher loses its connection, and nothing more of that
@@ -46,7 +47,12 @@ final class Appender {
       @Nullable GroupMember member,
       QoS qos,
       boolean retain,
-      int[] identifiers) {}
+      int[] identifiers) {
+    /** The shard of its message's body, when that stands apart from its header. */
+    int bodyShard() {
+      return group == null ? Objects.requireNonNull(inbox.session).shard : group.shard;
+    }
+  }
 
   Outcome append(Change change, Append command) {
     var message = command.message();
@@ -81,7 +87,7 @@ final class Appender {
     boolean everywhere = store(change, stored, message, encoded);
     if (exchange != null && publisher != null) {
       publisher.addReceived(exchange.packetId());
-      change.out().put(SessionKeys.exchange(publisher.key, exchange.packetId()), new byte[] {1});
+      change.out().put(SessionKeys.exchange(publisher.shard, publisher.key, exchange.packetId()), new byte[] {1});
     }
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
   }
@@ -132,23 +138,57 @@ final class Appender {
   private boolean store(Change change, List<Target> targets, Publication message, byte[] encoded) {
     boolean everywhere = !targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length));
     if (targets.isEmpty()) return everywhere;
-    // What comes through a group may go to another inbox later, and then only its header moves.
-    boolean own = targets.size() == 1 && targets.getFirst().group() == null;
-    long bodyId = own ? StoredMessage.OWN : inboxes.writeBody(change, message.tenant(), encoded, targets.size());
-    var header = new Header();
+    var bodies = new Bodies(targets);
     for (Target target : targets) {
-      header.become(target, message, encoded.length, bodyId);
-      write(change, target, message, header, own ? encoded : null);
+      var header = bodies.header(change, target, message, encoded);
+      write(change, target, message, header, header.bodyId == StoredMessage.OWN ? encoded : null);
     }
     return everywhere;
   }
 
-  /** The header of one message for one target after the other: most of a broadcast's have the same. */
+  /** The bodies of one message, one in each shard with several inboxes that hold it, or with a group. */
+  private final class Bodies {
+    private final int[] targets;
+    private final @Nullable Header[] headers;
+
+    Bodies(List<Target> all) {
+      boolean one = all.size() == 1;
+      targets = new int[one ? 1 : state.shards];
+      headers = new Header[targets.length];
+      for (Target each : all) targets[place(each)]++;
+    }
+
+    private int place(Target target) {
+      return targets.length == 1 ? 0 : target.bodyShard();
+    }
+
+    Header header(Change change, Target target, Publication message, byte[] encoded) {
+      int place = place(target);
+      var header = headers[place];
+      if (header == null) {
+        // What comes through a group may go to another inbox later, and then only its header moves.
+        boolean own = targets[place] == 1 && target.group() == null;
+        header =
+            new Header(
+                own ? StoredMessage.OWN : inboxes.writeBody(change, target.bodyShard(), message.tenant(), encoded, targets[place]));
+        headers[place] = header;
+      }
+      header.become(target, message, encoded.length);
+      return header;
+    }
+  }
+
+  /** The header of one message for the targets of a shard, one after the other: most of a broadcast's have the same. */
   private static final class Header {
+    private final long bodyId;
     private @Nullable StoredMessage stored;
     private byte[] bytes = {};
 
-    void become(Target target, Publication message, int size, long bodyId) {
+    Header(long bodyId) {
+      this.bodyId = bodyId;
+    }
+
+    void become(Target target, Publication message, int size) {
       var before = stored;
       var filter = target.group() != null && target.member() != null ? target.group().key.filter() : null;
       boolean same =

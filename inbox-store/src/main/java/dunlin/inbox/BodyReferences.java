@@ -52,6 +52,11 @@ final class BodyReferences {
     return (id & 1) != 0;
   }
 
+  /** The shard that a body stands in. */
+  static int shardOf(long id) {
+    return ShardCounters.shardOf(id >>> 1);
+  }
+
   /** A body is stored that so many headers will refer to. */
   void begin(String tenant, long id, int references) {
     var count = new Count(tenant, references);
@@ -86,7 +91,7 @@ final class BodyReferences {
     int[] left = {AHEAD_MAX};
     rows.scan(
         SessionKeys.references(tenant, id),
-        SessionKeys.references(tenant, Long.MAX_VALUE),
+        SessionKeys.behindReferences(tenant, id),
         (key, value) -> {
           // What is here already is newer than its row.
           counts.computeIfAbsent(

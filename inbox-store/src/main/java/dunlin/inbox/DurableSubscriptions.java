@@ -45,7 +45,7 @@ final class DurableSubscriptions {
 
   private boolean subscribe(Change change, SessionState session, Subscription wanted) {
     String text = wanted.filter().text();
-    change.out().put(SessionKeys.subscription(session.key, text), row(wanted.options()));
+    change.out().put(SessionKeys.subscription(session.shard, session.key, text), row(wanted.options()));
     var present = session.subscription(text);
     if (present != null) {
       present.options = wanted.options();
@@ -69,7 +69,7 @@ final class DurableSubscriptions {
     return subscribers == null ? filter : subscribers.filter;
   }
 
-  /** Puts a plain subscription into the index. Answers whether it is the first of its filter in its bucket. */
+  /** Puts a plain subscription into the index. Answers whether it is the first of its filter in its shard. */
   private boolean index(DurableSubscriber subscriber) {
     String tenant = subscriber.session.key.tenant();
     var subscribers = state.index.get(tenant, subscriber.filter.filter());
@@ -87,7 +87,7 @@ final class DurableSubscriptions {
       existed.add(subscriber != null);
       if (subscriber == null) continue;
       state.count(filter, -1);
-      change.out().delete(SessionKeys.subscription(session.key, filter.text()));
+      change.out().delete(SessionKeys.subscription(session.shard, session.key, filter.text()));
       if (filter.shared()) groups.leave(change, subscriber);
       else unindex(change, subscriber);
     }
@@ -97,7 +97,7 @@ final class DurableSubscriptions {
   /** The session has ended. */
   void removeAll(Change change, SessionState session) {
     for (DurableSubscriber subscriber : session.subscriptions()) {
-      change.out().delete(SessionKeys.subscription(session.key, subscriber.filter.text()));
+      change.out().delete(SessionKeys.subscription(session.shard, session.key, subscriber.filter.text()));
       state.count(subscriber.filter, -1);
       if (subscriber.filter.shared()) groups.end(change, subscriber);
       else unindex(change, subscriber);

@@ -30,7 +30,7 @@ final class Effects {
   /** A message for a connection that is there. */
   record Push(SessionState session, ConnectionId connection, InboxMessage message) {}
 
-  /** A bucket has got its first, or lost its last, subscription of a topic filter. */
+  /** A shard has got its first, or lost its last, subscription of a topic filter. */
   record RouteChange(RouteKey route, boolean wanted) {}
 
   /** A will to be published now. */

@@ -24,8 +24,8 @@ final class FilterSubscribers {
   private int used;
   private int live;
 
-  /** How many there are in each bucket; null while they are few enough to look through. */
-  private int @Nullable [] perBucket;
+  /** How many there are in each shard; null while they are few enough to look through. */
+  private int @Nullable [] perShard;
 
   FilterSubscribers(TopicFilter filter) {
     this.filter = filter;
@@ -43,39 +43,39 @@ final class FilterSubscribers {
     return live == 0;
   }
 
-  /** Adds a subscriber that is not there. Answers whether it is the first one of its bucket. */
-  boolean add(DurableSubscriber subscriber, int buckets) {
+  /** Adds a subscriber that is not there. Answers whether it is the first one of its shard. */
+  boolean add(DurableSubscriber subscriber, int shards) {
     if (used == slots.length()) compact();
-    boolean first = !hasBucket(subscriber.session.bucket);
+    boolean first = !hasShard(subscriber.session.shard);
     subscriber.slot = used;
     slots.set(used++, subscriber);
     live++;
-    if (perBucket != null) {
-      perBucket[subscriber.session.bucket]++;
+    if (perShard != null) {
+      perShard[subscriber.session.shard]++;
     } else if (live > SCAN_MAX) {
-      var counts = new int[buckets];
-      forEach(each -> counts[each.session.bucket]++);
-      perBucket = counts;
+      var counts = new int[shards];
+      forEach(each -> counts[each.session.shard]++);
+      perShard = counts;
     }
     return first;
   }
 
-  /** Removes a subscriber that is there. Answers whether it was the last one of its bucket. */
+  /** Removes a subscriber that is there. Answers whether it was the last one of its shard. */
   boolean remove(DurableSubscriber subscriber) {
     assert slots.get(subscriber.slot) == subscriber : "a subscriber in another's place";
     slots.set(subscriber.slot, null);
     live--;
-    if (perBucket != null) perBucket[subscriber.session.bucket]--;
+    if (perShard != null) perShard[subscriber.session.shard]--;
     if (used > SLOTS_MIN && live < used / 2) compact();
-    return !hasBucket(subscriber.session.bucket);
+    return !hasShard(subscriber.session.shard);
   }
 
-  private boolean hasBucket(int bucket) {
-    if (perBucket != null) return perBucket[bucket] > 0;
+  private boolean hasShard(int shard) {
+    if (perShard != null) return perShard[shard] > 0;
     var array = slots;
     for (int i = 0; i < used; i++) {
       DurableSubscriber subscriber = array.get(i);
-      if (subscriber != null && subscriber.session.bucket == bucket) return true;
+      if (subscriber != null && subscriber.session.shard == shard) return true;
     }
     return false;
   }

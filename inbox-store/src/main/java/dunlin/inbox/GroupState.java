@@ -25,15 +25,15 @@ final class GroupState {
 
   final GroupKey key;
 
-  /** The epoch counter when it began. */
+  /** The epoch in which it began. */
   final long birth;
+
+  /** Where its rows stand. */
+  final int shard;
 
   final Backlog backlog;
 
   private final NavigableMap<String, GroupMember> members = new TreeMap<>();
-
-  /** How many members each bucket has. */
-  private final TreeMap<Integer, Integer> buckets = new TreeMap<>();
 
   /** Connected members with room in their windows: by how much they have outstanding, then by client identifier. */
   private final TreeMap<Integer, TreeMap<String, GroupMember>> takers = new TreeMap<>();
@@ -59,6 +59,7 @@ final class GroupState {
   GroupState(GroupKey key, long birth, int window) {
     this.key = key;
     this.birth = birth;
+    shard = ShardCounters.shardOf(birth);
     this.window = window;
     backlog = new Backlog(this, birth, ORIGIN);
     queues = key.filter().ordered() ? new MemberQueues() : null;
@@ -230,23 +231,23 @@ final class GroupState {
     return member != null && member.session() == session ? member : null;
   }
 
-  /** Adds a member that is not there. Answers whether it is the first one of its bucket. */
+  /** Adds a member that is not there. Answers whether it is the first one. */
   boolean join(DurableSubscriber subscriber) {
     var member = new GroupMember(subscriber);
     var before = members.put(member.clientId(), member);
     assert before == null : "a member joins twice";
     changed(member);
-    return buckets.merge(subscriber.session.bucket, 1, Integer::sum) == 1;
+    return members.size() == 1;
   }
 
-  /** Removes a member. Answers whether it was the last one of its bucket. */
+  /** Removes a member. Answers whether it was the last one. */
   boolean leave(GroupMember member) {
     members.remove(member.clientId());
     unplace(member);
     if (queues != null) queues.remove(member);
     if (member.place >= 0) disconnect(member);
     publishCredit();
-    return buckets.merge(member.session().bucket, -1, (count, step) -> count + step == 0 ? null : count + step) == null;
+    return members.isEmpty();
   }
 
   /** Of the members that are online and have room, the least loaded one that a message fits; equals take turns. */

@@ -73,7 +73,7 @@ final class Groups {
     var key = new GroupKey(subscriber.session.key.tenant(), subscriber.filter);
     var group = state.groups.get(key);
     if (group == null) {
-      group = new GroupState(key, state.nextEpoch(change.out()), state.limits.groupWindow());
+      group = new GroupState(key, state.counters.nextEpoch(change.out(), key.shard(state.shards)), state.limits.groupWindow());
       writeRecord(change, group);
       state.groups.put(key, group);
     }
@@ -115,8 +115,8 @@ final class Groups {
       return;
     }
     state.groups.remove(group.key);
-    change.out().delete(SessionKeys.group(group.key));
-    change.out().delete(SessionKeys.groupInbox(group.key));
+    change.out().delete(SessionKeys.group(group.shard, group.key));
+    change.out().delete(SessionKeys.groupInbox(group.shard, group.key));
     if (group.backlog.count > 0) state.leave(group.backlog, InboxDropReason.GROUP_ENDED);
   }
 
@@ -239,7 +239,7 @@ final class Groups {
   }
 
   RouteKey route(DurableSubscriber subscriber) {
-    return new RouteKey(subscriber.session.bucket, subscriber.session.key.tenant(), subscriber.filter);
+    return RouteKey.of(subscriber.session.key, subscriber.filter, state.shards);
   }
 
   private GroupState group(DurableSubscriber subscriber) {
@@ -258,7 +258,7 @@ final class Groups {
     change
         .out()
         .put(
-            SessionKeys.group(group.key),
+            SessionKeys.group(group.shard, group.key),
             FieldWriter.bytesOf(
                 fields -> {
                   fields.octet(FORMAT);

@@ -146,7 +146,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     drains = new GroupDrains(this::drain);
     ghosts = new Ghosts(logic.state(), this::endConnection);
     var all = new ArrayList<ShardId>(settings.shards());
-    for (int bucket = 0; bucket < settings.shards(); bucket++) all.add(ShardId.inbox(bucket));
+    for (int shard = 0; shard < settings.shards(); shard++) all.add(ShardId.inbox(shard));
     shards = List.copyOf(all);
     meters.waiting("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet, or to be proposed again", acks::waiting);
     meters.waiting("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", fetches::waiting);
@@ -217,7 +217,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   /** The place that delivers to a client's durable session, of so many shards. */
   public static ShardId shardOf(int shards, String tenant, String clientId) {
-    return ShardId.inbox(new SessionKey(tenant, clientId).bucket(shards));
+    return ShardId.inbox(new SessionKey(tenant, clientId).shard(shards));
   }
 
   /**
@@ -372,9 +372,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   @Override
   public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
     var existed = new CompletableFuture<List<Boolean>>();
-    int bucket = SessionKey.of(session).bucket(settings.shards());
-    var routes =
-        subscriptions.stream().map(each -> new RouteKey(bucket, session.tenant(), each.filter())).distinct().toList();
+    var key = SessionKey.of(session);
+    var routes = subscriptions.stream().map(each -> RouteKey.of(key, each.filter(), settings.shards())).distinct().toList();
     call(
         session,
         new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),

@@ -3,7 +3,8 @@ package dunlin.inbox;
 /**
  * Bounds of the session tier.
  *
- * @param shards hash buckets of client identifiers, each one destination of the dist tier; never changed in a cluster's life
+ * @param shards into which sessions are divided by tenant and client identifier, each one destination of the dist tier; never changed in a
+ *     cluster's life
  * @param messagesMax messages that one inbox holds, of a session or a group, or one queue of an ordered group's member
  * @param bytesMax bytes that it holds
  * @param overflow what happens to a message that finds an inbox full
@@ -36,8 +37,11 @@ public record InboxSettings(
     }
   }
 
+  /** Most shards that there can be. */
+  public static final int SHARDS_MAX = 4_096;
+
   public InboxSettings {
-    if (shards < 1 || shards > 4_096) throw new IllegalArgumentException("shards " + shards);
+    if (shards < 1 || shards > SHARDS_MAX) throw new IllegalArgumentException("shards " + shards);
     if (messagesMax < 1) throw new IllegalArgumentException("messagesMax " + messagesMax);
     if (bytesMax < 1) throw new IllegalArgumentException("bytesMax " + bytesMax);
     if (subscriptionsMax < 1) throw new IllegalArgumentException("subscriptionsMax " + subscriptionsMax);

@@ -210,9 +210,9 @@ final class Inboxes {
     if (group.drains()) change.effects().drain(group.key);
   }
 
-  /** Stores a message that so many header rows will refer to. */
-  long writeBody(Change change, String tenant, byte[] message, int references) {
-    long id = BodyReferences.id(state.nextBody(change.out()), references > 1);
+  /** Stores a message in a shard, which so many header rows will refer to. */
+  long writeBody(Change change, int shard, String tenant, byte[] message, int references) {
+    long id = BodyReferences.id(state.counters.nextBody(change.out(), shard), references > 1);
     change.out().put(SessionKeys.body(tenant, id), message);
     if (references > 1) state.references.begin(tenant, id, references);
     return id;

@@ -79,7 +79,7 @@ final class OrderedGroups {
   private MemberQueue queue(Change change, GroupState group, GroupMember member) {
     var queue = queues(group).of(member);
     if (queue != null) return queue;
-    queue = new MemberQueue(group, state.nextEpoch(change.out()), member.clientId());
+    queue = new MemberQueue(group, state.counters.nextEpoch(change.out(), group.shard), member.clientId());
     queues(group).add(queue);
     return queue;
   }
@@ -93,7 +93,7 @@ final class OrderedGroups {
   void gone(Change change, GroupState group, GroupMember member) {
     var queue = queues(group).of(member);
     if (queue == null) return;
-    queues(group).gone(queue, state.nextEpoch(change.out()));
+    queues(group).gone(queue, state.counters.nextEpoch(change.out(), group.shard));
     state.summaries.touch(queue);
     group.changed(member);
   }

@@ -15,6 +15,7 @@ final class RangeOpening {
   /*
    * Owner: the thread that opens the range; used once.
    * Bounds: a few rows for each session, subscription and group. What waits in their inboxes is taken from Summaries, however much it is.
+   * Rows of shared subscriptions are kept until all groups have been read.
    * Failure: a row that cannot be read stops the replica. A summary that says something else than the headers is not noticed here, but
    * by `dunlin repair`, which reads all of them.
    */
@@ -23,6 +24,10 @@ final class RangeOpening {
   private final DurableSubscriptions subscriptions;
   private final Wills wills;
   private final List<RouteKey> routes = new ArrayList<>();
+  private final List<Membership> memberships = new ArrayList<>();
+
+  /** A row of a session's part in a group: its subscription, or what it has not acknowledged. The group's rows may be in a shard behind it. */
+  private record Membership(SessionState session, TopicFilter filter, int kind, byte[] value) {}
 
   /** What is kept of the key that the last row had, since a session has several. */
   private @Nullable SessionKey lastSession;
@@ -39,6 +44,7 @@ final class RangeOpening {
     state.clear();
     byte[] from = {0};
     while (from != null) from = openFrom(rows, from);
+    for (Membership each : memberships) take(each);
     for (GroupState group : state.groups.values()) group.recount(state.limits.groupWindow());
     return routes;
   }
@@ -60,14 +66,24 @@ final class RangeOpening {
   }
 
   private void take(byte[] key, byte[] value) {
-    if (key[0] == 0) {
-      if (key[1] == SessionKeys.COUNTERS[1]) state.readCounters(value);
-      else if (key[1] == SessionKeys.LIMITS[1]) state.readLimits(value);
-      else if (key[1] == SessionKeys.FENCE) state.fences.restore(key, value);
-      else throw new IllegalStateException("row of unknown kind " + key[1]);
-      return;
-    }
+    int shard = SessionKeys.shard(key);
+    if (shard >= state.shards)
+      throw new IllegalStateException("dunlin.inbox.shards is %d, but there is a row of shard %d".formatted(state.shards, shard));
     byte space = SessionKeys.space(key);
+    if (SessionKeys.isOfShard(key)) takeOfShard(shard, space, key, value);
+    else takeOfTenant(space, key, value);
+  }
+
+  private void takeOfShard(int shard, byte space, byte[] key, byte[] value) {
+    switch (space) {
+      case SessionKeys.COUNTERS -> state.counters.restore(shard, value);
+      case SessionKeys.FENCE -> state.fences.restore(key, value);
+      case SessionKeys.LIMITS -> state.readLimits(value);
+      default -> throw new IllegalStateException("row of a shard in unknown space " + space);
+    }
+  }
+
+  private void takeOfTenant(byte space, byte[] key, byte[] value) {
     switch (space) {
       case SessionKeys.LEFT -> {
         var left = Summaries.readLeft(SessionKeys.tenant(key), value);
@@ -113,21 +129,32 @@ final class RangeOpening {
       }
       case SessionKeys.SUBSCRIPTION -> {
         var filter = filter(utf8(parsed.rest()));
-        if (subscriptions.restore(present(session, key), filter, value)) {
-          routes.add(new RouteKey(present(session, key).bucket, key.tenant(), filter));
-        }
+        if (filter.shared()) memberships.add(new Membership(present(session, key), filter, parsed.kind(), value));
+        else restore(present(session, key), filter, value);
       }
       case SessionKeys.EXCHANGE ->
           SessionLife.restoreReceived(present(session, key), Short.toUnsignedInt(parsed.rest().getShort()));
-      case SessionKeys.OUTSTANDING -> {
-        var member = group(new GroupKey(key.tenant(), filter(utf8(parsed.rest())))).member(present(session, key));
-        if (member == null) throw new IllegalStateException("messages of a group that the session has left: " + key);
-        for (long sequence : Summaries.readOutstanding(value)) member.outstanding.add(sequence);
-        member.summed = true;
-      }
+      case SessionKeys.OUTSTANDING ->
+          memberships.add(new Membership(present(session, key), filter(utf8(parsed.rest())), parsed.kind(), value));
       case SessionKeys.WILL -> wills.restore(key, parsed.rest().getLong(), value);
       default -> throw new IllegalStateException("session row of unknown kind " + parsed.kind());
     }
+  }
+
+  private void restore(SessionState session, TopicFilter filter, byte[] value) {
+    if (subscriptions.restore(session, filter, value)) routes.add(RouteKey.of(session.key, filter, state.shards));
+  }
+
+  /** In the order of the rows, so that a session is a member of its group before it has something of it. */
+  private void take(Membership row) {
+    if (row.kind == SessionKeys.SUBSCRIPTION) {
+      restore(row.session, row.filter, row.value);
+      return;
+    }
+    var member = group(new GroupKey(row.session.key.tenant(), row.filter)).member(row.session);
+    if (member == null) throw new IllegalStateException("messages of a group that the session has left: " + row.session.key);
+    for (long sequence : Summaries.readOutstanding(row.value)) member.outstanding.add(sequence);
+    member.summed = true;
   }
 
   /** Nobody knows what the connection was handed before this process came: everything may have been. */

@@ -4,6 +4,7 @@ import dunlin.model.FilterIndex;
 import dunlin.model.TopicFilter;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
+import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -23,12 +24,19 @@ final class RangeState {
    * Bounds: by the sessions, subscriptions and groups; nothing is kept for a stored message but what caches of fixed size have of it.
    */
   private static final int FORMAT = 1;
-  private static final int LIMITS_FORMAT = 2;
+  private static final int LIMITS_FORMAT = 3;
+
+  /** Where the range's own rows stand. */
+  static final int FIRST_SHARD = 0;
+
   private static final int ENTRY_BYTES = 256;
   private static final int NAMES_MAX = 1_024;
   private static final int SHARED_USER_MAX = 64;
 
+  /** How many shards the cluster has. */
   final int shards;
+
+  final ShardCounters counters = new ShardCounters();
   final ConcurrentHashMap<SessionKey, SessionState> sessions = new ConcurrentHashMap<>();
   final ConcurrentHashMap<GroupKey, GroupState> groups = new ConcurrentHashMap<>();
 
@@ -84,8 +92,6 @@ final class RangeState {
   private final Map<String, String> users = new HashMap<>();
 
   InboxLimits limits = InboxSettings.defaults().limits();
-  long epochs;
-  long bodies;
 
   RangeState(int shards) {
     this.shards = shards;
@@ -115,51 +121,16 @@ final class RangeState {
     names.clear();
     users.clear();
     limits = InboxSettings.defaults().limits();
-    epochs = 0;
-    bodies = 0;
-  }
-
-  /** A number that no connection, session or group of this range ever had: what ends here never counts as present again. */
-  long nextEpoch(RangeWriter out) {
-    epochs++;
-    writeCounters(out);
-    return epochs;
-  }
-
-  long nextBody(RangeWriter out) {
-    bodies++;
-    writeCounters(out);
-    return bodies;
-  }
-
-  private void writeCounters(RangeWriter out) {
-    out.put(
-        SessionKeys.COUNTERS,
-        FieldWriter.bytesOf(
-            fields -> {
-              fields.octet(FORMAT);
-              fields.number(epochs);
-              fields.number(bodies);
-            }));
-  }
-
-  void readCounters(byte[] value) {
-    FieldReader.read(
-        value,
-        in -> {
-          expectFormat(in.octet());
-          epochs = in.number();
-          bodies = in.number();
-          return this;
-        });
+    counters.clear();
   }
 
   void writeLimits(RangeWriter out) {
     out.put(
-        SessionKeys.LIMITS,
+        SessionKeys.limits(FIRST_SHARD),
         FieldWriter.bytesOf(
             fields -> {
               fields.octet(LIMITS_FORMAT);
+              fields.number(shards);
               limits.writeTo(fields);
             }));
   }
@@ -170,8 +141,26 @@ final class RangeState {
             value,
             in -> {
               in.format(LIMITS_FORMAT, "limits");
+              int stored = in.count();
+              if (stored != shards)
+                throw new IllegalStateException(
+                    "dunlin.inbox.shards is %d, but these sessions were stored with %d; it cannot be changed".formatted(shards, stored));
               return InboxLimits.readFrom(in);
             });
+  }
+
+  /** How many shards the stored sessions have; 0 when none was ever stored. */
+  static int storedShards(RangeReader rows) {
+    byte[] limits = rows.get(SessionKeys.limits(FIRST_SHARD));
+    if (limits == null) return 0;
+    return FieldReader.read(
+        limits,
+        in -> {
+          in.format(LIMITS_FORMAT, "limits");
+          int shards = in.count();
+          in.skipRest();
+          return shards;
+        });
   }
 
   static void expectFormat(int format) {

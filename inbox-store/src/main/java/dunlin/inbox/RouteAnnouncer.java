@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Brings the dist tier to know which topic filters the buckets want, and tries again until it does. */
+/** Brings the dist tier to know which topic filters the shards want, and tries again until it does. */
 final class RouteAnnouncer {
   /*
    * Owner: the server's timer thread; others hand over by its queue, which keeps their order. A route has one call under way

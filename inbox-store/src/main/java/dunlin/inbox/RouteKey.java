@@ -3,16 +3,23 @@ package dunlin.inbox;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 
-/** That one bucket of sessions wants the messages of a topic filter. */
-record RouteKey(int bucket, String tenant, TopicFilter filter) implements Comparable<RouteKey> {
+/** That one shard of sessions wants the messages of a topic filter. */
+record RouteKey(int shardNumber, String tenant, TopicFilter filter) implements Comparable<RouteKey> {
+  /** The route through which a session's subscription gets its messages: a group's, or its shard's. */
+  static RouteKey of(SessionKey session, TopicFilter filter, int shards) {
+    String tenant = session.tenant();
+    int shard = filter.shared() ? new GroupKey(tenant, filter).shard(shards) : session.shard(shards);
+    return new RouteKey(shard, tenant, filter);
+  }
+
   ShardId shard() {
-    return ShardId.inbox(bucket);
+    return ShardId.inbox(shardNumber);
   }
 
   @Override
   public int compareTo(RouteKey other) {
-    int byBucket = Integer.compare(bucket, other.bucket);
-    if (byBucket != 0) return byBucket;
+    int byShard = Integer.compare(shardNumber, other.shardNumber);
+    if (byShard != 0) return byShard;
     int byFilter = filter.compareTo(other.filter);
     return byFilter != 0 ? byFilter : tenant.compareTo(other.tenant);
   }

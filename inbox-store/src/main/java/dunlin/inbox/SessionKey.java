@@ -19,9 +19,13 @@ record SessionKey(String tenant, String clientId) implements Comparable<SessionK
     return byClient != 0 ? byClient : tenant.compareTo(other.tenant);
   }
 
-  /** The hash bucket, the same on every node and in every version: it decides where routes point. */
-  int bucket(int shards) {
-    int hash = 31 * tenant.hashCode() + clientId.hashCode();
+  /** The shard, the same on every node and in every version: it decides where routes point. */
+  int shard(int shards) {
+    return shard(shards, tenant, clientId);
+  }
+
+  static int shard(int shards, String tenant, String name) {
+    int hash = 31 * tenant.hashCode() + name.hashCode();
     hash ^= hash >>> 16;
     hash *= 0x85ebca6b;
     hash ^= hash >>> 13;

@@ -6,11 +6,13 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of a session range: tenant first, texts ended by U+0000, which MQTT allows in none of them, numbers big-endian.
+ * The keys of a session range: two bytes for the shard first, then the tenant; texts ended by U+0000, which MQTT allows in none of them,
+ * numbers big-endian. So a range can be split between any two shards.
  *
  * <pre>
- *   0 e | 0 l                                counters, limits (no tenant is empty)
+ *   0 e                                      counters of the shard (no tenant is empty)
  *   0 f order                                connection of which nothing more is taken
+ *   0 l                                      limits
  *   tenant 0 b id                            body of a message that several inboxes hold, or that came through a group
  *   tenant 0 g filter 0 1                    group
  *   tenant 0 g filter 0 2                    its inbox summed up, while there is a message in it
@@ -28,18 +30,22 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
  * </pre>
  *
+ * <p>A session's shard follows from its tenant and client identifier, a group's from its tenant and filter. The rows of a message stand in
+ * the shard of its inbox. A body stands in the shard that its number names: that of the sessions whose headers refer to it, or for a message
+ * that came through a group, that of the group, wherever its header goes. Limits and fences are the range's, and stand in its first shard.
+ *
  * <p>The birth of a session, group or queue keeps its messages apart from those of its predecessor, which are deleted step by
  * step after the predecessor has ended. A start reads the spaces g, l and s, which have a few rows for each session and group,
  * and passes over the others, which have rows for each message.
  */
 final class SessionKeys {
-  static final byte[] COUNTERS = {0, 'e'};
-  static final byte[] LIMITS = {0, 'l'};
+  static final byte COUNTERS = 'e';
   static final byte FENCE = 'f';
+  static final byte LIMITS = 'l';
   static final byte BODY = 'b';
   static final byte GROUP = 'g';
   static final byte GROUP_MESSAGE = 'h';
-  static final byte LEFT = 'l';
+  static final byte LEFT = 'l'; // of a tenant
   static final byte MESSAGE = 'm';
   static final byte REFERENCES = 'r';
   static final byte SESSION = 's';
@@ -56,11 +62,37 @@ final class SessionKeys {
   static final int OUTSTANDING = 5;
   static final int WILL = 6;
 
+  private static final int SHARD_BYTES = 2;
+
   private SessionKeys() {}
 
-  /** A fence, by the order in which they were set. */
+  /** The numbers that a shard has given out. */
+  static byte[] counters(int shard) {
+    return ofShard(shard, COUNTERS, 0).array();
+  }
+
+  /** The limits of a range that begins with a shard. */
+  static byte[] limits(int firstShard) {
+    return ofShard(firstShard, LIMITS, 0).array();
+  }
+
+  /** A fence, by the order in which they were set, of a range that begins with the shard that gave out this number. */
   static byte[] fence(long order) {
-    return ByteBuffer.allocate(10).put((byte) 0).put(FENCE).putLong(order).array();
+    return ofShard(ShardCounters.shardOf(order), FENCE, 8).putLong(order).array();
+  }
+
+  private static ByteBuffer ofShard(int shard, byte space, int more) {
+    return ByteBuffer.allocate(SHARD_BYTES + 2 + more).putShort((short) shard).put((byte) 0).put(space);
+  }
+
+  /** The shard that a row stands in. */
+  static int shard(byte[] key) {
+    return Short.toUnsignedInt(ByteBuffer.wrap(key).getShort());
+  }
+
+  /** Whether a row is its shard's or its range's, and no tenant's. */
+  static boolean isOfShard(byte[] key) {
+    return key[SHARD_BYTES] == 0;
   }
 
   static long fenceOrder(byte[] key) {
@@ -68,82 +100,94 @@ final class SessionKeys {
   }
 
   static byte[] body(String tenant, long id) {
-    return numbered(tenant, BODY, id);
+    return numbered(BodyReferences.shardOf(id), tenant, BODY, id);
   }
 
   /** How many headers refer to a body. */
   static byte[] references(String tenant, long bodyId) {
-    return numbered(tenant, REFERENCES, bodyId);
+    return numbered(BodyReferences.shardOf(bodyId), tenant, REFERENCES, bodyId);
+  }
+
+  /** Behind the references to all bodies of a tenant that stand in the shard of this one. */
+  static byte[] behindReferences(String tenant, long bodyId) {
+    return numbered(BodyReferences.shardOf(bodyId), tenant, REFERENCES, Long.MAX_VALUE);
   }
 
   /** What an ended session or group has left. */
   static byte[] left(String tenant, long birth) {
-    return numbered(tenant, LEFT, birth);
+    return numbered(ShardCounters.shardOf(birth), tenant, LEFT, birth);
   }
 
-  private static byte[] numbered(String tenant, byte space, long number) {
+  private static byte[] numbered(int shard, String tenant, byte space, long number) {
     byte[] name = utf8(tenant);
-    return ByteBuffer.allocate(name.length + 10).put(name).put((byte) 0).put(space).putLong(number).array();
+    return ByteBuffer.allocate(SHARD_BYTES + name.length + 10)
+        .putShort((short) shard)
+        .put(name)
+        .put((byte) 0)
+        .put(space)
+        .putLong(number)
+        .array();
   }
 
-  static byte[] group(GroupKey group) {
-    return named(group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_RECORD).array();
+  static byte[] group(int shard, GroupKey group) {
+    return named(shard, group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_RECORD).array();
   }
 
-  static byte[] groupInbox(GroupKey group) {
-    return named(group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_INBOX).array();
+  static byte[] groupInbox(int shard, GroupKey group) {
+    return named(shard, group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_INBOX).array();
   }
 
   /** The queue of a member of an ordered group, or of one that is gone. */
   static byte[] groupQueue(GroupKey group, long birth) {
-    return named(group.tenant(), GROUP, group.filter().text(), 9).put((byte) GROUP_QUEUE).putLong(birth).array();
+    return named(ShardCounters.shardOf(birth), group.tenant(), GROUP, group.filter().text(), 9).put((byte) GROUP_QUEUE).putLong(birth).array();
   }
 
   /** What the keys of a group's messages begin with, or those in a queue of a member. */
   static byte[] groupMessages(GroupKey group, long birth) {
-    return named(group.tenant(), GROUP_MESSAGE, group.filter().text(), 8).putLong(birth).array();
+    return named(ShardCounters.shardOf(birth), group.tenant(), GROUP_MESSAGE, group.filter().text(), 8).putLong(birth).array();
   }
 
-  static byte[] record(SessionKey session) {
-    return session(session, RECORD, 0).array();
+  static byte[] record(int shard, SessionKey session) {
+    return session(shard, session, RECORD, 0).array();
   }
 
-  static byte[] inbox(SessionKey session) {
-    return session(session, INBOX, 0).array();
+  static byte[] inbox(int shard, SessionKey session) {
+    return session(shard, session, INBOX, 0).array();
   }
 
-  static byte[] subscription(SessionKey session, String filterText) {
+  static byte[] subscription(int shard, SessionKey session, String filterText) {
     byte[] filter = utf8(filterText);
-    return session(session, SUBSCRIPTION, filter.length).put(filter).array();
+    return session(shard, session, SUBSCRIPTION, filter.length).put(filter).array();
   }
 
-  static byte[] exchange(SessionKey session, int packetId) {
-    return session(session, EXCHANGE, 2).putShort((short) packetId).array();
+  static byte[] exchange(int shard, SessionKey session, int packetId) {
+    return session(shard, session, EXCHANGE, 2).putShort((short) packetId).array();
   }
 
   /** What a member has not acknowledged of a group's messages. */
-  static byte[] outstanding(SessionKey session, String filterText) {
+  static byte[] outstanding(int shard, SessionKey session, String filterText) {
     byte[] filter = utf8(filterText);
-    return session(session, OUTSTANDING, filter.length).put(filter).array();
+    return session(shard, session, OUTSTANDING, filter.length).put(filter).array();
   }
 
   static byte[] will(SessionKey session, long epoch) {
-    return session(session, WILL, 8).putLong(epoch).array();
+    return session(ShardCounters.shardOf(epoch), session, WILL, 8).putLong(epoch).array();
   }
 
   /** What the keys of a session's messages begin with. */
   static byte[] sessionMessages(SessionKey session, long birth) {
-    return named(session.tenant(), MESSAGE, session.clientId(), 8).putLong(birth).array();
+    return named(ShardCounters.shardOf(birth), session.tenant(), MESSAGE, session.clientId(), 8).putLong(birth).array();
   }
 
-  private static ByteBuffer session(SessionKey session, int kind, int more) {
-    return named(session.tenant(), SESSION, session.clientId(), 1 + more).put((byte) kind);
+  private static ByteBuffer session(int shard, SessionKey session, int kind, int more) {
+    return named(shard, session.tenant(), SESSION, session.clientId(), 1 + more).put((byte) kind);
   }
 
-  private static ByteBuffer named(String tenant, byte space, String name, int more) {
+  private static ByteBuffer named(int shard, String tenant, byte space, String name, int more) {
     byte[] first = utf8(tenant);
     byte[] second = utf8(name);
-    return ByteBuffer.allocate(first.length + second.length + 3 + more)
+    return ByteBuffer.allocate(SHARD_BYTES + first.length + second.length + 3 + more)
+        .putShort((short) shard)
         .put(first)
         .put((byte) 0)
         .put(space)
@@ -169,7 +213,7 @@ final class SessionKeys {
    * Where a start goes on behind rows that it does not read, as the first of them tells by its key; null when it reads this one.
    */
   static byte @Nullable [] behindUnread(byte[] key) {
-    if (key[0] == 0) return null;
+    if (isOfShard(key)) return null;
     int at = spaceOf(key);
     byte space = key[at];
     boolean unread = space == BODY || space == GROUP_MESSAGE || space == MESSAGE || space == REFERENCES || space == CONTENT;
@@ -179,13 +223,13 @@ final class SessionKeys {
     return behind;
   }
 
-  /** In which space a row stands that is not one of the range's own two. */
+  /** In which space a row stands, of a tenant or of the shard. */
   static byte space(byte[] key) {
     return key[spaceOf(key)];
   }
 
   private static int spaceOf(byte[] key) {
-    int at = 0;
+    int at = SHARD_BYTES;
     while (key[at] != 0) at++;
     return at + 1;
   }
@@ -208,7 +252,7 @@ final class SessionKeys {
   }
 
   static String tenant(byte[] key) {
-    return new String(key, 0, spaceOf(key) - 1, StandardCharsets.UTF_8);
+    return new String(key, SHARD_BYTES, spaceOf(key) - 1 - SHARD_BYTES, StandardCharsets.UTF_8);
   }
 
   private static byte[] utf8(String text) {
@@ -223,16 +267,17 @@ final class SessionKeys {
    * @param kind of a header 0
    * @param rest what stands behind the kind; of a header its birth and its sequence
    */
-  record Parsed(String tenant, byte space, String name, int kind, ByteBuffer rest) {
+  record Parsed(int shard, String tenant, byte space, String name, int kind, ByteBuffer rest) {
     static Parsed of(byte[] key) {
-      int tenantEnd = zeroFrom(key, 0);
-      String tenant = text(key, 0, tenantEnd);
+      int shard = SessionKeys.shard(key);
+      int tenantEnd = zeroFrom(key, SHARD_BYTES);
+      String tenant = text(key, SHARD_BYTES, tenantEnd);
       byte space = key[tenantEnd + 1];
       int nameEnd = zeroFrom(key, tenantEnd + 2);
       String name = text(key, tenantEnd + 2, nameEnd);
-      if (space == GROUP_MESSAGE || space == MESSAGE) return new Parsed(tenant, space, name, 0, rest(key, nameEnd + 1));
+      if (space == GROUP_MESSAGE || space == MESSAGE) return new Parsed(shard, tenant, space, name, 0, rest(key, nameEnd + 1));
       if (nameEnd + 1 >= key.length) throw new IllegalStateException("key of " + key.length + " bytes has no kind");
-      return new Parsed(tenant, space, name, key[nameEnd + 1], rest(key, nameEnd + 2));
+      return new Parsed(shard, tenant, space, name, key[nameEnd + 1], rest(key, nameEnd + 2));
     }
 
     private static int zeroFrom(byte[] key, int from) {

@@ -46,14 +46,14 @@ final class SessionLife {
       settleOldWill(change, before, resumes);
       if (!resumes) end(change, before);
     }
-    long epoch = state.nextEpoch(change.out());
+    long epoch = state.counters.nextEpoch(change.out(), key.shard(state.shards));
     SessionState session;
     if (before != null && resumes) {
       session = before;
       state.detach(session);
       state.expireAt(session, SessionState.NEVER);
     } else {
-      session = new SessionState(state.sharing(key), state.sharedUser(key, request.user()), epoch, state.shards);
+      session = new SessionState(state.sharing(key), state.sharedUser(key, request.user()), epoch);
       state.add(session);
     }
     session.epoch = epoch;
@@ -165,11 +165,11 @@ final class SessionLife {
     state.detach(session);
     state.expireAt(session, SessionState.NEVER);
     subscriptions.removeAll(change, session);
-    change.out().delete(SessionKeys.record(session.key));
-    change.out().delete(SessionKeys.inbox(session.key));
+    change.out().delete(SessionKeys.record(session.shard, session.key));
+    change.out().delete(SessionKeys.inbox(session.shard, session.key));
     var received = session.receivedPacketIds;
     if (received != null) {
-      for (int id : received.toArray()) change.out().delete(SessionKeys.exchange(session.key, id));
+      for (int id : received.toArray()) change.out().delete(SessionKeys.exchange(session.shard, session.key, id));
     }
     state.remove(session);
     inboxes.connectionEnded(change, session);
@@ -246,7 +246,7 @@ final class SessionLife {
 
   Outcome released(Change change, SessionState session, int packetId) {
     session.removeReceived(packetId);
-    change.out().delete(SessionKeys.exchange(session.key, packetId));
+    change.out().delete(SessionKeys.exchange(session.shard, session.key, packetId));
     return new Outcome.Done();
   }
 
@@ -254,7 +254,7 @@ final class SessionLife {
     change
         .out()
         .put(
-            SessionKeys.record(session.key),
+            SessionKeys.record(session.shard, session.key),
             FieldWriter.bytesOf(
                 fields -> {
                   fields.octet(FORMAT);
@@ -293,7 +293,7 @@ final class SessionLife {
         in -> {
           expectFormat(in.octet());
           long birth = in.number();
-          var session = new SessionState(state.sharing(key), state.sharedUser(key, in.text()), birth, state.shards);
+          var session = new SessionState(state.sharing(key), state.sharedUser(key, in.text()), birth);
           session.epoch = in.number();
           state.stay(session, in.number());
           state.expireAt(session, in.number());

@@ -25,7 +25,8 @@ final class SessionState {
   /** The epoch in which it began. */
   final long birth;
 
-  final int bucket;
+  /** Where its rows stand. */
+  final int shard;
 
   /** Who made it and alone may have it; empty when that was a client without a name. */
   final String user;
@@ -57,11 +58,11 @@ final class SessionState {
   @Nullable PendingWill will;
   @Nullable PacketIds receivedPacketIds;
 
-  SessionState(SessionKey key, String user, long birth, int shards) {
+  SessionState(SessionKey key, String user, long birth) {
     this.key = key;
     this.user = user;
     this.birth = birth;
-    bucket = key.bucket(shards);
+    shard = ShardCounters.shardOf(birth);
   }
 
   /** Its inbox; by the applying thread only. */

@@ -75,10 +75,10 @@ public record StoredSessions(
   public static StoredSessions read(RangeReader rows, int most) {
     var pass = new Pass(rows, most);
     rows.scan(
-        new byte[] {1}, // behind the counters and limits
+        new byte[] {0}, // behind the row of the store itself
         null,
         (key, value) -> {
-          pass.take(key, value);
+          if (!SessionKeys.isOfShard(key)) pass.take(key, value);
           return true;
         });
     return pass.result();
@@ -86,9 +86,8 @@ public record StoredSessions(
 
   /** One session with what waits for it; empty when there is none. */
   public static Optional<Inbox> session(RangeReader rows, String tenant, String clientId) {
-    var key = new SessionKey(tenant, clientId);
-    byte[] first = SessionKeys.record(key);
-    if (rows.get(first) == null) return Optional.empty();
+    byte[] first = record(rows, new SessionKey(tenant, clientId));
+    if (first == null || rows.get(first) == null) return Optional.empty();
     byte[] end = first.clone();
     end[end.length - 1] = Byte.MAX_VALUE; // behind all kinds of rows of the session
     var waits = new Backlog(tenant, first, InboxDropReason.SESSION_ENDED);
@@ -108,11 +107,18 @@ public record StoredSessions(
   /** How many bytes a message of a session has; empty when it is not there. */
   public static Optional<Integer> message(RangeReader rows, String tenant, String clientId, long sequence) {
     var key = new SessionKey(tenant, clientId);
-    byte[] record = rows.get(SessionKeys.record(key));
+    byte[] recordKey = record(rows, key);
+    byte[] record = recordKey == null ? null : rows.get(recordKey);
     if (record == null) return Optional.empty();
     byte[] messages = SessionKeys.sessionMessages(key, SessionLife.readBirth(record));
     byte[] header = rows.get(SessionKeys.message(messages, sequence));
     return header == null ? Optional.empty() : Optional.of(StoredMessage.read(header).size());
+  }
+
+  /** Where the record of a session stands; null when nothing was ever stored. */
+  private static byte @Nullable [] record(RangeReader rows, SessionKey session) {
+    int shards = RangeState.storedShards(rows);
+    return shards == 0 ? null : SessionKeys.record(session.shard(shards), session);
   }
 
   /** The headers of one inbox, or the subscriptions of one session. */
@@ -251,9 +257,9 @@ public record StoredSessions(
         var group = groupOf(of.tenant, of.name);
         value = rows.get(SessionKeys.groupQueue(group, of.birth));
         if (value != null) return queue(group, of.birth, value);
-        value = rows.get(SessionKeys.groupInbox(group));
+        value = rows.get(SessionKeys.groupInbox(ShardCounters.shardOf(of.birth), group));
       } else {
-        value = rows.get(SessionKeys.inbox(new SessionKey(of.tenant, of.name)));
+        value = rows.get(SessionKeys.inbox(ShardCounters.shardOf(of.birth), new SessionKey(of.tenant, of.name)));
       }
       return value == null ? null : summary(value);
     }

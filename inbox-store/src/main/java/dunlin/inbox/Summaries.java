@@ -48,7 +48,7 @@ final class Summaries {
 
   /** A member leaves. */
   void left(RangeWriter out, GroupState group, GroupMember member) {
-    if (member.summed) out.delete(SessionKeys.outstanding(member.session().key, group.key.filter().text()));
+    if (member.summed) out.delete(SessionKeys.outstanding(member.session().shard, member.session().key, group.key.filter().text()));
     member.summed = false;
   }
 
@@ -84,10 +84,10 @@ final class Summaries {
       if (queue.count > 0) out.put(key, row(queue));
       else out.delete(key);
     } else if (session != null) {
-      if (state.sessions.get(session.key) == session) out.put(SessionKeys.inbox(session.key), row(inbox));
+      if (state.sessions.get(session.key) == session) out.put(SessionKeys.inbox(session.shard, session.key), row(inbox));
     } else if (group != null && state.groups.get(group.key) == group) {
-      if (inbox.count > 0) out.put(SessionKeys.groupInbox(group.key), row(inbox));
-      else out.delete(SessionKeys.groupInbox(group.key));
+      if (inbox.count > 0) out.put(SessionKeys.groupInbox(group.shard, group.key), row(inbox));
+      else out.delete(SessionKeys.groupInbox(group.shard, group.key));
     }
   }
 
@@ -100,7 +100,7 @@ final class Summaries {
     member.summed = true;
     long[] sequences = member.outstanding.stream().mapToLong(Long::longValue).toArray();
     out.put(
-        SessionKeys.outstanding(member.session().key, group.key.filter().text()),
+        SessionKeys.outstanding(member.session().shard, member.session().key, group.key.filter().text()),
         FieldWriter.bytesOf(
             fields -> {
               fields.octet(FORMAT);

@@ -29,7 +29,7 @@ final class ExpiryQueueTest {
     for (int step = 0; step < 2_000; step++) {
       boolean grows = step < 1_000 ? random.nextInt(3) > 0 : random.nextInt(3) == 0;
       if (grows || absent.isEmpty()) {
-        var session = new SessionState(new SessionKey("default", "c" + step), "", step + 1, 16);
+        var session = new SessionState(new SessionKey("default", "c" + step), "", step + 1);
         session.deadline = random.nextInt(20);
         queue.add(session);
         model.add(session);

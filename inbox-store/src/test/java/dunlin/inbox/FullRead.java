@@ -4,6 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.GroupState.GroupMember;
 import dunlin.inbox.SessionKeys.Parsed;
+import dunlin.model.TopicFilter;
+import java.nio.ByteBuffer;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.SortedSet;
@@ -30,14 +32,35 @@ final class FullRead {
 
   private FullRead(MemoryRows rows) {
     rows.scan(
-        new byte[] {1},
+        new byte[] {0},
         null,
         (key, value) -> {
+          if (SessionKeys.isOfShard(key)) return true;
+          assertStandsInItsShard(key);
           byte space = SessionKeys.space(key);
           if (space == SessionKeys.MESSAGE || space == SessionKeys.GROUP_MESSAGE) header(Parsed.of(key), StoredMessage.read(value));
           if (space == SessionKeys.REFERENCES) counted.put(SessionKeys.bodyId(key), BodyReferences.references(value));
           return true;
         });
+  }
+
+  private static void assertStandsInItsShard(byte[] key) {
+    int shard = SessionKeys.shard(key);
+    String tenant = SessionKeys.tenant(key);
+    int expected =
+        switch (SessionKeys.space(key)) {
+          case SessionKeys.BODY, SessionKeys.REFERENCES -> BodyReferences.shardOf(SessionKeys.bodyId(key));
+          case SessionKeys.LEFT -> ShardCounters.shardOf(SessionKeys.birth(key));
+          case SessionKeys.GROUP -> new GroupKey(tenant, TopicFilter.parse(Parsed.of(key).name()).orElseThrow()).shard(RangeHarness.SHARDS);
+          case SessionKeys.SESSION -> new SessionKey(tenant, Parsed.of(key).name()).shard(RangeHarness.SHARDS);
+          default -> ShardCounters.shardOf(birthOf(key));
+        };
+    assertThat(shard).isEqualTo(expected);
+  }
+
+  /** Of a message. */
+  private static long birthOf(byte[] key) {
+    return ByteBuffer.wrap(key).getLong(key.length - 2 * Long.BYTES);
   }
 
   private void header(Parsed key, StoredMessage stored) {
@@ -58,7 +81,7 @@ final class FullRead {
   /** Compares what a start makes of these rows, which were just written out, with what their headers say. */
   static void assertAStartBelievesTheHeadersOf(MemoryRows rows, String as) {
     var read = new FullRead(new MemoryRows(rows));
-    var range = new SessionRange(16);
+    var range = new SessionRange(RangeHarness.SHARDS);
     range.open(rows);
     var state = range.state();
 

@@ -113,10 +113,29 @@ final class InboxTest {
     assertThat(h.dropped).containsEntry(InboxDropReason.OFFLINE, 1);
   }
 
+  /** So that a range may be split between any two shards. */
   @Test
-  void aMessageForSeveralInboxesIsStoredOnceUntilTheLastHasIt() {
+  void aMessageForInboxesOfSeveralShardsIsStoredInEachOfThem() {
     var one = h.connect("one").session();
-    var two = h.connect("two").session();
+    var two = h.connect(RangeHarness.neighbour("two", "one", false)).session();
+    h.subscribe(one, "a", QoS.AT_LEAST_ONCE);
+    h.subscribe(two, "a", QoS.AT_LEAST_ONCE);
+    h.publish("a", "for both");
+
+    assertThat(h.rowKeys()).filteredOn(key -> key.startsWith("default<0>t")).hasSize(2);
+    assertThat(h.rowKeys()).noneMatch(key -> key.startsWith("default<0>b"));
+    h.acknowledge(one, 1);
+    h.reopen();
+    assertThat(h.inbox(two)).containsExactly("for both");
+    h.acknowledge(two, 1);
+    assertThat(h.rowKeys()).noneMatch(key -> key.startsWith("default<0>t"));
+    h.assertBalance();
+  }
+
+  @Test
+  void aMessageForSeveralInboxesOfAShardIsStoredOnceUntilTheLastHasIt() {
+    var one = h.connect("one").session();
+    var two = h.connect(RangeHarness.neighbour("two", "one", true)).session();
     h.subscribe(one, "a", QoS.AT_LEAST_ONCE);
     h.subscribe(two, "#", QoS.AT_LEAST_ONCE);
     h.publish("a", "shared");
@@ -372,7 +391,7 @@ final class InboxTest {
     full.publishFenced(Fences.MAX + 2, large);
     assertThat(fences.holds(2)).as("the order outlives a restart").isFalse();
     assertThat(fences.holds(3)).isTrue();
-    assertThat(full.rows.dump().keySet().stream().filter(key -> key.startsWith("<0>f"))).hasSize(Fences.MAX);
+    assertThat(full.rows.dump().keySet().stream().filter(key -> key.startsWith("<0><0><0>f"))).hasSize(Fences.MAX);
   }
 
   @Test

@@ -19,7 +19,7 @@ class OnlineSessionsTest {
   private long epochs;
 
   private SessionState session() {
-    var session = new SessionState(new SessionKey("default", "client-" + epochs), "", ++epochs, 16);
+    var session = new SessionState(new SessionKey("default", "client-" + epochs), "", ++epochs);
     session.epoch = epochs;
     return session;
   }

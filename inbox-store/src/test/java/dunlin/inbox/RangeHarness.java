@@ -28,12 +28,14 @@ final class RangeHarness {
   private final SessionCommandCodec codec = new SessionCommandCodec();
   MemoryRows rows = new MemoryRows();
 
+  static final int SHARDS = 16;
+
   /** The rows as they were written out last, and the commands since; kept for {@link #crash} where that comes. */
   private MemoryRows written = new MemoryRows();
 
   private final List<SessionCommand> unwritten = new ArrayList<>();
   boolean crashes;
-  SessionRange range = new SessionRange(16);
+  SessionRange range = new SessionRange(SHARDS);
   Effects effects = new Effects();
   long now = 1_000_000;
   int appended;
@@ -68,7 +70,7 @@ final class RangeHarness {
   /** What a crash does and the start behind it: the rows written last, and the log from there. */
   void crash() {
     rows = new MemoryRows(written);
-    range = new SessionRange(16);
+    range = new SessionRange(SHARDS);
     range.open(rows);
     for (SessionCommand command : unwritten) range.apply(List.of(command), rows);
   }
@@ -77,7 +79,7 @@ final class RangeHarness {
   void reopen() {
     write();
     forgotten += range.state().overtaken.get();
-    range = new SessionRange(16);
+    range = new SessionRange(SHARDS);
     range.open(rows);
   }
 
@@ -277,9 +279,18 @@ final class RangeHarness {
     }
   }
 
+  /** A client identifier that begins so, in the shard of another one, or in another shard. */
+  static String neighbour(String begin, String client, boolean inSameShard) {
+    int shard = new SessionKey(TENANT, client).shard(SHARDS);
+    for (int i = 0; ; i++) {
+      String name = begin + i;
+      if (new SessionKey(TENANT, name).shard(SHARDS) == shard == inSameShard) return name;
+    }
+  }
+
   /** Keys of all rows but the range's own two. */
   List<String> rowKeys() {
     write();
-    return rows.dump().keySet().stream().filter(key -> !key.startsWith("<0>")).toList();
+    return rows.dump().keySet().stream().map(key -> key.replaceFirst("^<0><\\d+>", "")).filter(key -> !key.startsWith("<0>")).toList();
   }
 }

@@ -1,6 +1,7 @@
 package dunlin.inbox;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.model.QoS;
 import org.junit.jupiter.api.BeforeEach;
@@ -13,7 +14,8 @@ final class StoredSessionsTest {
 
   @BeforeEach
   void twoSessionsWait() {
-    for (String client : new String[] {"one", "two"}) {
+    h.apply(new SessionCommand.Configure(RangeHarness.limits(100, OverflowPolicy.DROP_OLDEST)));
+    for (String client : new String[] {"one", RangeHarness.neighbour("two", "one", true)}) {
       var session = h.connect(client).session();
       h.subscribe(session, "a", QoS.AT_LEAST_ONCE);
       h.disconnect(session, false, 3600);
@@ -50,8 +52,21 @@ final class StoredSessionsTest {
   }
 
   @Test
+  void anotherNumberOfShardsIsRefused() {
+    assertThatThrownBy(() -> new SessionRange(32).open(h.rows))
+        .hasMessage("dunlin.inbox.shards is 32, but these sessions were stored with 16; it cannot be changed");
+  }
+
+  @Test
+  void aRowOfAShardThatThereIsNotIsRefused() {
+    h.rows.put(SessionKeys.counters(16), new byte[] {1, 0, 0});
+
+    assertThatThrownBy(() -> new SessionRange(16).open(h.rows)).hasMessage("dunlin.inbox.shards is 16, but there is a row of shard 16");
+  }
+
+  @Test
   void aSummaryThatIsMissingIsFound() {
-    h.rows.delete(SessionKeys.inbox(one));
+    h.rows.delete(SessionKeys.inbox(one.shard(RangeHarness.SHARDS), one));
 
     assertThat(StoredSessions.read(h.rows, 5).wrong()).first().asString().endsWith("its summary says nothing");
   }

@@ -1,10 +1,10 @@
 package dunlin.model;
 
 /**
- * A place that can deliver: a frontend with its connected sessions, or one hash bucket of durable sessions.
+ * A place that can deliver: a frontend with its connected sessions, or a part of the durable sessions, by a hash of tenant and client identifier.
  *
  * @param kind which of the two
- * @param name the frontend's node id, or the number of the bucket
+ * @param name the frontend's node id, or the number of the part
  */
 public record ShardId(Kind kind, String name) implements Comparable<ShardId> {
   /** What delivers at a shard. */
@@ -38,8 +38,8 @@ public record ShardId(Kind kind, String name) implements Comparable<ShardId> {
     return new ShardId(Kind.FRONTEND, nodeId);
   }
 
-  public static ShardId inbox(int bucket) {
-    return new ShardId(Kind.INBOX, Integer.toString(bucket));
+  public static ShardId inbox(int number) {
+    return new ShardId(Kind.INBOX, Integer.toString(number));
   }
 
   @Override

@@ -21,7 +21,7 @@ record NodeIdentity(UUID nodeId, long incarnation) {
   static final String NEW_FILE = "dunlin.node.new";
 
   /** Of all that is in the directory: no version reads what another format wrote. 2: session rows have summaries. 3: headers of messages name topics. */
-  private static final byte FORMAT = 3;
+  private static final byte FORMAT = 4;
   private static final int LENGTH = 1 + 16 + 8 + 4;
 
   static NodeIdentity fresh() {

@@ -157,7 +157,7 @@ class DataDirectoryTest {
 
     assertThatThrownBy(() -> DataDirectory.open(temporary))
         .isInstanceOf(StoreException.class)
-        .hasMessage("data directory " + temporary + " is of format 7, this version of Dunlin reads format 3");
+        .hasMessage("data directory " + temporary + " is of format 7, this version of Dunlin reads format 4");
     assertThat(Files.readAllBytes(temporary.resolve("dunlin.node"))).isEqualTo(file);
   }
 
