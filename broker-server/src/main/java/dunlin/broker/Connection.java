@@ -367,7 +367,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     if (held == null || decoding) {
       if (holds == 0) channel().config().setAutoRead(true);
     } else {
-      // Not from within whoever gave the credit: a long chain of resumed connections would nest.
+      // Not on the stack of the code that gave the credit: a long chain of resumed connections would nest.
       loop.executor().execute(this::goOn);
     }
   }

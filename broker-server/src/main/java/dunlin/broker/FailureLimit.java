@@ -11,7 +11,7 @@ import java.util.function.LongSupplier;
 /** Counts refused attempts to authenticate by address, so that nobody can guess passwords fast. */
 final class FailureLimit {
   /*
-   * Owner: any thread; the window is replaced by whoever finds it over.
+   * Owner: any thread; the window is replaced by the first thread that finds it over.
    * Bounds: ADDRESSES_MAX addresses in a minute. Full: failures of further addresses are counted, but not held against them; with
    *   that many addresses at work none of them is near its limit.
    * Failure: none; a restart forgets everything.

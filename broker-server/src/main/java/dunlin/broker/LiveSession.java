@@ -59,7 +59,7 @@ final class LiveSession {
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by LOAD: the loop writes it, the others read it, without order
   private int load;
 
-  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by ROOM, likewise
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // used by ROOM
   private int room = Integer.MAX_VALUE;
 
   LiveSession(

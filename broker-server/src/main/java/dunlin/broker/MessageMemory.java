@@ -49,7 +49,7 @@ final class MessageMemory {
     this.share = share;
   }
 
-  /** What a session's hold on a message counts for it, whoever else holds it. */
+  /** What a session's hold on a message counts for it, no matter who else holds it. */
   static long bytesOf(Outgoing message) {
     return (long) COPY_BYTES + MESSAGE_BYTES + message.size();
   }

@@ -20,7 +20,7 @@ final class Opening {
    * Bounds: one for each connection; the connection's silence timer ends one that is never answered.
    * Failure: the client gets CONNACK 0x88 and tries again, or 0x97 when there are as many durable sessions as may be; 0x87 when
    *   the session is another user's, who notices nothing. A session that is opened after the client has gone is left again at once, by
-   *   whoever gets the answer.
+   *   the one that gets the answer.
    */
   private final Connection connection;
   private final Frontend frontend;

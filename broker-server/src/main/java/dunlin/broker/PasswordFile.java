@@ -231,7 +231,7 @@ public final class PasswordFile {
     }
   }
 
-  /** Whoever could read the old file can read the new one, as far as 0640 goes: the broker may run as another user. */
+  /** A user who could read the old file can read the new one, as far as 0640 goes: the broker may run as another user. */
   private static void keepOwner(Path from, Path to) throws IOException {
     PosixFileAttributes old = Files.readAttributes(from, PosixFileAttributes.class);
     var view = Files.getFileAttributeView(to, PosixFileAttributeView.class, LinkOption.NOFOLLOW_LINKS);

@@ -47,7 +47,7 @@ final class PushQueue implements Runnable {
   /** Whose bytes are counted already. Two threads that offer at once may count them twice. */
   private volatile @Nullable Publication last;
 
-  private volatile long announcedNanos; // written by whoever announces
+  private volatile long announcedNanos; // written by the announcing thread
 
   PushQueue(Loop loop, int messagesMax, long bytesMax) {
     this.loop = loop;

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** The server's side of one SCRAM-SHA-256 exchange; RFC 5802 and RFC 7677. Channel binding is not supported. */
 final class ScramExchange implements Exchange {
   /*
-   * Owner: whoever takes its steps, one after another.
+   * Owner: the caller that takes its steps, one after another.
    * Bounds: two steps; keeps the first message, of MESSAGE_MAX characters at most.
    * Failure: any message that is not exactly in order fails the exchange, and so does every further step. A name that is not known goes
    *   the same way as a wrong password, with a verifier that no password fits.

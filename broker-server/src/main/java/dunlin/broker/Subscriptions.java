@@ -182,7 +182,7 @@ final class Subscriptions {
   private void ends(int packetId, int bytes) {
     session.operationEnds(bytes);
     if (underWay != null && underWay.remove(packetId) && underWay.isEmpty()) underWay = null; // MQTT 3 may use one twice
-    // Whoever waits waits for all of one kind.
+    // A waiting request waits for all of one kind.
     if (subscribesUnderWay == 0 && unsubscribesUnderWay == 0) session.connection().resume(Connection.Hold.ORDER);
   }
 

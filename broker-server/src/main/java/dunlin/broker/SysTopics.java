@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * What this node tells of itself under {@code $SYS/broker/}, by the names that mosquitto uses: figures that are published at
  * every full interval of the clock when they have changed, and that a new subscriber gets at once as retained messages.
  *
- * <p>They are messages of QoS 0: whoever subscribes gets them while connected, and none waits in an inbox, since the next one
+ * <p>They are messages of QoS 0: a subscriber gets them while connected, and none waits in an inbox, since the next one
  * makes it worthless. They are of the default tenant, and each node of a cluster tells of itself alone.
  */
 public final class SysTopics implements AutoCloseable {

@@ -4,7 +4,7 @@ import java.util.List;
 
 /** What came of a session command. */
 record SessionResult(Outcome outcome, Effects effects) {
-  /** The answer to whoever proposed it. */
+  /** The answer to its proposer. */
   sealed interface Outcome {
     /** It took effect, or had done so before. */
     record Done() implements Outcome {}

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A message row, the header of a message in an inbox: how it is to be sent, and where the message itself stands. It never holds the
- * message, so that whoever moves, counts or removes messages reads a few bytes for each.
+ * message, so that to move, count or remove messages takes a few bytes for each.
  *
  * @param qos to send with; in a group's inbox that of the publisher
  * @param retain the RETAIN flag to send with
@@ -53,7 +53,7 @@ record StoredMessage(
   }
 
   /**
-   * What the header of a message says of its topic. Whoever finds the same hash of another topic takes that for changed too and reads
+   * What the header of a message says of its topic. A reader that finds the same hash of another topic takes that for changed too and reads
    * it again, so topics made to collide cost only that.
    */
   static long topic(Publication message) {

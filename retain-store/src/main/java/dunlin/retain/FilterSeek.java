@@ -9,7 +9,7 @@ import java.util.List;
 /** Where in the order of {@link TopicKeys} the topics of a filter lie; MQTT 5, section 4.7. */
 final class FilterSeek {
   /*
-   * It always names the lowest key that could be the next to match. Whoever holds the sorted keys goes to the first one
+   * It always names the lowest key that could be the next to match. The holder of the sorted keys goes to the first one
    * that is not before it, and shows that key here: it matches or not, and in either case tells how far to skip. So
    * "+/x" costs two or three keys for each topic branch, however many topics the branch has.
    *

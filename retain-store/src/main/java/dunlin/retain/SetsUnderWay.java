@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class SetsUnderWay {
   /*
-   * Owner: none; any thread, no lock. Whoever raises drains from zero runs what is due.
+   * Owner: none; any thread, no lock. The thread that raises drains from zero runs what is due.
    * Bounds: a wait for each page that is asked for, which each session does one at a time; each ends with the proposals before
    *   it, which the range answers all.
    */

@@ -5,7 +5,7 @@ import java.util.Arrays;
 /** Reads the ascending keys of one immutable block, in which each key is told by how it differs from the one before. */
 final class TopicBlock {
   /*
-   * Owner: whoever made it; not shared. The keys that it reads are never written again, so any thread may have its own. Only the
+   * Owner: its creator; not shared. The keys that it reads are never written again, so any thread may have its own. Only the
    *   index's owner reads and writes size classes.
    * Bounds: a buffer of the longest key that it has read.
    *

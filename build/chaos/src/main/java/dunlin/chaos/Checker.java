@@ -15,7 +15,7 @@ import java.util.function.ToLongFunction;
 /** Compares what callers were told with what the replicas have in the end. Knows nothing of faults: nothing excuses a violation. */
 final class Checker {
   /*
-   * Owner: whoever made it, for one check.
+   * Owner: its creator, for one check.
    * The ledger of a replica is a list, so the order of the log is there to be read, and no search over possible orders is
    * needed: every rule is one pass.
    */

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class DropEvents implements Events, AutoCloseable {
   /*
-   * Owner: any thread. Whoever moves a tally's next line forward by compare-and-set writes that line.
+   * Owner: any thread. The thread that moves a tally's next line forward by compare-and-set writes that line.
    * Bounds: HOPS_MAX hops times the reasons; hops are constants in the code, so a further one is a bug, and is told
    *   under "other". A tally keeps one client id, the latest.
    * Failure: what had no line yet when the process dies is missing from the log; the metrics have it.

@@ -12,7 +12,7 @@ final class JmxMeters extends MetricRegistry implements AutoCloseable {
   @GuardedBy("this")
   private boolean closed;
 
-  /** Shows one more; after {@link #close} nothing, and no error either, since whoever has the meter may go on counting. */
+  /** Shows one more; after {@link #close} nothing, and no error either, since the owner of the meter may go on counting. */
   @Override
   public synchronized <T extends Metric> T register(String name, T metric) {
     return closed ? metric : super.register(name, metric);

@@ -48,7 +48,7 @@ public final class Metrics implements AutoCloseable {
     if (beans.available()) add(new JmxRegistry(new JmxNames(node), shown), node);
   }
 
-  /** Each has the tag itself: whoever adds our registry to another composite reaches these past the one between. */
+  /** Each has the tag itself: an application that adds our registry to another composite reaches these past the one between. */
   private void add(MeterRegistry part, String node) {
     part.config().commonTags("node", node);
     registry.add(part);

@@ -63,10 +63,10 @@ import org.slf4j.LoggerFactory;
  */
 public final class Cluster implements AutoCloseable {
   /*
-   * Owner: whoever opened it calls start and close; the rest by any thread that may block.
+   * Owner: the one that opened it calls start and close; the rest by any thread that may block.
    * Bounds: CALLS_MAX calls of other nodes at a time; one more is refused.
    * Failure: a node that reaches nobody goes on with the ranges that it has. What a crash interrupts is begun again: the
-   * founding by this node, an operation by whoever leads the meta group. close() waits CLOSE_MAX for what is under way, here
+   * founding by this node, an operation by the leader of the meta group. close() waits CLOSE_MAX for what is under way, here
    * and for others, so that the store is not closed under it.
    *
    * On disk, in cluster/ of the data directory: identity (ClusterIdentity), replicas/UUID (CreationNotes), map (KnownMap).

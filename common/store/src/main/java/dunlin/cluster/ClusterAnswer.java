@@ -13,7 +13,7 @@ sealed interface ClusterAnswer {
 
   record Proposed(PlacementResult result) implements ClusterAnswer {}
 
-  /** @param leadership the term in which whoever answers leads the meta group */
+  /** @param leadership the term in which the answering node leads the meta group */
   record Heard(long leadership, ClusterMap.Update update) implements ClusterAnswer {}
 
   record Changed(ClusterMap.Update update) implements ClusterAnswer {}

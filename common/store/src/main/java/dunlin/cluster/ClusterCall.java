@@ -7,7 +7,7 @@ import java.time.Duration;
 
 /** What one node asks of another. */
 sealed interface ClusterCall {
-  /** Who are you? The only call that a node answers to whoever asks. */
+  /** Who are you? The only call that a node answers to everybody. */
   record Hello() implements ClusterCall {}
 
   /** To the meta group's leader: put this into the log. */

@@ -23,8 +23,8 @@ final class ClusterMeters implements AutoCloseable {
     callsRefused = counter("dunlin.cluster.calls.refused", "Calls of other nodes refused because too many were under way");
     beatsLost = counter("dunlin.cluster.heartbeats.lost", "Heartbeats that came to no leader of the meta group");
     actionsDone = counter("dunlin.cluster.actions.done", "Actions that nodes have carried out, on the meta group's leader");
-    actionsFailed = counter("dunlin.cluster.actions.failed", "Actions that did nothing or whose outcome is unknown, likewise");
-    actionsPutOff = counter("dunlin.cluster.actions.put-off", "Actions put off because too many were under way, likewise");
+    actionsFailed = counter("dunlin.cluster.actions.failed", "Actions that did nothing or whose outcome is unknown, on the meta group's leader");
+    actionsPutOff = counter("dunlin.cluster.actions.put-off", "Actions put off because too many were running, on the meta group's leader");
   }
 
   <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {

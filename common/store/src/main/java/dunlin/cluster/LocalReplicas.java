@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
 /** The replicas of this node, with what is known of each besides its rows. */
 final class LocalReplicas {
   /*
-   * Owner: before the start whoever starts the cluster; then the actions, one at a time for each range. Read by any thread.
+   * Owner: before the start the thread that starts the cluster; then the actions, one at a time for each range. Read by any thread.
    * Bounds: as many as the meta group gives this node.
    */
   /** A replica and the note that was written when it was made. */

@@ -15,7 +15,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Finds whoever leads the meta group: by what the last answer said, the group's peers in the known map, and the seeds. */
+/** Finds the leader of the meta group: by what the last answer said, the group's peers in the known map, and the seeds. */
 final class MetaClient {
   /*
    * Owner: any thread that may block.
@@ -48,7 +48,7 @@ final class MetaClient {
     this.nanoTime = nanoTime;
   }
 
-  /** Asks whoever leads; the answer is never {@link NotLeading}. */
+  /** Asks the leader; the answer is never {@link NotLeading}. */
   ClusterAnswer ask(ClusterCall call, Duration deadline) throws IOException {
     long until = nanoTime.getAsLong() + deadline.toNanos();
     var asked = new HashSet<NodeAddress>();

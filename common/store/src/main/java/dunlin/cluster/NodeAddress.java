@@ -3,7 +3,7 @@ package dunlin.cluster;
 /**
  * Where the cluster service of a node answers.
  *
- * @param name what the certificate of whoever answers there must have: the host, or the name by which its address was found
+ * @param name what the certificate of the server there must have: the host, or the name by which its address was found
  */
 public record NodeAddress(String host, int port, String name) {
   public NodeAddress {

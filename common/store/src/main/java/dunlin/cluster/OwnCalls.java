@@ -9,8 +9,8 @@ import java.util.Set;
 final class OwnCalls implements NodeCalls, AutoCloseable {
   /*
    * Owner: any thread that may block; the lock guards which are at it.
-   * Failure: closing interrupts whoever waits for another node, and nobody who does anything else: an interrupt would close
-   * a file under whoever writes it. Later calls fail at once.
+   * Failure: closing interrupts the threads that wait for another node, and no others: an interrupt would close
+   * a file that is being written. Later calls fail at once.
    */
   private final NodeCalls carrier;
   private final Set<Thread> calling = new HashSet<>();

@@ -6,7 +6,7 @@ import java.util.UUID;
 
 /**
  * What one node is asked to do for an operation. May arrive late, twice, or after its operation has ended: each carries what
- * it was decided on, and whoever carries it out compares that first and does nothing when it is no longer so.
+ * it was decided on, and the node that carries it out compares that first and does nothing when it is no longer so.
  */
 public sealed interface Action {
   /** Who is asked. */

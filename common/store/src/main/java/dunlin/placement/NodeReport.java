@@ -41,7 +41,7 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
    * measured the range with the keys that it has now: so nothing is split again by what was measured before the last split.
    *
    * @param middle where it may be split, with about half of the bytes below; null when that is not known or not possible
-   * @param busiest likewise, with about half of the operations below
+   * @param busiest the same, with about half of the operations below
    * @param indivisible whether it is past a limit, and its leader has found no key at which it may be split for that
    */
   public record Load(

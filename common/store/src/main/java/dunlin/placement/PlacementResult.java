@@ -5,7 +5,7 @@ public sealed interface PlacementResult {
   /** Holds as of this version of the map, also when it did before. */
   record Accepted(long version) implements PlacementResult {}
 
-  /** Changed nothing; the sentence says why to whoever asked. */
+  /** Changed nothing; the sentence tells the caller why. */
   record Refused(Reason reason, String sentence) implements PlacementResult {}
 
   /** Why a command is refused. */

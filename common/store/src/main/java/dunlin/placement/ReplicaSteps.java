@@ -79,7 +79,7 @@ final class ReplicaSteps {
     return range.voters().size() <= Math.max(intent.voters(), Math.min(settings.replicas(), map.places(range.kind())));
   }
 
-  /** A voter that has lost its rows goes first, whoever was to go: without it there are as many that can be counted on. */
+  /** A voter that has lost its rows goes first, no matter which voter was to go: without it there are as many that can be counted on. */
   private Optional<UUID> emptyVoter() {
     return range.voters().stream()
         .filter(voter -> sight.heard(voter) && sight.empty(voter, range.id()))

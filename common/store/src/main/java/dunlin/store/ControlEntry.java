@@ -12,7 +12,7 @@ sealed interface ControlEntry {
   /** From here on the range ends at the cut, provided that it is of this epoch. */
   record Split(long epoch, byte[] cut, UUID child) implements ControlEntry {}
 
-  /** The first word of a range that was split off: whoever applies it must have its rows from there. */
+  /** The first word of a range that was split off: a replica that applies it must have its rows from there. */
   record Base(Origin origin) implements ControlEntry {}
 
   /** Looks at the first byte and leaves it there. */

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 final class ControlProposals {
   /*
    * Owner: any thread that may block.
-   * Failure: an entry whose answer does not come may still be applied; whoever asked looks at what the range has become.
+   * Failure: an entry whose answer does not come may still be applied; the caller looks at what the range has become.
    */
   private static final Logger log = LoggerFactory.getLogger(ControlProposals.class);
   /** Worth no more: a heartbeat tells the followers, too. */

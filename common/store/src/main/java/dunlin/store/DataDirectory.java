@@ -40,7 +40,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class DataDirectory implements AutoCloseable {
   /*
-   * Owner: whoever opened it; opened and closed once.
+   * Owner: the one that opened it; opened and closed once.
    * Failure: a crash leaves `lock` and `lock.owner` behind; the kernel has dropped the lock itself, and the owner named
    * there no longer runs.
    *
@@ -254,7 +254,7 @@ final class DataDirectory implements AutoCloseable {
   }
 
   /**
-   * Puts the files of a damaged range aside, for whoever wants to look at them. While they are there the range has no
+   * Puts the files of a damaged range aside, so that they can be looked at. While they are there the range has no
    * replica here, and does not get one by itself: a voter that has forgotten its vote could elect two leaders.
    */
   Path quarantine(RangeId range) {

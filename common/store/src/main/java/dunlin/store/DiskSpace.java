@@ -35,9 +35,9 @@ final class DiskSpace implements AutoCloseable {
   private final long configuredCritical;
 
   private volatile long free; // single writer: the upkeep thread
-  private volatile long lowMark; // likewise
-  private volatile long criticalMark; // likewise
-  private volatile State state = State.ENOUGH; // likewise
+  private volatile long lowMark;
+  private volatile long criticalMark;
+  private volatile State state = State.ENOUGH;
 
   @GuardedBy("this")
   private Runnable hide = () -> {};

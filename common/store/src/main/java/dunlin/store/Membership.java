@@ -32,7 +32,7 @@ final class Membership {
    * Owner: any thread that may block; the lock lets one change after the other.
    * Bounds: each step has what is left of the caller's deadline.
    * Failure: each change names the configuration that it was made for, so one that comes late changes nothing. A change
-   * whose answer does not come may still come about; whoever asked looks at the configuration and asks again.
+   * whose answer does not come may still come about; the caller looks at the configuration and asks again.
    */
   private static final Logger log = LoggerFactory.getLogger(Membership.class);
   /** A listener that is no further behind than this gets its vote: a majority must not wait for it long. */

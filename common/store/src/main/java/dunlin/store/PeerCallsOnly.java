@@ -31,7 +31,7 @@ import org.apache.ratis.thirdparty.io.grpc.netty.NettyServerBuilder;
  */
 final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor {
   /*
-   * Owner: whoever adds a group says so; calls come on any thread of gRPC.
+   * Owner: the code that adds a group says so; calls come on any thread of gRPC.
    * Bounds: as many groups as are being added.
    */
   private final ByteString self;

@@ -5,7 +5,7 @@ import java.nio.file.Path;
 /** How the nodes of a cluster know each other on the cluster port. */
 public sealed interface PeerSecurity {
   /**
-   * Not at all: whoever reaches the port is taken for a node.
+   * Not at all: every peer that reaches the port is taken for a node.
    *
    * @param beyondLoopback whether that is allowed on an address that other machines reach
    */

@@ -32,7 +32,7 @@ import org.slf4j.LoggerFactory;
 /** What a node needs to know the others and to be known by them: read from files, and again when they have changed. */
 public final class PeerTls {
   /*
-   * Owner: whoever starts the node reads first; one thread refreshes, the upkeep for the cluster port; handshakes ask the
+   * Owner: the thread that starts the node reads first; one thread refreshes, the upkeep for the cluster port; handshakes ask the
    * managers.
    * Failure: the first reading refuses the start. Later, files that cannot be used, as half of a change cannot, leave in
    * place what there is, and are said once.

@@ -173,7 +173,7 @@ final class RaftNode {
     }
   }
 
-  /** Refuses to be open to whoever comes along, unless someone has said that it shall. */
+  /** Refuses to be open to everybody, unless the settings allow it. */
   private static void requireSafe(ClusterSettings cluster) {
     if (!cluster.hasPeers()) return;
     boolean open =

@@ -17,7 +17,7 @@ public interface Range<C, R> {
    * be followed by a command of another that is taken: a caller that needs an order proposes nothing later before the first is taken.
    *
    * @return false when the bounded queue is full for this kind: nothing was queued, the completion will not be called, and the
-   *     caller must push back on whoever feeds it, until {@link #whenRoom} tells it to go on
+   *     caller must push back on its own source, until {@link #whenRoom} tells it to go on
    */
   boolean propose(C command, Completion<R> completion);
 

@@ -3,7 +3,7 @@ package dunlin.store;
 import java.util.List;
 import java.util.Optional;
 
-/** How much one replica of a range holds and does, for whoever decides whether the range is to be split, and where. */
+/** How much one replica of a range holds and does, to decide whether the range is to be split, and where. */
 public interface RangeLoad {
   /** Of the rows with these keys, on disk and in memory, about. May block on the disk, as {@link #middle} may. */
   long bytes(KeyInterval keys);

@@ -27,7 +27,7 @@ final class RangeMaintenance {
   private final SpaceCompaction space;
   private final CountDownLatch closing = new CountDownLatch(1);
 
-  private @Nullable Thread thread; // set once, by whoever starts it
+  private @Nullable Thread thread; // set once, at the start
 
   /** @param compacting where rows are compacted */
   RangeMaintenance(Collection<ReplicatedRange<?, ?>> ranges, RaftNode node, DiskSpace disk, Checkpoints checkpoints, Executor compacting) {

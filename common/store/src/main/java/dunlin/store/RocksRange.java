@@ -38,7 +38,7 @@ final class RocksRange implements RangeReader {
    * Bounds: see RocksMemory.
    * Failure: any error of RocksDB is told to the listener and thrown; corruption is noted for the next start. Reads and
    * writes hold a read lock, close() and replace() the write lock: a call into a closed RocksDB would take the whole
-   * process down. A compaction holds the read lock for minutes; whoever wants the write lock ends it first.
+   * process down. A compaction holds the read lock for minutes; a thread that wants the write lock ends it first.
    */
   private static final long READERS_LEAVE_SECONDS = 60;
   static final byte[] POSITION_KEY = new byte[0];

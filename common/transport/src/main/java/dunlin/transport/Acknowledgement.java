@@ -25,8 +25,8 @@ public abstract class Acknowledgement {
   }
 
   /*
-   * Plain fields: whoever gives an answer publishes with it, by the atomic step on pending, what it has written before, and
-   * whoever gives the last one sees it. There is one of these for each message, so a fence saved is worth having.
+   * Plain fields: the thread that gives an answer publishes with it, by the atomic step on pending, what it has written before, and
+   * the thread that gives the last one sees it. There is one of these for each message, so a fence saved is worth having.
    */
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // written and read through PENDING
   private int pending = 1;

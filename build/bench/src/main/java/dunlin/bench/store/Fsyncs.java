@@ -10,7 +10,7 @@ import org.HdrHistogram.Histogram;
 /** Counts the fsyncs of one node's Raft log, and how long they take, by the JVM's own recording of them. */
 final class Fsyncs implements AutoCloseable {
   /*
-   * Owner: whoever measures; the stream's thread counts.
+   * Owner: the measuring thread; the stream's thread counts.
    */
   private final String directory;
   private final RecordingStream stream = new RecordingStream();

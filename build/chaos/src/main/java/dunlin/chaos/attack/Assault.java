@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Assault implements AutoCloseable {
   /*
    * Owner: the thread of the row; its attackers may be opened and used on others.
-   * Bounds: the time of the row. Whoever blocks in a socket then is freed by close().
+   * Bounds: the time of the row. A thread that blocks in a socket then is freed by close().
    */
   static final int LEVEL = 5;
 

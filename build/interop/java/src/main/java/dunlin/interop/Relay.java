@@ -32,7 +32,7 @@ final class Relay implements AutoCloseable {
       copy(client, broker);
       back.join();
     } catch (IOException _) {
-      close(); // nobody came, or whoever came has gone
+      close(); // no connection came, or it has ended
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }

@@ -13,14 +13,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Hands calls of other nodes to whoever knows what their bytes mean. */
+/** Hands calls of other nodes to the handler that knows what their bytes mean. */
 final class CallService implements AutoCloseable {
   /*
    * Owner: calls come on gRPC's event loops and are answered by threads of its own, which may block.
    * Bounds: CALLS_MAX are being answered, the requests that have come have BYTES_MAX together. Full: RESOURCE_EXHAUSTED, and
    * counted; nothing was done then.
    * Failure: whatever is wrong with a call is told to its caller and costs nobody else. Closing takes no call any more and
-   * interrupts none: an interrupt would close a file under whoever writes it. Who answers them knows when they have ended.
+   * interrupts none: an interrupt would close a file that is being written. Who answers them knows when they have ended.
    */
   private static final Logger log = LoggerFactory.getLogger(CallService.class);
   static final int CALLS_MAX = 128;
@@ -109,7 +109,7 @@ final class CallService implements AutoCloseable {
       }
       try {
         threads.execute(() -> answer(call, asked));
-        request = null; // whoever answers gives its bytes back
+        request = null; // the answer gives its bytes back
       } catch (RejectedExecutionException _) {
         refuse(Status.RESOURCE_EXHAUSTED.withDescription("too many calls"));
       }

@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory;
 /** The end of a call that asks for one answer: with that, or with why there is none. */
 final class OneAnswer {
   /*
-   * Owner: whoever answers the call; used once.
+   * Owner: the one that answers the call; used once.
    * Failure: gRPC closes a call itself when sending ends with an Error, and does not say whether it has: so closing it after
    * sending has failed may be once too often, which gRPC refuses and nobody needs to hear of.
    */

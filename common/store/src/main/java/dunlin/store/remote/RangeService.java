@@ -37,7 +37,7 @@ import org.slf4j.LoggerFactory;
 public final class RangeService implements AutoCloseable {
   /*
    * Owner: frames are read and handed to their range on gRPC's event loops, which nothing here blocks; replies are
-   * gathered and written by one thread, `writer`, which also ends what has no time left. Whoever started it closes it.
+   * gathered and written by one thread, `writer`, which also ends what has no time left. The one that started it closes it.
    * Bounds: RangeServiceSettings. Streams: one more is refused. A full window of a stream: it is not read from. All
    * streams together: "overloaded".
    * Failure: a bad frame ends its stream. close() answers new requests with "unavailable", and what is still under way

@@ -12,7 +12,7 @@ final class RemoteCall {
    * Bounds: counted by its RemoteRange until it ends; ends at its deadline at the latest.
    */
 
-  /** What a call means to whoever made it. */
+  /** What a call means to its caller. */
   interface Ending {
     boolean belongs(RangeLocation now);
 

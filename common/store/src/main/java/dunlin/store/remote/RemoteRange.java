@@ -73,7 +73,7 @@ public final class RemoteRange<C, R> {
    * failure is an {@link OutcomeUnknownException}, the command was surely not applied.
    *
    * @return false when a bounded queue is full: nothing will be sent, the completion will not be called, and the caller must
-   *     push back on whoever feeds it
+   *     push back on its own source
    */
   public boolean propose(C command, Duration timeout, Completion<R> completion) {
     int length = commands.encodedLength(command);

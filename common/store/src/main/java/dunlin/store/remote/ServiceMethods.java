@@ -19,7 +19,7 @@ final class ServiceMethods {
   static final MethodDescriptor<byte[], byte[]> OPEN_CHECKPOINT = method("OpenCheckpoint", MethodDescriptor.MethodType.UNARY);
   /** Wire.ChunkRequest, answered with the bytes. */
   static final MethodDescriptor<byte[], byte[]> READ_CHECKPOINT = method("ReadCheckpoint", MethodDescriptor.MethodType.UNARY);
-  /** Bytes of whoever answers calls on the node, answered with others. */
+  /** Bytes for the handler of calls on the node, answered with bytes. */
   static final MethodDescriptor<byte[], byte[]> CALL = method("Call", MethodDescriptor.MethodType.UNARY);
 
   private ServiceMethods() {}

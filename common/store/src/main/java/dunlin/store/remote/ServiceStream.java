@@ -266,7 +266,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
     if (paused.get() && !full()) resume();
   }
 
-  /** A request between its arrival and its reply; answered once, by whoever is first. */
+  /** A request between its arrival and its reply; answered once, by the first to do so. */
   private final class Outstanding implements Consumer<RangeReply> {
     private final long number;
     private final Frames.Kind kind;
