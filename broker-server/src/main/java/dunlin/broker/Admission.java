@@ -1,10 +1,16 @@
 package dunlin.broker;
 
-import dunlin.broker.AuthenticationCall.Answer;
-import dunlin.broker.Authenticator.Credentials;
-import dunlin.broker.Authenticator.Decision;
-import dunlin.broker.EnhancedAuthenticator.Exchange;
-import dunlin.broker.EnhancedAuthenticator.Step;
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.auth.AuthenticationCall;
+import dunlin.broker.auth.AuthenticationCall.Answer;
+import dunlin.broker.auth.Authenticator.Credentials;
+import dunlin.broker.auth.Authenticator.Decision;
+import dunlin.broker.auth.ClientIds;
+import dunlin.broker.auth.EnhancedAuthenticator;
+import dunlin.broker.auth.EnhancedAuthenticator.Exchange;
+import dunlin.broker.auth.EnhancedAuthenticator.Step;
+import dunlin.broker.auth.Identity;
+import dunlin.broker.auth.Refusal;
 import dunlin.broker.codec.Packet;
 import dunlin.model.ReasonCode;
 import io.netty.util.concurrent.ScheduledFuture;
@@ -166,7 +172,7 @@ final class Admission {
     connection.writer().writePacket(answer(ReasonCode.CONTINUE_AUTHENTICATION, data)); // [MQTT-4.12.0-2]
     if (!undecided) return; // it was too large for the client, and the connection has ended
     exchange = with;
-    long millis = connection.loop().frontend().settings().connectTimeout().toMillis();
+    long millis = connection.loop().frontend().settings().connections().connectTimeout().toMillis();
     deadline = connection.loop().executor().schedule(this::clientSilent, millis, TimeUnit.MILLISECONDS);
   }
 

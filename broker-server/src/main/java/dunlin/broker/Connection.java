@@ -1,5 +1,7 @@
 package dunlin.broker;
 
+import dunlin.broker.auth.Identity;
+import dunlin.broker.auth.Peer;
 import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.MalformedPacketException;
@@ -8,6 +10,8 @@ import dunlin.broker.codec.PacketDecoder;
 import dunlin.broker.codec.PacketEncoder;
 import dunlin.broker.codec.PacketHandler;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.listen.Listener;
+import dunlin.broker.listen.ProxyFront;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.StaleSessionException;
@@ -195,7 +199,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     number = loop.connections().nextNumber(loop.index(), loop.frontend().loopCount());
     loop.connections().add(this);
     loop.frontend().connectionOpened();
-    loop.keepAlive().watch(this, loop.frontend().settings().connectTimeout().toMillis());
+    loop.keepAlive().watch(this, loop.frontend().settings().connections().connectTimeout().toMillis());
   }
 
   @Override
@@ -403,7 +407,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** Deliveries stop at the watermark, so only answers to what the client sends can have brought it twice as far. */
   private boolean answersPileUp() {
-    long usual = 2L * loop.frontend().settings().outboundMax();
+    long usual = 2L * loop.frontend().settings().listeners().outboundMax();
     if (countedForSocket <= ANSWERS_MIN || waitingBytes() <= loop.socketMemory().answersMax(usual)) return false;
     loop.socketMemory().await(this);
     return true;
@@ -421,7 +425,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   void socketMemoryAgain() {
     SocketMemory memory = loop.socketMemory();
     if (!memory.isAwaitedBy(this) || state != State.LIVE || session == null || !channel().isWritable()) return;
-    if (countedForSocket > memory.answersMax(loop.frontend().settings().outboundMax())) return;
+    if (countedForSocket > memory.answersMax(loop.frontend().settings().listeners().outboundMax())) return;
     memory.forget(this);
     session.writableAgain();
     resume(Hold.SOCKET);
@@ -618,7 +622,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       close();
       return;
     }
-    long expiryMax = loop.frontend().settings().sessionExpiryMax();
+    long expiryMax = loop.frontend().settings().sessions().expiryMax();
     // Where none is granted to anybody, a 0 here does not tell that the client had asked for none.
     if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0 && expiryMax > 0) {
       violated(ReasonCode.PROTOCOL_ERROR, null, "DISCONNECT may not give a session an expiry that had none");

@@ -1,6 +1,8 @@
 package dunlin.broker;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.broker.auth.Identity;
+import dunlin.broker.auth.Peer;
 import dunlin.inbox.ConnectionId;
 import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;

@@ -1,6 +1,11 @@
 package dunlin.broker;
 
+import dunlin.broker.auth.Authentication;
 import dunlin.broker.codec.DecoderLimits;
+import dunlin.broker.limit.NodeBudget;
+import dunlin.broker.listen.Listener;
+import dunlin.broker.listen.ListenerException;
+import dunlin.broker.listen.Listeners;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
@@ -144,12 +149,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.unexpected =
         counter(meters, "dunlin.frontend.unexpected", "Failures that only a fault of Dunlin's own can cause; each is in the log");
     this.violations = new Violations(nodeId, meters, System::nanoTime);
-    this.listeners = new Listeners(settings, decoderLimits, meters);
+    this.listeners = new Listeners(settings.listeners(), decoderLimits, meters);
     AtomicInteger threads = new AtomicInteger();
     this.group =
         new MultiThreadIoEventLoopGroup(
-            settings.lanes(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()),
-            settings.transport().handlers());
+            settings.lanes().count(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()),
+            settings.listeners().transport().handlers());
   }
 
   private static Counter counter(MeterRegistry meters, String name, String help) {
@@ -165,7 +170,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
         packets.topicLengthMax(),
         packets.topicLevelsMax(),
         packets.userPropertiesMax(),
-        settings.topicAliasMaximum(),
+        settings.connections().topicAliasMaximum(),
         true,
         packets.filtersMax(),
         packets.clientIdMax(),
@@ -181,7 +186,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     tiers = clients;
     List<Loop> opened = new ArrayList<>();
     for (EventExecutor executor : group) {
-      opened.add(new Loop(this, opened.size(), (EventLoop) executor, settings.lanes()));
+      opened.add(new Loop(this, opened.size(), (EventLoop) executor, settings.lanes().count()));
     }
     loops = opened.toArray(new Loop[0]);
     CountDownLatch started = new CountDownLatch(loops.length);
@@ -266,7 +271,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
    * @throws ListenerException when it could not; the message names the setting
    */
   public static void check(FrontendSettings settings, boolean mayListenAnywhere) {
-    Listeners.check(settings, mayListenAnywhere);
+    Listeners.check(settings.listeners(), mayListenAnywhere);
   }
 
   /**
@@ -275,7 +280,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
    * @param ports whether also ports and socket files that are taken
    */
   public static List<String> problems(FrontendSettings settings, boolean mayListenAnywhere, boolean ports) {
-    return Listeners.problems(settings, mayListenAnywhere, ports);
+    return Listeners.problems(settings.listeners(), mayListenAnywhere, ports);
   }
 
   /**
@@ -284,7 +289,8 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
    * @throws ListenerException when an address cannot be bound or may not be without authentication
    */
   public void listen() {
-    listeners.open(group, authentication.mayListenAnywhere());
+    listeners.open(
+        group, authentication.mayListenAnywhere(), listener -> new Connection(Objects.requireNonNull(LoopThread.current()), listener));
   }
 
   /** The port that clients of a listener connect to, once it listens; -1 when it has none. */
@@ -338,7 +344,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   @Override
   public synchronized void drain(String serverReference, int connectionsPerSecond) {
-    String reference = serverReference.isEmpty() ? settings.serverReference() : serverReference;
+    String reference = serverReference.isEmpty() ? settings.connections().serverReference() : serverReference;
     Drain begun = new Drain(this, reference, connectionsPerSecond);
     stopDrain();
     log.info("draining, {} connections a second", connectionsPerSecond);
@@ -478,7 +484,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   int loopCount() {
-    return settings.lanes();
+    return settings.lanes().count();
   }
 
   Loop ownerOf(String tenant, TopicFilter filter) {
@@ -629,7 +635,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   public void disconnectAll() {
     stopListening();
     Drain drained = drain;
-    String reference = drained == null ? settings.serverReference() : drained.serverReference();
+    String reference = drained == null ? settings.connections().serverReference() : drained.serverReference();
     stopDrain();
     // Only 0x9C and 0x9D may carry a Server Reference; section 3.14.2.2.5.
     ReasonCode reason = reference.isEmpty() ? ReasonCode.SERVER_SHUTTING_DOWN : ReasonCode.USE_ANOTHER_SERVER;

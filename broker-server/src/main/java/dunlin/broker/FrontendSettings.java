@@ -1,59 +1,28 @@
 package dunlin.broker;
 
+import dunlin.broker.listen.ListeningSettings;
 import dunlin.model.QoS;
 import java.time.Duration;
-import java.util.List;
 
 /**
  * How a frontend serves its clients.
  *
  * @param listeners where clients connect to
- * @param transport how event loops wait for sockets
- * @param lanes event loops, each with a lane of its own, 1 to 64
- * @param connectTimeout how long a connection may take to send CONNECT
  * @param packets what one packet may hold
  * @param features what clients may use
- * @param receiveMaximum publishes of QoS 1 and 2 that a client may have unacknowledged, 1 to 65,535
- * @param inFlightMax messages of QoS 1 and 2 that may be on their way to a client, 1 to 65,535
- * @param topicAliasMaximum topic aliases that a client may set, 0 to 65,535
- * @param topicAliasMaximumOut topic aliases that are used towards a client, 0 to 65,535
- * @param keepAliveMax longest keep alive that is granted; a client that asks for more, or for none, gets this one
- * @param sessionExpiryMax longest session expiry that is granted, in seconds; 0xFFFFFFFF for never
- * @param sessionExpiryOfMqtt3 how long a session of an MQTT 3 client without Clean Session stays behind its connection, in seconds, 1 to 0xFFFFFFFF for
- *     ever; at most sessionExpiryMax
- * @param subscriptionsMax subscriptions that one session may hold
- * @param outboundMax bytes that may wait for a socket before QoS 0 messages to it are dropped
- * @param queueMessagesMax messages of QoS 1 and 2 that may wait for a connected session without expiry
- * @param queueBytesMax their bytes
- * @param laneMessagesMax messages of one lane that may be on their way before its publishers are not read any more
- * @param laneBytesMax their bytes
+ * @param connections what a connection may use
+ * @param sessions what a session may hold, and for how long
+ * @param lanes the event loops, each with a lane of its own
  * @param groupWaits how long messages wait for a member of a shared subscription
- * @param serverReference where clients are sent when this server stops or is drained; empty when that is not known
- * @param inlineFanoutThreshold subscribers of one message on one event loop that are served in one go
  */
 public record FrontendSettings(
-    List<ListenerSettings> listeners,
-    IoTransport transport,
-    int lanes,
-    Duration connectTimeout,
+    ListeningSettings listeners,
     PacketLimits packets,
     Features features,
-    int receiveMaximum,
-    int inFlightMax,
-    int topicAliasMaximum,
-    int topicAliasMaximumOut,
-    Duration keepAliveMax,
-    long sessionExpiryMax,
-    long sessionExpiryOfMqtt3,
-    int subscriptionsMax,
-    int outboundMax,
-    int queueMessagesMax,
-    int queueBytesMax,
-    int laneMessagesMax,
-    int laneBytesMax,
-    GroupWaits groupWaits,
-    String serverReference,
-    int inlineFanoutThreshold) {
+    Connections connections,
+    Sessions sessions,
+    Lanes lanes,
+    GroupWaits groupWaits) {
 
   /** A Session Expiry Interval of this many seconds means that the session does not expire. */
   public static final long NEVER = 0xFFFF_FFFFL;
@@ -61,16 +30,61 @@ public record FrontendSettings(
   /** Characters of a Server Reference. */
   public static final int SERVER_REFERENCE_MAX = 1_024;
 
-  public FrontendSettings {
-    listeners = List.copyOf(listeners);
-    if (lanes < 1 || lanes > 64) throw new IllegalArgumentException("lanes " + lanes);
-    checkWindow("receive maximum", receiveMaximum);
-    checkWindow("in-flight maximum", inFlightMax);
-    if (sessionExpiryMax < 0 || sessionExpiryMax > NEVER) {
-      throw new IllegalArgumentException("session expiry maximum " + sessionExpiryMax);
+  /**
+   * What a connection may use.
+   *
+   * @param connectTimeout how long it may take to send CONNECT
+   * @param keepAliveMax longest keep alive that is granted; a client that asks for more, or for none, gets this one
+   * @param receiveMaximum publishes of QoS 1 and 2 that a client may have unacknowledged, 1 to 65,535
+   * @param topicAliasMaximum topic aliases that a client may set, 0 to 65,535
+   * @param topicAliasMaximumOut topic aliases that are used towards a client, 0 to 65,535
+   * @param serverReference where clients are sent when this server stops or is drained; empty when that is not known
+   */
+  public record Connections(
+      Duration connectTimeout,
+      Duration keepAliveMax,
+      int receiveMaximum,
+      int topicAliasMaximum,
+      int topicAliasMaximumOut,
+      String serverReference) {
+
+    public Connections {
+      checkWindow("receive maximum", receiveMaximum);
     }
-    if (sessionExpiryOfMqtt3 < 1 || sessionExpiryOfMqtt3 > NEVER) {
-      throw new IllegalArgumentException("session expiry of MQTT 3 " + sessionExpiryOfMqtt3);
+  }
+
+  /**
+   * What a session may hold, and for how long.
+   *
+   * @param expiryMax longest session expiry that is granted, in seconds; 0xFFFFFFFF for never
+   * @param expiryOfMqtt3 how long a session of an MQTT 3 client without Clean Session stays behind its connection, in seconds,
+   *     1 to 0xFFFFFFFF for ever; at most expiryMax
+   * @param subscriptionsMax subscriptions that it may hold
+   * @param inFlightMax messages of QoS 1 and 2 that may be on their way to its client, 1 to 65,535
+   * @param queueMessagesMax messages of QoS 1 and 2 that may wait for it while it is connected and has no expiry
+   * @param queueBytesMax their bytes
+   */
+  public record Sessions(
+      long expiryMax, long expiryOfMqtt3, int subscriptionsMax, int inFlightMax, int queueMessagesMax, int queueBytesMax) {
+
+    public Sessions {
+      checkWindow("in-flight maximum", inFlightMax);
+      if (expiryMax < 0 || expiryMax > NEVER) throw new IllegalArgumentException("session expiry maximum " + expiryMax);
+      if (expiryOfMqtt3 < 1 || expiryOfMqtt3 > NEVER) throw new IllegalArgumentException("session expiry of MQTT 3 " + expiryOfMqtt3);
+    }
+  }
+
+  /**
+   * The event loops, each with a lane of its own.
+   *
+   * @param count how many, 1 to 64
+   * @param messagesMax messages of one lane that may be on their way before its publishers are not read any more
+   * @param bytesMax their bytes
+   * @param inlineFanoutThreshold subscribers of one message on one event loop that are served in one go
+   */
+  public record Lanes(int count, int messagesMax, int bytesMax, int inlineFanoutThreshold) {
+    public Lanes {
+      if (count < 1 || count > 64) throw new IllegalArgumentException("lanes " + count);
     }
   }
 

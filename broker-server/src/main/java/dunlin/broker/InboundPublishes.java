@@ -204,8 +204,8 @@ final class InboundPublishes {
   private boolean groupsHoldIt() {
     FrontendSettings settings = session.frontend().settings();
     return waitingForGroups > 0
-        || acknowledgedForGroups >= settings.laneMessagesMax() / LANE_SHARE
-        || bytesForGroups >= settings.laneBytesMax() / LANE_SHARE;
+        || acknowledgedForGroups >= settings.lanes().messagesMax() / LANE_SHARE
+        || bytesForGroups >= settings.lanes().bytesMax() / LANE_SHARE;
   }
 
   /** All answers for a publish are in. */

@@ -1,6 +1,8 @@
 package dunlin.broker;
 
 import dunlin.broker.codec.Limit;
+import dunlin.broker.limit.Budget;
+import dunlin.broker.limit.NodeBudget;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;

@@ -131,7 +131,7 @@ final class LiveSession {
   }
 
   private InboundPublishes newInbound(int[] receivedPacketIds) {
-    return new InboundPublishes(this, frontend().settings().receiveMaximum(), receivedPacketIds);
+    return new InboundPublishes(this, frontend().settings().connections().receiveMaximum(), receivedPacketIds);
   }
 
   Outbound outbound() {

@@ -1,5 +1,7 @@
 package dunlin.broker;
 
+import dunlin.broker.auth.AskingLoop;
+import dunlin.broker.limit.Budget;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -28,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A round is what the loop does between two waits: it reads what has arrived on its sockets, runs what others have
  * posted, and at the end flushes each connection that was written to and sends each other loop one batch.
  */
-final class Loop {
+public final class Loop implements AskingLoop {
   /*
    * Owner: the thread of its event loop; post and the read-only numbers are for all.
    * Bounds: arrivals has no bound of its own, but everything in it has: batches within lane windows, answers of the stores
@@ -91,7 +93,7 @@ final class Loop {
     this.executor = executor;
     this.nowMillis = frontend.clock().millis();
     FrontendSettings settings = frontend.settings();
-    this.window = new LaneWindow(settings.laneMessagesMax(), settings.laneBytesMax());
+    this.window = new LaneWindow(settings.lanes().messagesMax(), settings.lanes().bytesMax());
     this.unsettledNanosMax = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(settings));
     this.messageMemory = new MessageMemory(this, frontend.budget().outgoing().share());
     this.subscriptionMemory = frontend.budget().subscriptions().share();
@@ -100,7 +102,7 @@ final class Loop {
     this.counts = frontend.newCounts();
     this.traffic = frontend.traffic().local();
     this.groups = new GroupDelivery(this, System::nanoTime);
-    this.wide = new WideFanout(this, settings.inlineFanoutThreshold());
+    this.wide = new WideFanout(this, settings.lanes().inlineFanoutThreshold());
     this.batches = new @Nullable LoopBatch[loopCount];
     this.routes = new RouteTable(this, loopCount, frontend.shard(), frontend.incarnation(), frontend.dist());
   }
@@ -121,7 +123,8 @@ final class Loop {
     return index;
   }
 
-  EventLoop executor() {
+  @Override
+  public EventLoop executor() {
     return executor;
   }
 
@@ -263,7 +266,8 @@ final class Loop {
    * posted even on the loop itself: an answer that was there at once must not overtake one before it that is still on its way.
    * Only the answer to a connect is run, since pushes may follow it that are posted before its callback is hung on.
    */
-  void post(Runnable task) {
+  @Override
+  public void post(Runnable task) {
     arrivals.offer(task);
     if (!arrivalsAnnounced.get() && arrivalsAnnounced.compareAndSet(false, true)) announceArrivals();
   }

@@ -1,5 +1,7 @@
 package dunlin.broker;
 
+import dunlin.broker.auth.ClientIds;
+import dunlin.broker.auth.Identity;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.Will;
@@ -45,7 +47,7 @@ final class Opening {
     this.authenticationData = authenticationData;
     this.assigned = packet.clientId().isEmpty();
     this.publisher = new Publisher(identity.tenant(), assigned ? assign() : packet.clientId());
-    this.sessionExpirySeconds = Math.min(askedExpiry(), frontend.settings().sessionExpiryMax());
+    this.sessionExpirySeconds = Math.min(askedExpiry(), frontend.settings().sessions().expiryMax());
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
   }
 
@@ -58,12 +60,12 @@ final class Opening {
   /** MQTT 3 has no expiry, so a setting says how long a session without Clean Session stays. */
   private long askedExpiry() {
     if (packet.version().hasProperties()) return Math.max(0, packet.sessionExpirySeconds());
-    return packet.cleanStart() ? 0 : frontend.settings().sessionExpiryOfMqtt3();
+    return packet.cleanStart() ? 0 : frontend.settings().sessions().expiryOfMqtt3();
   }
 
   /** A client of MQTT 3 cannot be told of another keep alive, so it keeps what it asked for. */
   private int grantedKeepAlive(int asked) {
-    long longest = frontend.settings().keepAliveMax().toSeconds();
+    long longest = frontend.settings().connections().keepAliveMax().toSeconds();
     if (longest == 0 || !packet.version().hasProperties()) return asked;
     return asked == 0 || asked > longest ? (int) longest : asked;
   }
@@ -92,7 +94,7 @@ final class Opening {
 
   /** Where aliases for topics towards the client are kept, or null when it takes none. */
   @Nullable TopicAliases aliases() {
-    int maximum = Math.min(packet.topicAliasMaximum(), frontend.settings().topicAliasMaximumOut()); // [MQTT-3.1.2-26, -27]
+    int maximum = Math.min(packet.topicAliasMaximum(), frontend.settings().connections().topicAliasMaximumOut()); // [MQTT-3.1.2-26, -27]
     return maximum == 0 ? null : new TopicAliases(maximum);
   }
 
@@ -149,7 +151,7 @@ final class Opening {
             connection,
             // A stored session that is resumed without expiry stays stored until this connection ends.
             sessionExpirySeconds > 0 || sessionPresent,
-            Math.min(packet.receiveMaximum(), frontend.settings().inFlightMax()),
+            Math.min(packet.receiveMaximum(), frontend.settings().sessions().inFlightMax()),
             connected));
   }
 
@@ -165,12 +167,12 @@ final class Opening {
         sessionPresent,
         ReasonCode.SUCCESS,
         expiryChanged ? sessionExpirySeconds : -1,
-        settings.receiveMaximum(),
+        settings.connections().receiveMaximum(),
         features.maximumQoS(),
         features.retain(),
         connection.packetMax(),
         assigned ? publisher.clientId() : null,
-        settings.topicAliasMaximum(),
+        settings.connections().topicAliasMaximum(),
         null,
         List.of(),
         features.wildcardSubscriptions(),

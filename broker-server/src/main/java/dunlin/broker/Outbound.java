@@ -51,8 +51,8 @@ final class Outbound {
     this.connection = connection;
     this.counts = session.loop().counts();
     this.window = new SendWindow(receiveMaximum);
-    this.queueMessagesMax = settings.queueMessagesMax();
-    this.queueBytesMax = settings.queueBytesMax();
+    this.queueMessagesMax = settings.sessions().queueMessagesMax();
+    this.queueBytesMax = settings.sessions().queueBytesMax();
     this.inFlightBytesMax = session.frontend().budget().bounds().inFlight();
     this.memory = session.loop().messageMemory();
   }

@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.limit.Budget;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 

@@ -23,7 +23,7 @@ final class SubscribeRules {
     this.features = settings.features();
     this.bytesMax = settings.packets().topicLengthMax();
     this.levelsMax = settings.packets().topicLevelsMax();
-    this.subscriptionsMax = settings.subscriptionsMax();
+    this.subscriptionsMax = settings.sessions().subscriptionsMax();
   }
 
   /** Why the filter may not be subscribed to; null when it may. */

@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.auth.Refusal;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.RequestedSubscription;
 import dunlin.inbox.InboxClient;
@@ -146,7 +147,7 @@ final class Subscriptions {
 
   /** Why there may be no subscription more; null when there may. */
   private SubscribeRules.@Nullable Refusal refusalOfMore(TopicFilter filter) {
-    if (entries.size() >= session.frontend().settings().subscriptionsMax()) return rules.quotaExceeded();
+    if (entries.size() >= session.frontend().settings().sessions().subscriptionsMax()) return rules.quotaExceeded();
     int filtersMax = session.frontend().budget().bounds().filters();
     if (filterChars + filter.text().length() > filtersMax) return SubscribeRules.filtersTooLong(filtersMax);
     if (loop.subscriptionMemory().allows(memory(), memoryOf(filter))) return null;

@@ -1,6 +1,7 @@
 package dunlin.broker;
 
 import dunlin.broker.codec.Limit;
+import dunlin.broker.limit.LineLimit;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;

@@ -1,4 +1,4 @@
-/** Client connections: listeners, live sessions, and how messages cross from one event loop to another. */
+/** Connections, live sessions, and how messages cross from one event loop to another. */
 @NullMarked
 package dunlin.broker;
 

@@ -2,12 +2,16 @@ package dunlin.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListeningSettings;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
 import dunlin.dist.RoutePage;
+import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.Connections.InboxMessage;
-import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
@@ -39,9 +43,13 @@ import org.junit.jupiter.api.Test;
 class AnswerOrderTest {
   private static final FrontendSettings SETTINGS =
       new FrontendSettings(
-          List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 1, Duration.ofSeconds(10), OpenFrontend.PACKETS,
-          FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 65_536, 100, 65_536, 1_000,
-          1_000_000, OpenFrontend.GROUP_WAITS, "", 1_024);
+          new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
+          OpenFrontend.PACKETS,
+          FrontendSettings.Features.all(),
+          new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
+          new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 100, 100, 65_536),
+          new FrontendSettings.Lanes(1, 1_000, 1_000_000, 1_024),
+          OpenFrontend.GROUP_WAITS);
 
   @Test
   void pubrelsLeaveInTheOrderOfPubrecs() throws Exception {

@@ -3,6 +3,9 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListeningSettings;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
@@ -39,9 +42,13 @@ class AnswersTest {
   private static FrontendSettings settings() {
     var waits = new FrontendSettings.GroupWaits(Duration.ofMillis(60), Duration.ofMillis(30), 2_000);
     return new FrontendSettings(
-        List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, LOOPS, Duration.ofSeconds(60), OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(), 100, 1, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 65_536, 2, 1_000, 1_000,
-        1_000_000, waits, "", WIDE);
+        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
+        OpenFrontend.PACKETS,
+        FrontendSettings.Features.all(),
+        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
+        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 1, 2, 1_000),
+        new FrontendSettings.Lanes(LOOPS, 1_000, 1_000_000, WIDE),
+        waits);
   }
 
   /** Completes once with the last answer; one answer too many is an assertion that fails on the loop that gives it. */

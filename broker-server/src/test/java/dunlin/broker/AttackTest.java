@@ -7,6 +7,9 @@ import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
 import dunlin.broker.codec.Wire;
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListeningSettings;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,10 +45,13 @@ class AttackTest {
         new RealTiers(
             data,
             new FrontendSettings(
-                List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(10),
-                new FrontendSettings.PacketLimits(65_536, 4_096, 1_024, 32, 8, 1_000, 64, 1_024), FrontendSettings.Features.all(),
-                RECEIVE_MAXIMUM, 1_000, 4, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 1_000, 65_536, 1_000, 1_000_000, 1_000, 10_000_000,
-                new FrontendSettings.GroupWaits(Duration.ofMillis(50), Duration.ofMillis(50), 65_536), "", 1_024));
+                new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
+                new FrontendSettings.PacketLimits(65_536, 4_096, 1_024, 32, 8, 1_000, 64, 1_024),
+                FrontendSettings.Features.all(),
+                new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, RECEIVE_MAXIMUM, 4, 0, ""),
+                new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 1_000, 1_000, 1_000, 1_000_000),
+                new FrontendSettings.Lanes(2, 1_000, 10_000_000, 1_024),
+                new FrontendSettings.GroupWaits(Duration.ofMillis(50), Duration.ofMillis(50), 65_536)));
   }
 
   @AfterAll

@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.limit.NodeBudget;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 
 /** Budgets for tests. */

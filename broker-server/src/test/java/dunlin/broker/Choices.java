@@ -3,34 +3,34 @@ package dunlin.broker;
 import java.util.Arrays;
 
 /** Decisions taken from an input of a fuzzer, byte by byte; when it is used up, always the first possibility. */
-final class Choices {
+public final class Choices {
   private final byte[] input;
   private int at;
 
-  Choices(byte[] input) {
+  public Choices(byte[] input) {
     this.input = input;
   }
 
-  boolean more() {
+  public boolean more() {
     return at < input.length;
   }
 
   /** 0 to {@code count - 1}. */
-  int below(int count) {
+  public int below(int count) {
     return at < input.length ? (input[at++] & 0xFF) % count : 0;
   }
 
   @SafeVarargs
-  final <T> T of(T... possibilities) {
+  public final <T> T of(T... possibilities) {
     return possibilities[below(possibilities.length)];
   }
 
-  boolean yes() {
+  public boolean yes() {
     return below(2) == 1;
   }
 
   /** The next bytes as they are, as many as there are. */
-  byte[] bytes(int count) {
+  public byte[] bytes(int count) {
     int from = at;
     at = Math.min(input.length, at + count);
     return Arrays.copyOfRange(input, from, at);

@@ -3,6 +3,9 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.broker.codec.Wire;
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListeningSettings;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -80,9 +83,13 @@ public final class ConnectionFuzz {
 
   private static FrontendSettings settings() {
     return new FrontendSettings(
-        List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(10), OpenFrontend.PACKETS, FrontendSettings.Features.all(), 4, 1_000, 4, 4,
-        Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 4, 65_536, 4, 65_536, 16, 1_000_000,
-        new FrontendSettings.GroupWaits(Duration.ofMillis(50), Duration.ofMillis(50), 65_536), "", 1_024);
+        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
+        OpenFrontend.PACKETS,
+        FrontendSettings.Features.all(),
+        new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 4, 4, 4, ""),
+        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 4, 1_000, 4, 65_536),
+        new FrontendSettings.Lanes(2, 16, 1_000_000, 1_024),
+        new FrontendSettings.GroupWaits(Duration.ofMillis(50), Duration.ofMillis(50), 65_536));
   }
 
   /** The driver of Jazzer calls this by its name, once and without a limit of time. */

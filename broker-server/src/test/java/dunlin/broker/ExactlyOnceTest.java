@@ -3,6 +3,9 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListeningSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -16,9 +19,13 @@ import org.junit.jupiter.api.io.TempDir;
 class ExactlyOnceTest {
   private static FrontendSettings settings() {
     return new FrontendSettings(
-        List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(60), OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 65_536, 100, 65_536, 1_000,
-        1_000_000, OpenFrontend.GROUP_WAITS, "", 1_024);
+        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
+        OpenFrontend.PACKETS,
+        FrontendSettings.Features.all(),
+        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
+        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 100, 100, 65_536),
+        new FrontendSettings.Lanes(2, 1_000, 1_000_000, 1_024),
+        OpenFrontend.GROUP_WAITS);
   }
 
   /** The old connection's loop is kept busy until the session has its new owner, and then reads what has come meanwhile. */

@@ -3,6 +3,9 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListeningSettings;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -27,9 +30,13 @@ class FullRangeTest {
 
   private static FrontendSettings settings() {
     return new FrontendSettings(
-        List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(60), OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(), 1_000, 10_000, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 1 << 20, 100, 65_536, 16_384,
-        1 << 25, OpenFrontend.GROUP_WAITS, "", 1_024);
+        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 1 << 20),
+        OpenFrontend.PACKETS,
+        FrontendSettings.Features.all(),
+        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 1_000, 0, 0, ""),
+        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 10_000, 100, 65_536),
+        new FrontendSettings.Lanes(2, 16_384, 1 << 25, 1_024),
+        OpenFrontend.GROUP_WAITS);
   }
 
   private record Sender(LoopClient client, boolean mqtt3, int qos, char name) {

@@ -3,6 +3,9 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListeningSettings;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;
 import dunlin.model.Publication;
@@ -33,9 +36,13 @@ class GroupThatLeftTest {
   private static FrontendSettings settings() {
     var waits = new FrontendSettings.GroupWaits(Duration.ofSeconds(5), Duration.ofSeconds(1), 100_000);
     return new FrontendSettings(
-        List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 2, Duration.ofSeconds(60), OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(), 100, 10, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 65_536, 100, 65_536, 1_000,
-        1_000_000, waits, "", 100);
+        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
+        OpenFrontend.PACKETS,
+        FrontendSettings.Features.all(),
+        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
+        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 10, 100, 65_536),
+        new FrontendSettings.Lanes(2, 1_000, 1_000_000, 100),
+        waits);
   }
 
   @ParameterizedTest

@@ -2,6 +2,7 @@ package dunlin.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.broker.limit.NodeBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.embedded.EmbeddedChannel;

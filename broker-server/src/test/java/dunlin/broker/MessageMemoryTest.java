@@ -3,6 +3,7 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.limit.NodeBudget;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
 import dunlin.model.QoS;

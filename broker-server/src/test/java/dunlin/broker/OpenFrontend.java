@@ -1,6 +1,14 @@
 package dunlin.broker;
 
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.auth.AuthenticationProvider;
+import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.limit.NodeBudget;
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.Listener;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListeningSettings;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
 import dunlin.dist.RoutePage;
@@ -37,7 +45,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A frontend whose event loops run, without a listener, over tiers that do what the test says. */
-final class OpenFrontend implements AutoCloseable {
+public final class OpenFrontend implements AutoCloseable {
   static final int LANE_MESSAGES = 16;
 
   static final FrontendSettings.PacketLimits PACKETS =
@@ -55,26 +63,30 @@ final class OpenFrontend implements AutoCloseable {
   final FakeDist dist = new FakeDist();
   final FakeRetain retain = new FakeRetain();
   final FakeSessions sessions = new FakeSessions();
-  final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  public final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final DropEvents drops = new DropEvents("test");
   private final Authentication authentication;
   private final Frontend frontend;
   private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
 
-  OpenFrontend(int lanes) {
+  public OpenFrontend(int lanes) {
     this(lanes, QUEUE_MESSAGES);
   }
 
-  OpenFrontend(int lanes, int queueMessages) {
+  public OpenFrontend(int lanes, int queueMessages) {
     this(lanes, queueMessages, Budgets.large());
   }
 
-  OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
+  public OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
     var settings =
         new FrontendSettings(
-            List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, lanes, Duration.ofSeconds(10), PACKETS,
-            FrontendSettings.Features.all(), 100, 100, 0, 0, Duration.ZERO, FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 65_536, queueMessages, 65_536,
-            LANE_MESSAGES, 1_000, GROUP_WAITS, "", WIDE);
+            new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
+            PACKETS,
+            FrontendSettings.Features.all(),
+            new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
+            new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 100, queueMessages, 65_536),
+            new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
+            GROUP_WAITS);
     var anybody = 
         new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // whatever a PROXY header says
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
@@ -91,7 +103,7 @@ final class OpenFrontend implements AutoCloseable {
     return frontend;
   }
 
-  Loop loop(int index) {
+  public Loop loop(int index) {
     return frontend.loop(index);
   }
 
@@ -108,7 +120,7 @@ final class OpenFrontend implements AutoCloseable {
   }
 
   /** Does something on an event loop. */
-  <T> T on(int loop, Callable<T> action) {
+  public <T> T on(int loop, Callable<T> action) {
     try {
       return loop(loop).executor().submit(action).get(10, TimeUnit.SECONDS);
     } catch (Exception e) {
@@ -118,7 +130,11 @@ final class OpenFrontend implements AutoCloseable {
 
   /** A connection that has no channel yet. */
   Connection connection(int loop) {
-    return new Connection(loop(loop), frontend.listeners().byName("tcp").orElseThrow());
+    return connection(loop, frontend.listeners().byName("tcp").orElseThrow());
+  }
+
+  public Connection connection(int loop, Listener listener) {
+    return new Connection(loop(loop), listener);
   }
 
   /** A session without expiry whose client takes one message at a time. */

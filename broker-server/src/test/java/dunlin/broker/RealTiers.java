@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.auth.Authentication;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistWorker;
 import dunlin.dist.MatchedRoutes;

@@ -1,10 +1,10 @@
 package dunlin;
 
-import dunlin.broker.Authentication;
-import dunlin.broker.AuthenticationProvider.Authenticators;
-import dunlin.broker.AuthenticationSettings;
 import dunlin.broker.Frontend;
-import dunlin.broker.ListenerException;
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.auth.AuthenticationProvider.Authenticators;
+import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.listen.ListenerException;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;

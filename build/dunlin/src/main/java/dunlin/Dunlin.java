@@ -1,9 +1,9 @@
 package dunlin;
 
-import dunlin.broker.AuthenticationProvider.Authenticators;
-import dunlin.broker.Authenticator;
 import dunlin.broker.ConnectionEvent;
-import dunlin.broker.EnhancedAuthenticator;
+import dunlin.broker.auth.AuthenticationProvider.Authenticators;
+import dunlin.broker.auth.Authenticator;
+import dunlin.broker.auth.EnhancedAuthenticator;
 import dunlin.model.Publisher;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;

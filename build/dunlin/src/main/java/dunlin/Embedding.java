@@ -1,7 +1,7 @@
 package dunlin;
 
-import dunlin.broker.AuthenticationProvider.Authenticators;
 import dunlin.broker.ConnectionEvent;
+import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

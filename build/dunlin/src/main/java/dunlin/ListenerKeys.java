@@ -1,11 +1,11 @@
 package dunlin;
 
-import dunlin.broker.IoTransport;
-import dunlin.broker.ListenerSettings;
-import dunlin.broker.ListenerSettings.ClientAuth;
-import dunlin.broker.ListenerSettings.Identity;
-import dunlin.broker.ListenerSettings.TlsVersion;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.listen.IoTransport;
+import dunlin.broker.listen.ListenerSettings;
+import dunlin.broker.listen.ListenerSettings.ClientAuth;
+import dunlin.broker.listen.ListenerSettings.Identity;
+import dunlin.broker.listen.ListenerSettings.TlsVersion;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
 import java.nio.file.Path;

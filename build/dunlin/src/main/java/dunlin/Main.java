@@ -1,6 +1,6 @@
 package dunlin;
 
-import dunlin.broker.ListenerException;
+import dunlin.broker.listen.ListenerException;
 import dunlin.runtime.Metrics;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;

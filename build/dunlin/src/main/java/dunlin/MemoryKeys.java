@@ -1,6 +1,6 @@
 package dunlin;
 
-import dunlin.broker.NodeBudget;
+import dunlin.broker.limit.NodeBudget;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
 import java.util.ArrayList;

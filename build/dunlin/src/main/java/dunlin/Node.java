@@ -1,14 +1,14 @@
 package dunlin;
 
 import dunlin.broker.ApplicationSubscriptions;
-import dunlin.broker.Authentication;
-import dunlin.broker.AuthenticationProvider.Authenticators;
-import dunlin.broker.AuthenticationSettings;
 import dunlin.broker.ConnectionEvents;
 import dunlin.broker.Frontend;
 import dunlin.broker.FrontendSettings;
-import dunlin.broker.NodeBudget;
 import dunlin.broker.SysTopics;
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.auth.AuthenticationProvider.Authenticators;
+import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.limit.NodeBudget;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.NodeCalls;

@@ -1,7 +1,8 @@
 package dunlin;
 
-import dunlin.broker.AuthenticationSettings;
 import dunlin.broker.FrontendSettings;
+import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.listen.ListeningSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.model.FilterIndex;
@@ -17,8 +18,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** Every setting of a node, declared once, and how the tiers' records are made of them. */
 final class NodeSettings {
@@ -80,7 +81,7 @@ final class NodeSettings {
               + " verifier again. A changed password file ends it at once. 0 turns it off.");
   static final Setting<String> AUTH_PROVIDER =
       Setting.text(
-          "dunlin.auth.provider", "", "Name or class name of the dunlin.broker.AuthenticationProvider that authenticates clients. It must be on the"
+          "dunlin.auth.provider", "", "Name or class name of the dunlin.broker.auth.AuthenticationProvider that authenticates clients. It must be on the"
               + " class path.");
   static final Setting<String> AUTH_PROVIDER_OPTIONS =
       Setting.text("dunlin.auth.provider-options", "", "Options for the authentication provider, in the provider's own format.").secret();
@@ -413,29 +414,31 @@ final class NodeSettings {
 
   static FrontendSettings frontend(Settings settings) {
     return new FrontendSettings(
-        ListenerKeys.read(settings),
-        settings.get(ListenerKeys.IO_TRANSPORT),
-        settings.get(LANES),
-        settings.get(CONNECT_TIMEOUT),
+        new ListeningSettings(
+            ListenerKeys.read(settings), settings.get(ListenerKeys.IO_TRANSPORT), Math.toIntExact(settings.get(OUTBOUND_MAX))),
         packets(settings),
         features(settings),
-        settings.get(RECEIVE_MAXIMUM),
-        settings.get(IN_FLIGHT_MAX),
-        settings.get(TOPIC_ALIAS_MAXIMUM),
-        settings.get(TOPIC_ALIAS_MAXIMUM_OUT),
-        settings.get(KEEP_ALIVE_MAX),
-        settings.get(SESSION_EXPIRY_MAX),
-        settings.get(SESSION_EXPIRY_OF_MQTT3),
-        settings.get(SUBSCRIPTIONS_MAX),
-        Math.toIntExact(settings.get(OUTBOUND_MAX)),
-        settings.get(QUEUE_MESSAGES_MAX),
-        Math.toIntExact(settings.get(QUEUE_BYTES_MAX)),
-        settings.get(LANE_MESSAGES_MAX),
-        Math.toIntExact(settings.get(LANE_BYTES_MAX)),
+        new FrontendSettings.Connections(
+            settings.get(CONNECT_TIMEOUT),
+            settings.get(KEEP_ALIVE_MAX),
+            settings.get(RECEIVE_MAXIMUM),
+            settings.get(TOPIC_ALIAS_MAXIMUM),
+            settings.get(TOPIC_ALIAS_MAXIMUM_OUT),
+            settings.get(SERVER_REFERENCE)),
+        new FrontendSettings.Sessions(
+            settings.get(SESSION_EXPIRY_MAX),
+            settings.get(SESSION_EXPIRY_OF_MQTT3),
+            settings.get(SUBSCRIPTIONS_MAX),
+            settings.get(IN_FLIGHT_MAX),
+            settings.get(QUEUE_MESSAGES_MAX),
+            Math.toIntExact(settings.get(QUEUE_BYTES_MAX))),
+        new FrontendSettings.Lanes(
+            settings.get(LANES),
+            settings.get(LANE_MESSAGES_MAX),
+            Math.toIntExact(settings.get(LANE_BYTES_MAX)),
+            settings.get(INLINE_FANOUT_THRESHOLD)),
         new FrontendSettings.GroupWaits(
-            settings.get(SHARED_WAIT), settings.get(SHARED_WAIT_QOS0), Math.toIntExact(settings.get(SHARED_WAITING_MAX))),
-        settings.get(SERVER_REFERENCE),
-        settings.get(INLINE_FANOUT_THRESHOLD));
+            settings.get(SHARED_WAIT), settings.get(SHARED_WAIT_QOS0), Math.toIntExact(settings.get(SHARED_WAITING_MAX))));
   }
 
   private static FrontendSettings.PacketLimits packets(Settings settings) {

@@ -1,6 +1,6 @@
 package dunlin;
 
-import dunlin.broker.PasswordFile;
+import dunlin.broker.auth.PasswordFile;
 import java.io.ByteArrayOutputStream;
 import java.io.Console;
 import java.io.IOException;

@@ -42,7 +42,7 @@ class ArchitectureTest {
         .contains(
             "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.transport", "dunlin.store", "dunlin.store.remote", "dunlin.placement",
             "dunlin.cluster", "dunlin.dist", "dunlin.retain",
-            "dunlin.inbox", "dunlin.broker", "dunlin.broker.codec");
+            "dunlin.inbox", "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen");
   }
 
   @Test
@@ -149,6 +149,25 @@ class ArchitectureTest {
   @Test
   void packagesFormNoCycles() {
     slices().matching("dunlin.(**)").should().beFreeOfCycles().check(CLASSES);
+  }
+
+  /** A package that can be read in one sitting has 5 to 25 files. Those that have more may only become smaller. */
+  @Test
+  void packagesStaySmall() {
+    Map<String, Long> larger =
+        Map.of(
+            "dunlin.broker", 59L,
+            "dunlin.store", 88L,
+            "dunlin.inbox", 70L,
+            "dunlin.cluster", 31L,
+            "dunlin.runtime", 29L,
+            "dunlin.store.remote", 28L,
+            "dunlin.placement", 28L);
+    Map<String, Long> files =
+        CLASSES.stream()
+            .filter(each -> each.isTopLevelClass() && !each.getPackageName().startsWith(GENERATED) && !each.getSimpleName().equals("package-info"))
+            .collect(Collectors.groupingBy(JavaClass::getPackageName, Collectors.counting()));
+    files.forEach((name, count) -> assertThat(count).as(name).isLessThanOrEqualTo(larger.getOrDefault(name, 25L)));
   }
 
   @Test

@@ -8,9 +8,9 @@ import static dunlin.RawClient.u16;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.broker.Authenticator.Credentials;
-import dunlin.broker.EnhancedAuthenticator;
-import dunlin.broker.Identity;
+import dunlin.broker.auth.Authenticator.Credentials;
+import dunlin.broker.auth.EnhancedAuthenticator;
+import dunlin.broker.auth.Identity;
 import dunlin.model.ReasonCode;
 import java.nio.charset.StandardCharsets;
 import java.util.Map;

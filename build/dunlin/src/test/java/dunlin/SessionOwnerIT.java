@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.broker.PasswordFile;
+import dunlin.broker.auth.PasswordFile;
 import dunlin.runtime.SettingException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

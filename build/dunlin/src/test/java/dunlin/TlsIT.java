@@ -6,7 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import com.hivemq.client.mqtt.MqttClient;
 import dunlin.Certificates.Issued;
-import dunlin.broker.ListenerException;
+import dunlin.broker.listen.ListenerException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.lang.management.ManagementFactory;

@@ -1,0 +1,369 @@
+package dunlin.broker.auth;
+
+import dunlin.broker.auth.AuthenticationProvider.Authenticators;
+import dunlin.broker.auth.Authenticator.Credentials;
+import dunlin.broker.codec.Packet;
+import dunlin.broker.limit.AddressCounts;
+import dunlin.broker.limit.FailureLimit;
+import dunlin.broker.limit.FairLines;
+import dunlin.broker.limit.LineLimit;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
+import dunlin.runtime.SettingException;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.ServiceConfigurationError;
+import java.util.ServiceLoader;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who may connect to a frontend: its authenticators, the threads that they are asked on, and the books about their answers.
+ */
+public final class Authentication implements AutoCloseable {
+  /*
+   * Owner: the node's composition opens and closes it and has refresh() called; the rest is for any thread.
+   * Bounds: threads and queueMax of the settings. Clients that wait stand in a line for each address, and the lines take turns: an address
+   *   that sends many wrong passwords waits for itself. Who finds no room (FairLines) is refused with 0x89. FailureLimit bounds itself.
+   *   Event lines: EVENTS_A_SECOND, the rest is counted in the next one.
+   * Failure: whatever an authenticator does wrong refuses its client (Result.FAILED, TIMED_OUT) and nobody else. Threads that never
+   *   come back from one leave the queue to fill up: then everybody is refused, and nobody let in.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Authentication.class);
+  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final int EVENTS_A_SECOND = 100;
+  private static final int IDLE_THREAD_SECONDS = 10;
+
+  /** What became of an attempt to authenticate; a label of the metrics. */
+  public enum Result {
+    /** The client was let in, or stays. */
+    ACCEPTED,
+    /** What it has shown is not enough, or wrong. */
+    REFUSED,
+    /** Its address has failed too often in this minute. */
+    LIMITED,
+    /** Too many others waited. */
+    OVERLOADED,
+    /** The authenticator did not answer in time. */
+    TIMED_OUT,
+    /** The authenticator failed. */
+    FAILED,
+    /** The client has gone, or did not go on. */
+    ABANDONED
+  }
+
+  /** How a client is to be authenticated. */
+  public sealed interface Way {
+    /** Not at all: what it is is known. */
+    record Known(Identity identity) implements Way {}
+
+    record Refused(ReasonCode reason, String explanation) implements Way {}
+
+    record ByCredentials(Authenticator authenticator) implements Way {}
+
+    record ByMethod(EnhancedAuthenticator authenticator) implements Way {}
+  }
+
+  private final AuthenticationSettings settings;
+  private final ClientIds clientIds;
+  private final @Nullable AuthenticationProvider provider;
+  private final @Nullable FileAuthenticator file;
+  private final @Nullable Authenticator authenticator;
+  private final Map<String, EnhancedAuthenticator> methods;
+  private final FailureLimit failures;
+  private final LineLimit eventLines = new LineLimit(EVENTS_A_SECOND, System::nanoTime);
+  private final LineLimit failureLines = new LineLimit(1, System::nanoTime);
+  private final Map<Result, Counter> decisions = new EnumMap<>(Result.class);
+  private final FairLines<AuthenticationCall<?>> waiting;
+  private final ThreadPoolExecutor executor;
+
+  private Authentication(
+      AuthenticationSettings settings,
+      @Nullable AuthenticationProvider provider,
+      @Nullable FileAuthenticator file,
+      List<Authenticators> all,
+      MeterRegistry meters) {
+    this.settings = settings;
+    this.clientIds = ClientIds.of(settings.clientIds());
+    this.provider = provider;
+    this.file = file;
+    this.authenticator = onlyAuthenticator(all);
+    this.methods = byMethod(all);
+    this.failures = new FailureLimit(settings.failuresMax(), System::nanoTime);
+    this.waiting = new FairLines<>(settings.queueMax());
+    AtomicInteger threads = new AtomicInteger();
+    this.executor =
+        new ThreadPoolExecutor(
+            settings.threads(),
+            settings.threads(),
+            IDLE_THREAD_SECONDS,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(), // a turn for each that waits in the lines, which are bounded
+            task -> {
+              Thread thread = new Thread(task, "dunlin-auth-" + threads.getAndIncrement());
+              thread.setDaemon(true);
+              return thread;
+            });
+    executor.allowCoreThreadTimeOut(true);
+    register(meters);
+  }
+
+  private void register(MeterRegistry meters) {
+    for (Result result : Result.values()) {
+      String label = result.name().toLowerCase(Locale.ROOT).replace('_', '-');
+      decisions.put(
+          result,
+          Counter.builder("dunlin.auth.decisions")
+              .description("Attempts of clients to authenticate, by what became of them")
+              .tag("result", label)
+              .register(meters));
+    }
+    Gauge.builder("dunlin.auth.waiting", waiting, FairLines::size)
+        .description("Clients that wait for a thread to authenticate them")
+        .register(meters);
+    Gauge.builder("dunlin.auth.failures.addresses", failures, FailureLimit::addresses)
+        .description("Addresses from which clients have failed to authenticate in this minute")
+        .register(meters);
+    FunctionCounter.builder("dunlin.auth.failures.untracked", failures, FailureLimit::untracked)
+        .description("Failures not held against their address, since too many addresses had some")
+        .register(meters);
+  }
+
+  /**
+   * Finds out, before anything is opened, whether the settings and the password file that they name are in order.
+   *
+   * @throws SettingException when they are not
+   */
+  public static void check(AuthenticationSettings settings) {
+    ClientIds.of(settings.clientIds());
+    if (!settings.passwordFile().isEmpty()) FileAuthenticator.check(settings.passwordFile());
+  }
+
+  /**
+   * Finds out whether the provider that the settings name is on the class path. It is not opened.
+   *
+   * @throws SettingException when it is not
+   */
+  public static void checkProvider(AuthenticationSettings settings) {
+    if (!settings.provider().isEmpty()) provider(settings.provider());
+  }
+
+  /** Whether, by what the settings say, a listener may be open to others than this machine's clients. */
+  public static boolean mayListenAnywhere(AuthenticationSettings settings, Authenticators embedded) {
+    return settings.anonymous()
+        || !settings.passwordFile().isEmpty()
+        || !settings.provider().isEmpty()
+        || embedded.passwords().isPresent()
+        || !embedded.methods().isEmpty();
+  }
+
+  /**
+   * Opens the password file and the provider that the settings name.
+   *
+   * @param embedded the authenticators of the application that the node is part of
+   * @throws SettingException when one of them cannot be opened, or when they do not go together
+   */
+  public static Authentication open(AuthenticationSettings settings, Authenticators embedded, MeterRegistry meters) {
+    List<Authenticators> all = new ArrayList<>();
+    all.add(embedded);
+    FileAuthenticator file = settings.passwordFile().isEmpty() ? null : FileAuthenticator.open(settings.passwordFile(), settings.passwordCache(), meters);
+    if (file != null) all.add(new Authenticators(Optional.of(file), List.of(file)));
+    AuthenticationProvider provider = settings.provider().isEmpty() ? null : provider(settings.provider());
+    try {
+      if (provider != null) all.add(provider.open(settings.providerOptions()));
+      return new Authentication(settings, provider, file, all, meters);
+    } catch (SettingException e) {
+      if (provider != null) provider.close();
+      throw e;
+    } catch (RuntimeException e) { // of the provider: other people's code, whose message is all there is to tell
+      if (provider != null) provider.close();
+      throw new SettingException("dunlin.auth.provider: %s cannot be opened: %s".formatted(settings.provider(), e.getMessage()), e);
+    }
+  }
+
+  /** What serves a frontend that authenticates nobody. */
+  public static Authentication none(MeterRegistry meters) {
+    return open(AuthenticationSettings.defaults(), Authenticators.none(), meters);
+  }
+
+  private static AuthenticationProvider provider(String name) {
+    try {
+      ServiceLoader<AuthenticationProvider> known = ServiceLoader.load(AuthenticationProvider.class);
+      List<String> names = new ArrayList<>();
+      for (ServiceLoader.Provider<AuthenticationProvider> each : known.stream().toList()) {
+        AuthenticationProvider provider = each.get();
+        if (provider.name().equals(name) || each.type().getName().equals(name)) return provider;
+        names.add(provider.name());
+      }
+      throw new SettingException(
+          "dunlin.auth.provider: there is no \"%s\" on the class path; there is %s"
+              .formatted(LogText.escaped(name), names.isEmpty() ? "none at all" : String.join(", ", names)));
+    } catch (ServiceConfigurationError e) {
+      throw new SettingException("dunlin.auth.provider: providers cannot be loaded: " + e.getMessage(), e);
+    }
+  }
+
+  private static @Nullable Authenticator onlyAuthenticator(List<Authenticators> all) {
+    Authenticator only = null;
+    for (Authenticators each : all) {
+      if (each.passwords().isEmpty()) continue;
+      if (only != null) {
+        throw new SettingException(
+            "dunlin.auth: there may be one authenticator for passwords, but there are several of dunlin.auth.password-file,"
+                + " dunlin.auth.provider and the embedding application's");
+      }
+      only = each.passwords().get();
+    }
+    return only;
+  }
+
+  private static Map<String, EnhancedAuthenticator> byMethod(List<Authenticators> all) {
+    Map<String, EnhancedAuthenticator> methods = new HashMap<>();
+    for (Authenticators each : all) {
+      for (EnhancedAuthenticator one : each.methods()) {
+        if (methods.put(one.method(), one) != null) {
+          throw new SettingException("dunlin.auth: there are two authenticators for the method " + one.method());
+        }
+      }
+    }
+    return Map.copyOf(methods);
+  }
+
+  /** Whether clients have to show who they are: then a listener may be open to everybody. */
+  public boolean authenticates() {
+    return authenticator != null || !methods.isEmpty();
+  }
+
+  /** Whether a listener may be open to others than this machine's clients. */
+  public boolean mayListenAnywhere() {
+    return authenticates() || settings.anonymous();
+  }
+
+  /** Takes note of a password file that has changed. Must be called about once a second; throws nothing. */
+  public void refresh() {
+    if (file != null) file.refresh();
+  }
+
+  /**
+   * How a client is to be authenticated.
+   *
+   * @param local whether it has connected to an address that only clients on this machine reach
+   */
+  public Way wayOf(Peer peer, Packet.Connect packet, boolean local) {
+    if (peer.isAnother(packet.clientId())) {
+      return new Way.Refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "the certificate is another client identifier's");
+    }
+    if (packet.authenticationMethod() != null) {
+      EnhancedAuthenticator method = methods.get(packet.authenticationMethod());
+      if (method != null) return new Way.ByMethod(method);
+      // [MQTT-4.12.0-1]
+      return new Way.Refused(ReasonCode.BAD_AUTHENTICATION_METHOD, "this authentication method is not supported");
+    }
+    String certifiedUser = certifiedUser(peer);
+    if (!certifiedUser.isEmpty()) return new Way.Known(Identity.of(certifiedUser));
+    if (!authenticates()) {
+      // A certificate was checked against the listener's authorities, also where it is not to say who the client is.
+      boolean certificate = !peer.certificates().isEmpty();
+      return local || certificate || settings.anonymous() ? new Way.Known(Identity.ANONYMOUS) : nothingShown();
+    }
+    if (packet.userName() == null && packet.password() == null) {
+      if (settings.anonymous()) return new Way.Known(Identity.ANONYMOUS);
+      if (peer.certificates().isEmpty()) return nothingShown();
+    }
+    return authenticator == null ? nothingShown() : new Way.ByCredentials(authenticator);
+  }
+
+  private static Way nothingShown() {
+    return new Way.Refused(ReasonCode.NOT_AUTHORIZED, "nothing was shown that this server authenticates clients by");
+  }
+
+  /** The user that the client's certificate stands for, empty when it does not. */
+  public static String certifiedUser(Peer peer) {
+    return peer.userName().or(peer::clientId).orElse("");
+  }
+
+  AuthenticationSettings settings() {
+    return settings;
+  }
+
+  /** Which client identifiers a user may have. */
+  public ClientIds clientIds() {
+    return clientIds;
+  }
+
+  public FailureLimit failures() {
+    return failures;
+  }
+
+  /** Who has shown these credentials not long ago, where that is known; the failures of its address stand in front. */
+  public Optional<Identity> known(Authenticator asked, Credentials credentials) {
+    return file != null && asked.equals(file) ? file.known(credentials) : Optional.empty();
+  }
+
+  /** Has a question asked on one of the threads for them, when the turn of its address has come. Who finds no room is told so. */
+  void execute(AuthenticationCall<?> call) {
+    AuthenticationCall<?> without = waiting.offer(sourceOf(call.from()), call);
+    if (without == null) executor.execute(this::next);
+    else without.noRoom();
+  }
+
+  private void next() {
+    AuthenticationCall<?> call = waiting.poll();
+    if (call != null) call.run();
+  }
+
+  /** The address or network, as FailureLimit has it; clients of this machine's own sockets are one source. */
+  private static long sourceOf(SocketAddress address) {
+    return address instanceof InetSocketAddress inet && inet.getAddress() != null ? AddressCounts.keyOf(inet.getAddress()) : -1;
+  }
+
+  /** An authenticator has thrown, or answered what is no answer. */
+  void failed(Throwable failure) {
+    if (failureLines.admits()) log.warn("an authenticator failed, and {} times more that were not told", failureLines.leftOut(), failure);
+  }
+
+  public void decided(Result result) {
+    Objects.requireNonNull(decisions.get(result)).increment();
+  }
+
+  /** Counts a refusal against its address, and tells of it; also whether it was the last that the address may have in this minute. */
+  public void refused(Credentials who, @Nullable String method, ReasonCode reason, String explanation) {
+    SocketAddress address = who.peer().address();
+    boolean last = failures.failed(address);
+    if (!eventLines.admits()) return;
+    events.info(
+        "event=authentication-refused client={} user={} method={} address={} listener={} reason={} explanation={} last={} untold={}",
+        LogText.quoted(who.clientId()),
+        LogText.quoted(who.userName().orElse("")),
+        LogText.quoted(method == null ? "" : method),
+        LogText.quoted(address.toString()),
+        who.peer().listener(),
+        reason.label(),
+        LogText.quoted(explanation),
+        last,
+        eventLines.leftOut());
+  }
+
+  @Override
+  public void close() {
+    executor.shutdownNow();
+    if (provider != null) provider.close();
+  }
+}

@@ -1,0 +1,39 @@
+package dunlin.broker.limit;
+
+import java.util.function.LongSupplier;
+
+/** How many connections may be taken a second: a bucket of tokens that fills evenly and holds a burst. */
+public final class RateBucket {
+  /*
+   * Owner: the event loop that accepts.
+   * Bounds: never more than the burst; time that passed beyond filling it up is forgotten.
+   */
+  private static final long SECOND = 1_000_000_000L;
+
+  private final long nanosPerToken;
+  private final long full;
+  private final LongSupplier nanoTime;
+
+  /** When the bucket was, or would have been, empty. */
+  private long emptyAt;
+
+  /**
+   * @param rate tokens a second, at least 1
+   * @param burst tokens that a bucket holds which nobody took from, at least 1
+   */
+  public RateBucket(int rate, int burst, LongSupplier nanoTime) {
+    this.nanosPerToken = SECOND / rate;
+    this.full = nanosPerToken * burst;
+    this.nanoTime = nanoTime;
+    this.emptyAt = nanoTime.getAsLong() - full;
+  }
+
+  /** Takes a token, or answers that there is none. */
+  public boolean take() {
+    long now = nanoTime.getAsLong();
+    if (now - emptyAt > full) emptyAt = now - full;
+    if (now - emptyAt < nanosPerToken) return false;
+    emptyAt += nanosPerToken;
+    return true;
+  }
+}

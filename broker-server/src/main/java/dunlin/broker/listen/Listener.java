@@ -1,0 +1,273 @@
+package dunlin.broker.listen;
+
+import dunlin.broker.auth.Peer;
+import dunlin.broker.codec.DecoderLimits;
+import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.limit.AddressCounts;
+import dunlin.broker.limit.AddressRange;
+import dunlin.broker.limit.LineLimit;
+import dunlin.broker.limit.RateBucket;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelPipeline;
+import io.netty.handler.codec.haproxy.HAProxyMessageDecoder;
+import io.netty.handler.ssl.SslHandler;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.security.cert.X509Certificate;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One listener: whom it lets in, what their bytes pass through before they are MQTT, and what it has counted. */
+public final class Listener implements ListenerMXBean, ChannelFutureListener {
+  /*
+   * Owner: admit is for the event loop that accepts; the rest is for any.
+   * Bounds: its settings, and REFUSAL_LINES_A_SECOND lines in the log. A connection is refused before anything is allocated for it; it costs what it costs the operating system.
+   * Failure: what is refused is closed without a word, since before CONNECT there is nobody who would understand one.
+   */
+  private static final Logger events = LoggerFactory.getLogger("dunlin.events");
+  private static final int REFUSAL_LINES_A_SECOND = 5;
+
+  private final ListenerSettings settings;
+  private final Listeners all;
+  private final DecoderLimits decoderLimits;
+  private final @Nullable TlsContext tls;
+  private final @Nullable RateBucket rate;
+  private final @Nullable AddressCounts addresses;
+  private final List<AddressRange> proxies;
+  private final WebOrigins origins;
+  private final AtomicInteger connections = new AtomicInteger();
+  private final LineLimit refusalLines = new LineLimit(REFUSAL_LINES_A_SECOND, System::nanoTime);
+  private final Map<ListenerRefusal, Counter> refused = new EnumMap<>(ListenerRefusal.class);
+
+  /** Set once, when it listens. */
+  private volatile @Nullable Channel channel;
+
+  Listener(ListenerSettings settings, Listeners all, DecoderLimits common, MeterRegistry meters) {
+    this.settings = settings;
+    this.all = all;
+    this.decoderLimits = settings.packetMax() == 0 ? common : common.withPacketMax(settings.packetMax());
+    this.tls = settings.type().encrypted() ? TlsContext.load(settings, meters) : null;
+    this.rate =
+        settings.connectRate() == 0 ? null : new RateBucket(settings.connectRate(), settings.connectBurst(), System::nanoTime);
+    this.addresses = settings.connectionsPerAddressMax() == 0 ? null : new AddressCounts(settings.connectionsPerAddressMax());
+    this.origins = WebOrigins.of(settings);
+    this.proxies = settings.proxyProtocol() ? Listeners.ranges(settings) : List.of();
+    for (ListenerRefusal reason : ListenerRefusal.values()) {
+      refused.put(
+          reason,
+          Counter.builder("dunlin.listener.refused")
+              .description("Connections that a listener has closed before MQTT began")
+              .tag("listener", settings.name())
+              .tag("reason", reason.label())
+              .register(meters));
+    }
+    Gauge.builder("dunlin.listener.connections", connections, AtomicInteger::get)
+        .description("Open connections of a listener")
+        .tag("listener", settings.name())
+        .register(meters);
+  }
+
+  ListenerSettings settings() {
+    return settings;
+  }
+
+  public DecoderLimits decoderLimits() {
+    return decoderLimits;
+  }
+
+  @Nullable TlsContext tls() {
+    return tls;
+  }
+
+  WebOrigins origins() {
+    return origins;
+  }
+
+  public boolean serves(ProtocolVersion version) {
+    return settings.versions().contains(version);
+  }
+
+  // -------------------------------------------------------------------------------------------------------------- who comes in
+
+  /** Counts a connection that was just accepted, or says why it must be closed. */
+  @Nullable ListenerRefusal admit(Channel accepted) {
+    InetAddress address = addressOf(accepted.remoteAddress());
+    boolean unix = settings.type() == ListenerSettings.Type.UNIX;
+    if (settings.proxyProtocol() && !unix && !isProxy(address)) return ListenerRefusal.PROXY_ADDRESS;
+    if (connections.get() >= settings.connectionsMax()) return ListenerRefusal.CONNECTIONS;
+    if (rate != null && !rate.take()) return ListenerRefusal.RATE;
+    if (!all.take()) return ListenerRefusal.PROCESS;
+    boolean counted = addresses == null || unix || settings.proxyProtocol();
+    if (!counted && (address == null || !Objects.requireNonNull(addresses).add(address))) {
+      all.giveBack();
+      return ListenerRefusal.ADDRESS;
+    }
+    connections.incrementAndGet();
+    return null;
+  }
+
+  private boolean isProxy(@Nullable InetAddress address) {
+    return address != null && proxies.stream().anyMatch(range -> range.contains(address));
+  }
+
+  /** Counts the address that a proxy has told; false when it has as many connections as it may. */
+  boolean admitProxied(SocketAddress source) {
+    InetAddress address = addressOf(source);
+    return addresses == null || address == null || addresses.add(address);
+  }
+
+  /** An admitted connection is closed. The listener itself is what its closing is told to: no object for each. */
+  @Override
+  public void operationComplete(ChannelFuture closed) {
+    connections.decrementAndGet();
+    all.giveBack();
+    if (addresses == null || settings.type() == ListenerSettings.Type.UNIX) return;
+    InetAddress address =
+        addressOf(settings.proxyProtocol() ? ProxyFront.sourceOf(closed.channel()) : closed.channel().remoteAddress());
+    if (address != null) addresses.remove(address);
+  }
+
+  private static @Nullable InetAddress addressOf(@Nullable SocketAddress address) {
+    return address instanceof InetSocketAddress internet ? internet.getAddress() : null;
+  }
+
+  void refused(ListenerRefusal reason) {
+    Objects.requireNonNull(refused.get(reason)).increment();
+  }
+
+  /** Counts one that an operator will be asked about, and tells of it: a few lines a second, with the number of those left out. */
+  void refused(ListenerRefusal reason, Channel connection, String explanation) {
+    refused(reason);
+    if (!refusalLines.admits()) return;
+    events.warn(
+        "event=connection-refused listener={} reason={} address={} explanation={} untold={}",
+        settings.name(), reason.label(), LogText.quoted(String.valueOf(peerOf(connection).address())), LogText.quoted(explanation),
+        refusalLines.leftOut());
+  }
+
+  /** Tells how much was not told; called about once a second. */
+  void flush() {
+    long untold = refusalLines.leftOut();
+    if (untold > 0) events.warn("event=connection-refused listener={} untold={}", settings.name(), untold);
+  }
+
+  // ------------------------------------------------------------------------------------------------------- what bytes pass through
+
+  /** Puts together what turns a connection's bytes into those of MQTT; of plain TCP there is nothing but the last handler. */
+  void assemble(Channel accepted, ChannelHandler mqtt) {
+    ChannelPipeline pipeline = accepted.pipeline();
+    if (settings.proxyProtocol()) {
+      pipeline.addLast(new HAProxyMessageDecoder(ProxyFront.EXTENSIONS_MAX), new ProxyFront(this));
+    }
+    if (tls != null) pipeline.addLast(tls.newHandler(accepted.alloc()), new TlsFront(this));
+    if (settings.type().webSocket()) pipeline.addLast(WebSocketUpgrade.decoder(), new WebSocketUpgrade(this));
+    pipeline.addLast(mqtt);
+  }
+
+  /** Who is at the other end of one of its connections. */
+  public Peer peerOf(Channel connection) {
+    SocketAddress source = ProxyFront.sourceOf(connection);
+    SocketAddress address = source != null ? source : connection.remoteAddress();
+    if (address == null) address = all.unixAddress(settings.path()); // clients of Unix domain sockets have no name
+    if (tls == null) return Peer.at(address, settings.name());
+    List<X509Certificate> certificates = certificatesOf(connection);
+    ListenerSettings.Identity identity = settings.tls().identity();
+    Optional<String> name = certificates.isEmpty() ? Optional.empty() : TlsIdentity.nameOf(certificates.getFirst(), identity);
+    Optional<String> none = Optional.empty();
+    return new Peer(
+        address, settings.name(), true, certificates, identity.userName() ? name : none, identity.userName() ? none : name);
+  }
+
+  private static List<X509Certificate> certificatesOf(Channel connection) {
+    SslHandler handler = connection.pipeline().get(SslHandler.class);
+    if (handler == null) return List.of(); // closed since
+    try {
+      return Arrays.stream(handler.engine().getSession().getPeerCertificates()).map(X509Certificate.class::cast).toList();
+    } catch (SSLPeerUnverifiedException _) {
+      return List.of();
+    }
+  }
+
+  /** Whether clients' certificates say who they are. */
+  public boolean takesNames() {
+    return settings.tls().identity() != ListenerSettings.Identity.NONE;
+  }
+
+  /** Why a client with this certificate may not have this client identifier, or null when it may; it may leave it empty. */
+  public static @Nullable ReasonCode refusal(Peer peer, String clientId) {
+    if (peer.certificates().isEmpty()) return null;
+    if (peer.userName().isEmpty() && peer.clientId().isEmpty()) return ReasonCode.NOT_AUTHORIZED; // it lacks the name
+    return peer.isAnother(clientId) ? ReasonCode.CLIENT_IDENTIFIER_NOT_VALID : null;
+  }
+
+  // ----------------------------------------------------------------------------------------------------------------- for operators
+
+  void listens(Channel bound) {
+    channel = bound;
+  }
+
+  @Nullable Channel channel() {
+    return channel;
+  }
+
+  /** The port in use, or -1 when there is none: it does not listen, or on a Unix domain socket. */
+  public int port() {
+    Channel bound = channel;
+    return bound != null && bound.localAddress() instanceof InetSocketAddress address ? address.getPort() : -1;
+  }
+
+  @Override
+  public String getName() {
+    return settings.name();
+  }
+
+  @Override
+  public String getType() {
+    return settings.type().name().toLowerCase(Locale.ROOT);
+  }
+
+  @Override
+  public String getAddress() {
+    if (settings.type() == ListenerSettings.Type.UNIX) return settings.path();
+    int bound = port();
+    return settings.host() + ":" + (bound < 0 ? settings.port() : bound);
+  }
+
+  @Override
+  public int getConnections() {
+    return connections.get();
+  }
+
+  @Override
+  public Map<String, Long> getRefused() {
+    Map<String, Long> counts = new TreeMap<>();
+    refused.forEach((reason, counter) -> counts.put(reason.label(), (long) counter.count()));
+    return Collections.unmodifiableMap(counts);
+  }
+
+  @Override
+  public String getCertificateExpiry() {
+    return tls == null ? "" : tls.expiry().toString();
+  }
+}

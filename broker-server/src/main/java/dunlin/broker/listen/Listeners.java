@@ -1,0 +1,325 @@
+package dunlin.broker.listen;
+
+import com.sun.management.UnixOperatingSystemMXBean;
+import dunlin.broker.codec.DecoderLimits;
+import dunlin.broker.limit.AddressRange;
+import dunlin.runtime.NodeBeans;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandler;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.WriteBufferWaterMark;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.SocketAddress;
+import java.net.UnknownHostException;
+import java.nio.file.InvalidPathException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All places that clients connect to. */
+public final class Listeners implements AutoCloseable {
+  /*
+   * Owner: the thread that composes the node opens, stops and closes; take and giveBack are for any.
+   * Bounds: connections of all listeners together: what file descriptors are left for, less a tenth.
+   * Failure: a listener that cannot be is a ListenerException that names its key; the caller closes those that are there already.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Listeners.class);
+  private static final int CONNECTIONS_LEAST = 16;
+
+  private final ListeningSettings settings;
+  private final List<Listener> all = new ArrayList<>();
+  private final AtomicInteger connections = new AtomicInteger();
+  private final int connectionsMax;
+
+  /** @throws ListenerException when a listener's settings or files cannot be used */
+  public Listeners(ListeningSettings settings, DecoderLimits limits, MeterRegistry meters) {
+    this(settings, limits, meters, connectionsMax());
+  }
+
+  Listeners(ListeningSettings settings, DecoderLimits limits, MeterRegistry meters, int connectionsMax) {
+    this.settings = settings;
+    this.connectionsMax = connectionsMax;
+    try {
+      for (ListenerSettings one : settings.listeners()) all.add(new Listener(one, this, limits, meters));
+    } catch (RuntimeException e) {
+      close();
+      throw e;
+    }
+    Gauge.builder("dunlin.connections.max", this, l -> l.connectionsMax)
+        .description("Connections that the process has file descriptors for")
+        .register(meters);
+  }
+
+  /** A tenth stays for files; what is open already is not free. */
+  private static int connectionsMax() {
+    if (!(ManagementFactory.getOperatingSystemMXBean() instanceof UnixOperatingSystemMXBean system)) return Integer.MAX_VALUE;
+    long limit = system.getMaxFileDescriptorCount();
+    if (limit <= 0) return Integer.MAX_VALUE;
+    return Math.clamp(limit - limit / 10 - system.getOpenFileDescriptorCount(), CONNECTIONS_LEAST, Integer.MAX_VALUE);
+  }
+
+  /** Counts a connection of any listener; false when the process has as many as it can. */
+  boolean take() {
+    if (connections.incrementAndGet() <= connectionsMax) return true;
+    connections.decrementAndGet();
+    return false;
+  }
+
+  void giveBack() {
+    connections.decrementAndGet();
+  }
+
+  SocketAddress unixAddress(String path) {
+    return settings.transport().unixAddress(path);
+  }
+
+  // -------------------------------------------------------------------------------------------------------- before anything is open
+
+  /**
+   * Finds out whether all listeners can be, and leaves nothing behind: much cheaper than to find out when the stores are open.
+   *
+   * @throws ListenerException when one cannot
+   */
+  public static void check(ListeningSettings settings, boolean mayListenAnywhere) {
+    for (Runnable step : steps(settings, mayListenAnywhere, true)) step.run();
+  }
+
+  /** All that {@link #check} would refuse; of a step that needs another one, only the first thing. */
+  public static List<String> problems(ListeningSettings settings, boolean mayListenAnywhere, boolean ports) {
+    List<String> problems = new ArrayList<>();
+    for (Runnable step : steps(settings, mayListenAnywhere, ports)) {
+      try {
+        step.run();
+      } catch (ListenerException problem) {
+        problems.add(String.valueOf(problem.getMessage()));
+      }
+    }
+    return problems;
+  }
+
+  /**
+   * What is to be looked at, each for itself.
+   *
+   * @param ports whether also at what is free only while the node does not run: ports, and files of sockets
+   */
+  private static List<Runnable> steps(ListeningSettings settings, boolean mayListenAnywhere, boolean ports) {
+    List<Runnable> steps = new ArrayList<>();
+    steps.add(settings.transport()::check);
+    if (settings.listeners().isEmpty()) {
+      steps.add(
+          () -> {
+            throw new ListenerException("no listener is enabled (dunlin.listeners.<name>.enabled): no client could connect");
+          });
+    }
+    for (ListenerSettings one : settings.listeners()) {
+      boolean unix = one.type() == ListenerSettings.Type.UNIX;
+      steps.add(() -> ranges(one));
+      if (one.type().encrypted()) {
+        steps.add(() -> checkTls(one));
+        steps.add(() -> TlsContext.check(one));
+      }
+      if (one.type().webSocket()) {
+        steps.add(() -> checkPath(one));
+        steps.add(() -> WebOrigins.of(one));
+      }
+      if (unix && ports) steps.add(() -> clear(one));
+      if (!unix) {
+        steps.add(
+            () -> {
+              InetAddress address = checkedAddress(one, mayListenAnywhere);
+              if (ports) checkFree(one, address);
+            });
+      }
+    }
+    return steps;
+  }
+
+  private static void checkPath(ListenerSettings one) {
+    if (!one.path().startsWith("/")) {
+      throw new ListenerException("the path " + one.path() + " (" + one.key("path") + ") does not begin with a slash");
+    }
+  }
+
+  private static void checkTls(ListenerSettings one) {
+    if (one.tls().clientAuth() == ListenerSettings.ClientAuth.NONE
+        && one.tls().identity() != ListenerSettings.Identity.NONE) {
+      throw new ListenerException(
+          one.key("tls.identity") + " takes a name from clients' certificates, but " + one.key("tls.client-auth") + " asks for none");
+    }
+  }
+
+  /** The networks that a proxy of a listener may be in. */
+  static List<AddressRange> ranges(ListenerSettings one) {
+    List<AddressRange> ranges = new ArrayList<>();
+    for (String text : one.proxyFrom()) {
+      ranges.add(
+          AddressRange.parse(text)
+              .orElseThrow(
+                  () -> new ListenerException(text + " (" + one.key("proxy-protocol-from") + ") is no address and no network")));
+    }
+    return ranges;
+  }
+
+  /** The one place that decides where everybody may connect. */
+  private static InetAddress checkedAddress(ListenerSettings one, boolean mayListenAnywhere) {
+    InetAddress address;
+    try {
+      address = InetAddress.getByName(one.host());
+    } catch (UnknownHostException e) {
+      throw new ListenerException("cannot listen on " + where(one) + " (" + one.key("host") + "): unknown host", e);
+    }
+    boolean certified = one.type().encrypted() && one.tls().clientAuth() == ListenerSettings.ClientAuth.REQUIRED;
+    if (!address.isLoopbackAddress() && !mayListenAnywhere && !certified) {
+      throw new ListenerException(
+          "will not listen on " + where(one) + " (" + one.key("host") + "): it is not a loopback address and everybody could"
+              + " connect; set dunlin.auth.password-file or dunlin.auth.provider, or allow that with dunlin.auth.anonymous=true");
+    }
+    return address;
+  }
+
+  private static void checkFree(ListenerSettings one, InetAddress address) {
+    if (one.port() == 0) return;
+    try (ServerSocket probe = new ServerSocket()) {
+      probe.setReuseAddress(true);
+      probe.bind(new InetSocketAddress(address, one.port()));
+    } catch (IOException e) {
+      throw cannotListen(one, e);
+    }
+  }
+
+  private static UnixSocketFile clear(ListenerSettings one) {
+    if (one.path().isEmpty()) {
+      throw new ListenerException("listener " + one.name() + " needs " + one.key("path") + ", the file of its socket");
+    }
+    try {
+      UnixSocketFile file = new UnixSocketFile(Path.of(one.path()));
+      file.clear();
+      return file;
+    } catch (IOException | InvalidPathException e) {
+      throw cannotListen(one, e);
+    }
+  }
+
+  private static String where(ListenerSettings one) {
+    return one.type() == ListenerSettings.Type.UNIX ? one.path() : one.host() + ":" + one.port();
+  }
+
+  private static ListenerException cannotListen(ListenerSettings one, Throwable cause) {
+    String keys = one.type() == ListenerSettings.Type.UNIX ? one.key("path") : one.key("host") + ", " + one.key("port");
+    return new ListenerException("cannot listen on " + where(one) + " (" + keys + "): " + cause.getMessage(), cause);
+  }
+
+  // ---------------------------------------------------------------------------------------------------------------------- listening
+
+  /**
+   * Binds all: from now on clients can connect.
+   *
+   * @param mqtt makes the last handler of a connection that a listener has accepted; called on its event loop
+   */
+  public void open(EventLoopGroup group, boolean mayListenAnywhere, Function<Listener, ChannelHandler> mqtt) {
+    for (Listener listener : all) {
+      bind(listener, group, mayListenAnywhere, mqtt);
+      log.info("listener {}: {} on {}", listener.getName(), listener.getType(), listener.getAddress());
+    }
+    log.info("at most {} connections, by the limit of file descriptors", connectionsMax);
+  }
+
+  private void bind(
+      Listener listener, EventLoopGroup group, boolean mayListenAnywhere, Function<Listener, ChannelHandler> mqtt) {
+    ListenerSettings one = listener.settings();
+    boolean unix = one.type() == ListenerSettings.Type.UNIX;
+    SocketAddress address;
+    if (unix) {
+      clear(one);
+      address = unixAddress(one.path());
+    } else {
+      address = new InetSocketAddress(checkedAddress(one, mayListenAnywhere), one.port());
+    }
+    ServerBootstrap bootstrap =
+        new ServerBootstrap()
+            .group(group)
+            .channel(settings.transport().serverChannel(one.type()))
+            .option(ChannelOption.SO_BACKLOG, one.backlog())
+            .handler(new ListenerGate(listener))
+            .childOption(
+                ChannelOption.WRITE_BUFFER_WATER_MARK,
+                new WriteBufferWaterMark(settings.outboundMax() / 2, settings.outboundMax()))
+            .childHandler(
+                new ChannelInitializer<>() {
+                  @Override
+                  protected void initChannel(Channel accepted) {
+                    listener.assemble(accepted, mqtt.apply(listener));
+                  }
+                });
+    if (!unix) bootstrap.option(ChannelOption.SO_REUSEADDR, true).childOption(ChannelOption.TCP_NODELAY, true);
+    try {
+      listener.listens(bootstrap.bind(address).syncUninterruptibly().channel());
+      if (unix) new UnixSocketFile(Path.of(one.path())).protect();
+    } catch (RuntimeException e) {
+      throw cannotListen(one, e);
+    } catch (Exception e) { // bind() rethrows the checked BindException unchecked
+      throw cannotListen(one, e);
+    }
+  }
+
+  public Optional<Listener> byName(String name) {
+    return all.stream().filter(listener -> listener.getName().equals(name)).findFirst();
+  }
+
+  public void show(NodeBeans beans) {
+    for (Listener listener : all) beans.register("Listener", Map.of("name", listener.getName()), listener);
+  }
+
+  /** Tells of refusals that were not told; called about once a second. */
+  public void flush() {
+    for (Listener listener : all) listener.flush();
+  }
+
+  /** Looks whether certificates have changed. */
+  public void reloadCertificates() {
+    for (Listener listener : all) {
+      TlsContext tls = listener.tls();
+      if (tls != null) tls.reload();
+    }
+  }
+
+  /** Accepts no more. Idempotent. */
+  public void stop() {
+    for (Listener listener : all) {
+      Channel channel = listener.channel();
+      if (channel == null || !channel.isOpen()) continue;
+      channel.close().awaitUninterruptibly(1_000);
+      if (listener.settings().type() != ListenerSettings.Type.UNIX) continue;
+      try {
+        new UnixSocketFile(Path.of(listener.settings().path())).delete();
+      } catch (IOException e) {
+        log.warn("the socket of listener {} stays behind", listener.getName(), e);
+      }
+    }
+  }
+
+  /** Gives up what connections need to begin. */
+  @Override
+  public void close() {
+    stop();
+    for (Listener listener : all) {
+      TlsContext tls = listener.tls();
+      if (tls != null) tls.close();
+    }
+  }
+}

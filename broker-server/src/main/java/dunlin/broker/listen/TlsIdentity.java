@@ -1,0 +1,58 @@
+package dunlin.broker.listen;
+
+import dunlin.broker.auth.Identity;
+import java.security.cert.CertificateParsingException;
+import java.security.cert.X509Certificate;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import javax.naming.InvalidNameException;
+import javax.naming.ldap.LdapName;
+import javax.naming.ldap.Rdn;
+
+/**
+ * The name in a client's certificate: the most specific common name of its subject, or of its subject alternative names the first
+ * for DNS, without one the first URI, without one the first e-mail address.
+ */
+final class TlsIdentity {
+  /** In the order of preference; RFC 5280, section 4.2.1.6. */
+  private static final int[] ALTERNATIVE_NAMES = {2, 6, 1};
+
+  private TlsIdentity() {}
+
+  /** Empty when the certificate has no such name, or one that no user name may be: with control characters, or no text. */
+  static Optional<String> nameOf(X509Certificate certificate, ListenerSettings.Identity identity) {
+    if (identity == ListenerSettings.Identity.NONE) return Optional.empty();
+    Optional<String> name = identity.commonName() ? commonName(certificate) : alternativeName(certificate);
+    return name.filter(text -> !text.isEmpty() && Identity.isText(text) && text.chars().noneMatch(Character::isISOControl));
+  }
+
+  private static Optional<String> commonName(X509Certificate certificate) {
+    try {
+      List<Rdn> names = new LdapName(certificate.getSubjectX500Principal().getName()).getRdns();
+      // The list begins at the root.
+      for (Rdn name : names.reversed()) {
+        if (name.getType().equalsIgnoreCase("CN") && name.getValue() instanceof String text) return Optional.of(text);
+      }
+    } catch (InvalidNameException _) {
+      // A subject that is no name has no common name.
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<String> alternativeName(X509Certificate certificate) {
+    Collection<List<?>> names;
+    try {
+      names = certificate.getSubjectAlternativeNames();
+    } catch (CertificateParsingException _) {
+      return Optional.empty();
+    }
+    if (names == null) return Optional.empty();
+    for (int type : ALTERNATIVE_NAMES) {
+      for (List<?> name : names) {
+        if (name.get(0).equals(type) && name.get(1) instanceof String text) return Optional.of(text);
+      }
+    }
+    return Optional.empty();
+  }
+}

@@ -1,0 +1,24 @@
+package dunlin.broker.listen;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** What fuzzing has found or found its way through, once more in every build; docs/fuzzing.md. */
+class WebSocketFuzzTest {
+  static List<Path> inputs() throws IOException {
+    try (Stream<Path> files = Files.list(Path.of("src/test/resources/fuzz/websocket"))) {
+      return files.sorted().toList();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("inputs")
+  void holdsForTheInput(Path input) throws IOException {
+    WebSocketFuzz.fuzzerTestOneInput(Files.readAllBytes(input));
+  }
+}
