@@ -3,7 +3,7 @@ package dunlin;
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;
-import dunlin.inbox.InboxServer;
+import dunlin.inbox.server.InboxServer;
 import dunlin.model.Publication;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;

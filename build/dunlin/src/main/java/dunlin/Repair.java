@@ -1,9 +1,9 @@
 package dunlin;
 
 import dunlin.dist.DistWorker;
-import dunlin.inbox.InboxRepair;
-import dunlin.inbox.InboxServer;
-import dunlin.inbox.StoredSessions;
+import dunlin.inbox.server.InboxRepair;
+import dunlin.inbox.server.InboxServer;
+import dunlin.inbox.server.StoredSessions;
 import dunlin.model.Publisher;
 import dunlin.retain.RetainRepair;
 import dunlin.runtime.LogText;

@@ -42,7 +42,8 @@ class ArchitectureTest {
         .contains(
             "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.transport", "dunlin.store", "dunlin.store.remote", "dunlin.placement",
             "dunlin.cluster", "dunlin.dist", "dunlin.retain",
-            "dunlin.inbox", "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen");
+            "dunlin.inbox", "dunlin.inbox.range", "dunlin.inbox.rows", "dunlin.inbox.server",
+            "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen");
   }
 
   @Test
@@ -158,7 +159,7 @@ class ArchitectureTest {
         Map.of(
             "dunlin.broker", 59L,
             "dunlin.store", 88L,
-            "dunlin.inbox", 70L,
+            "dunlin.inbox.range", 29L,
             "dunlin.cluster", 31L,
             "dunlin.runtime", 29L,
             "dunlin.store.remote", 28L,

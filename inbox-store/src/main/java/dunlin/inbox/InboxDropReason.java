@@ -4,7 +4,7 @@ import dunlin.runtime.DropReason;
 import java.util.Locale;
 
 /** Why a message was not delivered to a session; the {@code reason} tag of {@code dunlin.inbox.dropped}. */
-enum InboxDropReason {
+public enum InboxDropReason {
   /** Made room for a newer one, and its client did not acknowledge it before its connection ended. */
   OLDEST(DropReason.QUEUE_FULL),
   /** Came to a full inbox. */
@@ -27,11 +27,11 @@ enum InboxDropReason {
   }
 
   /** The reason that all hops have in common. */
-  DropReason common() {
+  public DropReason common() {
     return common;
   }
 
-  String label() {
+  public String label() {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 }

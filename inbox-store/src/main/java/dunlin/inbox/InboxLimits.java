@@ -7,8 +7,8 @@ import dunlin.store.FieldWriter;
  * The bounds that decide how commands apply. They come through the log, because a range reads no setting while it applies:
  * every replica changes them at the same entry.
  */
-record InboxLimits(int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, InboxSettings.Sums sums) {
-  void writeTo(FieldWriter out) {
+public record InboxLimits(int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, InboxSettings.Sums sums) {
+  public void writeTo(FieldWriter out) {
     out.number(messagesMax);
     out.number(bytesMax);
     out.octet(overflow.code());
@@ -19,7 +19,7 @@ record InboxLimits(int messagesMax, long bytesMax, OverflowPolicy overflow, int 
     out.number(sums.messageBytes());
   }
 
-  static InboxLimits readFrom(FieldReader in) {
+  public static InboxLimits readFrom(FieldReader in) {
     return new InboxLimits(in.count(), in.number(), OverflowPolicy.of(in.octet()), in.count(), in.count(), readSums(in));
   }
 

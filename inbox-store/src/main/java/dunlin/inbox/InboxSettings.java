@@ -52,7 +52,7 @@ public record InboxSettings(
     return new InboxSettings(16, 100_000, 256L << 20, OverflowPolicy.DROP_OLDEST, 10_000, 256, Sums.ofSessions(10_000_000));
   }
 
-  InboxLimits limits() {
+  public InboxLimits limits() {
     return new InboxLimits(messagesMax, bytesMax, overflow, subscriptionsMax, groupWindow, sums);
   }
 }

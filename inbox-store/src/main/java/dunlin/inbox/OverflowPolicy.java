@@ -20,7 +20,7 @@ public enum OverflowPolicy {
     return code;
   }
 
-  static OverflowPolicy of(int code) {
+  public static OverflowPolicy of(int code) {
     for (OverflowPolicy policy : values()) if (policy.code == code) return policy;
     throw new IllegalStateException("overflow policy " + code);
   }

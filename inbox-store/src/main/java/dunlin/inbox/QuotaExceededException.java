@@ -15,7 +15,7 @@ public final class QuotaExceededException extends RuntimeException {
   private final Kind kind;
   private final long limit;
 
-  QuotaExceededException(Kind kind, String what, long limit) {
+  public QuotaExceededException(Kind kind, String what, long limit) {
     super("too many " + what + ", limit " + limit);
     this.kind = kind;
     this.limit = limit;

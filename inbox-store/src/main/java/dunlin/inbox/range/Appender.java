@@ -1,0 +1,302 @@
+package dunlin.inbox.range;
+
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.InboxDropReason;
+import dunlin.inbox.OverflowPolicy;
+import dunlin.inbox.range.GroupState.GroupMember;
+import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.SessionCommand.Append;
+import dunlin.inbox.rows.SessionCommand.AppendTo;
+import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.rows.StoredMessage;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.TopicFilter;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Appends messages to the inboxes that want them. */
+final class Appender {
+  /*
+   * Owner: the applying thread.
+   * Costs: a key and a row for each inbox; what stands in the row is written out once for all inboxes of a shard that get the same, and so
+   * is the message.
+   *   Retained messages are compared with the headers of at most SINCE_MAX messages that came since they were read.
+   * Failure: with the policy "reject" one full inbox refuses the message for all inboxes of the range, so that a publisher
+   * that receives 0x97 and publishes again doubles it for none of them. An MQTT 3 publisher loses its connection, and nothing more of that
+   * is taken: see Fences. A will is published once: a full inbox refuses it for itself alone.
+   */
+  static final int SINCE_MAX = 1_024;
+
+  private final RangeState state;
+  private final Inboxes inboxes;
+  private final Groups groups;
+
+  Appender(RangeState state, Inboxes inboxes, Groups groups) {
+    this.state = state;
+    this.inboxes = inboxes;
+    this.groups = groups;
+  }
+
+  /** An inbox that a message goes to: of a session, through a group when there is a member; or where it waits for a group's member. */
+  private record Target(
+      Backlog inbox,
+      @Nullable GroupState group,
+      @Nullable GroupMember member,
+      QoS qos,
+      boolean retain,
+      int[] identifiers) {
+    /** The shard of its message's body, when that stands apart from its header. */
+    int bodyShard() {
+      return group == null ? Objects.requireNonNull(inbox.session).shard : group.shard;
+    }
+  }
+
+  Outcome append(Change change, Append command) {
+    var message = command.message();
+    var exchange = command.exchange();
+    SessionState publisher = null;
+    if (exchange != null) {
+      publisher = state.sessions.get(new SessionKey(message.tenant(), message.publisher().clientId()));
+      if (publisher == null || publisher.epoch != exchange.epoch()) return new Outcome.Stale();
+      if (publisher.hasReceived(exchange.packetId())) return new Outcome.Repeated();
+    }
+    if (state.fences.holds(command.fence())) return new Outcome.Fenced();
+    byte[] encoded = StoredMessage.bytes(message);
+    var stored = new ArrayList<Target>();
+    var passing = new ArrayList<Target>();
+    for (Matcher.Match match : Matcher.match(state.index, message)) {
+      var list = match.qos() == QoS.AT_MOST_ONCE ? passing : stored;
+      list.add(
+          new Target(match.session().backlog(), null, null, match.qos(), match.retain(), match.identifiers()));
+    }
+    for (TopicFilter filter : command.groups()) {
+      var group = state.groups.get(new GroupKey(message.tenant(), filter));
+      if (group == null) continue;
+      var target = target(change, group, message, encoded.length);
+      (target.qos() == QoS.AT_MOST_ONCE ? passing : stored).add(target);
+    }
+    boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
+    if (rejects && !command.once() && rejects(change, stored, encoded.length)) {
+      state.fences.add(change.out(), command.fence());
+      return new Outcome.Full();
+    }
+    for (Target target : passing) pass(change, target, message);
+    boolean everywhere = store(change, stored, message, encoded);
+    if (exchange != null && publisher != null) {
+      publisher.addReceived(exchange.packetId());
+      change.out().put(SessionKeys.exchange(publisher.shard, publisher.key, exchange.packetId()), new byte[] {1});
+    }
+    return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
+  }
+
+  private Target target(Change change, GroupState group, Publication message, int size) {
+    String publisher = message.publisher().clientId();
+    var member = groups.pick(group, publisher, size);
+    if (member == null) return new Target(groups.waitsIn(change, group, publisher), group, null, message.qos(), false, new int[0]);
+    var options = member.subscriber.options;
+    return new Target(
+        member.session().backlog(),
+        group,
+        member,
+        message.qos().min(options.maximumQoS()),
+        message.retain() && options.retainAsPublished(),
+        Matcher.identifiers(options));
+  }
+
+  private boolean rejects(Change change, List<Target> targets, int size) {
+    boolean rejects = false;
+    for (Target target : targets) {
+      if (inboxes.makeRoom(change, target.inbox(), size)) continue;
+      change.effects().append();
+      change.effects().drop(InboxDropReason.REJECTED);
+      rejects = true;
+    }
+    return rejects;
+  }
+
+  /** A subscription with QoS 0: sent if there is a connection. */
+  private static void pass(Change change, Target target, Publication message) {
+    var session = target.inbox().session;
+    if (session == null) return;
+    var owner = session.owner;
+    if (owner == null) {
+      change.effects().drop(InboxDropReason.OFFLINE);
+      return;
+    }
+    change
+        .effects()
+        .push(
+            session,
+            owner,
+            new InboxMessage(0, target.qos(), target.retain(), false, false, target.identifiers(), message));
+  }
+
+  /** Answers whether all have room for it; those that have not count it. */
+  private boolean store(Change change, List<Target> targets, Publication message, byte[] encoded) {
+    boolean everywhere = !targets.removeIf(target -> !inboxes.admit(change, target.inbox(), encoded.length));
+    if (targets.isEmpty()) return everywhere;
+    var bodies = new Bodies(targets);
+    for (Target target : targets) {
+      var header = bodies.header(change, target, message, encoded);
+      write(change, target, message, header, header.bodyId == StoredMessage.OWN ? encoded : null);
+    }
+    return everywhere;
+  }
+
+  /** The bodies of one message, one in each shard with several inboxes that hold it, or with a group. */
+  private final class Bodies {
+    private final int[] targets;
+    private final @Nullable Header[] headers;
+
+    Bodies(List<Target> all) {
+      boolean one = all.size() == 1;
+      targets = new int[one ? 1 : state.shards];
+      headers = new Header[targets.length];
+      for (Target each : all) targets[place(each)]++;
+    }
+
+    private int place(Target target) {
+      return targets.length == 1 ? 0 : target.bodyShard();
+    }
+
+    Header header(Change change, Target target, Publication message, byte[] encoded) {
+      int place = place(target);
+      var header = headers[place];
+      if (header == null) {
+        // What comes through a group may go to another inbox later, and then only its header moves.
+        boolean own = targets[place] == 1 && target.group() == null;
+        header =
+            new Header(
+                own ? StoredMessage.OWN : inboxes.writeBody(change, target.bodyShard(), message.tenant(), encoded, targets[place]));
+        headers[place] = header;
+      }
+      header.become(target, message, encoded.length);
+      return header;
+    }
+  }
+
+  /** The header of one message for the targets of a shard, one after the other: most of a broadcast's have the same. */
+  private static final class Header {
+    private final long bodyId;
+    private @Nullable StoredMessage stored;
+    private byte[] bytes = {};
+
+    Header(long bodyId) {
+      this.bodyId = bodyId;
+    }
+
+    void become(Target target, Publication message, int size) {
+      var before = stored;
+      var filter = target.group() != null && target.member() != null ? target.group().key.filter() : null;
+      boolean same =
+          before != null
+              && before.qos() == target.qos()
+              && before.retain() == target.retain()
+              && before.group() == null
+              && filter == null
+              && Arrays.equals(before.identifiers(), target.identifiers());
+      if (same) return;
+      var now =
+          new StoredMessage(
+              target.qos(),
+              target.retain(),
+              false,
+              size,
+              StoredMessage.expiresAt(message),
+              target.identifiers(),
+              filter,
+              StoredMessage.topic(message),
+              bodyId);
+      stored = now;
+      bytes = now.toBytes();
+    }
+
+    StoredMessage stored() {
+      return Objects.requireNonNull(stored);
+    }
+  }
+
+  private void write(Change change, Target target, Publication message, Header header, byte @Nullable [] content) {
+    var group = target.group();
+    var member = target.member();
+    long sequence = inboxes.write(change, target.inbox(), header.stored(), header.bytes, content);
+    if (group != null && member != null) groups.assigned(change, group, member, sequence);
+    else if (group != null) groups.waits(change, group, target.inbox());
+    var session = target.inbox().session;
+    var owner = session == null ? null : session.owner;
+    if (session == null || owner == null) return;
+    change
+        .effects()
+        .push(
+            session,
+            owner,
+            new InboxMessage(
+                sequence, target.qos(), target.retain(), false, false, target.identifiers(), message));
+  }
+
+  /** A message that a group's members elsewhere do not take: to one here, or to the group's inbox. */
+  Outcome appendToGroup(Change change, AppendToGroup command) {
+    var message = command.message();
+    var group = state.groups.get(new GroupKey(message.tenant(), command.group()));
+    if (group == null) return new Outcome.Existed(List.of(false));
+    byte[] encoded = StoredMessage.bytes(message);
+    var target = target(change, group, message, encoded.length);
+    if (target.qos() == QoS.AT_MOST_ONCE) {
+      pass(change, target, message);
+      return new Outcome.Existed(List.of(true));
+    }
+    var targets = new ArrayList<>(List.of(target));
+    if (state.limits.overflow() == OverflowPolicy.REJECT && rejects(change, targets, encoded.length)) {
+      return new Outcome.Full();
+    }
+    store(change, targets, message, encoded);
+    return new Outcome.Existed(List.of(true));
+  }
+
+  /**
+   * Retained messages that a new subscription calls for: always with RETAIN set [MQTT-3.3.1-8]. One whose topic may have changed live
+   * since it was read is not put behind what came live: it is left out.
+   */
+  Outcome appendTo(Change change, SessionState session, AppendTo command) {
+    var options = command.options();
+    var inbox = session.backlog();
+    var changed = changedSince(change, inbox, command.from());
+    var taken = new ArrayList<Boolean>(command.retained().size());
+    for (Publication message : command.retained()) {
+      boolean rests = changed != null && !changed.contains(StoredMessage.topic(message));
+      taken.add(rests);
+      if (!rests) continue;
+      var qos = message.qos().min(options.maximumQoS());
+      var target = new Target(inbox, null, null, qos, true, Matcher.identifiers(options));
+      if (qos == QoS.AT_MOST_ONCE) pass(change, target, message);
+      else store(change, new ArrayList<>(List.of(target)), message, StoredMessage.bytes(message));
+    }
+    return new Outcome.Appended(new InboxClient.Appended(List.copyOf(taken), inbox.next));
+  }
+
+  /**
+   * Hashes of the topics whose retained messages have come to an inbox from a sequence on. Null when nobody knows any more: some have
+   * left the inbox again, or there are too many to look at.
+   */
+  private @Nullable Set<Long> changedSince(Change change, Backlog inbox, long from) {
+    if (from >= inbox.next) return Set.of();
+    if (inbox.next - from > SINCE_MAX) return null;
+    var changed = new HashSet<Long>();
+    for (long sequence = from; sequence < inbox.next; sequence++) {
+      var stored = inboxes.header(change, inbox, sequence);
+      if (stored == null) return null;
+      if (stored.topic() != StoredMessage.NONE) changed.add(stored.topic());
+    }
+    return changed;
+  }
+}

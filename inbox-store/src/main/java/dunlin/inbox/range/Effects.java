@@ -1,0 +1,151 @@
+package dunlin.inbox.range;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.InboxDropReason;
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.RouteKey;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.model.Publication;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** What the leader has to do, and to count, because a command was applied. */
+public final class Effects {
+  /*
+   * Owner: the applying thread, which fills it in and then runs the command's completion.
+   * Bounds: by the command: matched sessions, its steps, one session's subscriptions.
+   */
+  private List<Push> pushes = List.of();
+  private List<RouteChange> routes = List.of();
+  private List<GroupKey> drains = List.of();
+  private List<DueWill> wills = List.of();
+  private Map<InboxDropReason, Integer> dropped = Map.of();
+  private @Nullable ConnectionId displaced;
+  private @Nullable ConnectionId dismissed;
+  private boolean moreWork;
+  private boolean willDue;
+  private int appended;
+  private int acknowledged;
+  private int sessionsExpired;
+
+  /** A message for a connection that is there. */
+  public record Push(SessionState session, ConnectionId connection, InboxMessage message) {}
+
+  /** A shard has got its first, or lost its last, subscription of a topic filter. */
+  public record RouteChange(RouteKey route, boolean wanted) {}
+
+  /** A will to be published now. */
+  public record DueWill(SessionKey session, long epoch, Publication message) {}
+
+  void push(SessionState session, ConnectionId connection, InboxMessage message) {
+    if (pushes.isEmpty()) pushes = new ArrayList<>();
+    pushes.add(new Push(session, connection, message));
+  }
+
+  void route(RouteKey route, boolean wanted) {
+    if (routes.isEmpty()) routes = new ArrayList<>();
+    routes.add(new RouteChange(route, wanted));
+  }
+
+  /** The group has messages in its inbox, and members with room. */
+  void drain(GroupKey group) {
+    if (drains.contains(group)) return;
+    if (drains.isEmpty()) drains = new ArrayList<>();
+    drains.add(group);
+  }
+
+  void will(DueWill will) {
+    if (wills.isEmpty()) wills = new ArrayList<>();
+    wills.add(will);
+  }
+
+  void drop(InboxDropReason reason) {
+    if (dropped.isEmpty()) dropped = new EnumMap<>(InboxDropReason.class);
+    dropped.merge(reason, 1, Integer::sum);
+  }
+
+  void displace(ConnectionId connection) {
+    displaced = connection;
+  }
+
+  void dismiss(ConnectionId connection) {
+    dismissed = connection;
+  }
+
+  void moreWork() {
+    moreWork = true;
+  }
+
+  /** A will became due: the timer is not to wait for its next turn. */
+  void willDue() {
+    willDue = true;
+  }
+
+  void append() {
+    appended++;
+  }
+
+  void acknowledge() {
+    acknowledged++;
+  }
+
+  void expireSession() {
+    sessionsExpired++;
+  }
+
+  public List<Push> pushes() {
+    return pushes;
+  }
+
+  public List<RouteChange> routes() {
+    return routes;
+  }
+
+  public List<GroupKey> drains() {
+    return drains;
+  }
+
+  public List<DueWill> wills() {
+    return wills;
+  }
+
+  /** The connection that has lost its session to another, or null. */
+  public @Nullable ConnectionId displaced() {
+    return displaced;
+  }
+
+  /** The connection whose session an operator has removed, or null. */
+  public @Nullable ConnectionId dismissed() {
+    return dismissed;
+  }
+
+  /** Whether the step left something that can be done at once. */
+  public boolean hasMoreWork() {
+    return moreWork;
+  }
+
+  public boolean hasWillDue() {
+    return willDue;
+  }
+
+  /** Messages offered to inboxes: stored, or dropped because of a bound. */
+  public int appended() {
+    return appended;
+  }
+
+  public int acknowledged() {
+    return acknowledged;
+  }
+
+  public int sessionsExpired() {
+    return sessionsExpired;
+  }
+
+  public Map<InboxDropReason, Integer> dropped() {
+    return dropped;
+  }
+}

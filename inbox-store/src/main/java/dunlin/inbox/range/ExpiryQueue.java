@@ -1,0 +1,100 @@
+package dunlin.inbox.range;
+
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/** Sessions without a connection that expire, by deadline and then by birth, so that every replica ends them in the same order. */
+final class ExpiryQueue {
+  /*
+   * Owner: the applying thread.
+   * A binary heap in an array; each session knows its place in it (expiryPlace). An entry of a tree for each
+   * absent session would take as much heap as the session.
+   * Bounds: one reference for each session in it, at most twice as many while it shrinks or grows.
+   */
+  private static final int PLACES_MIN = 16;
+
+  private @Nullable SessionState[] heap = new @Nullable SessionState[PLACES_MIN];
+  private int size;
+
+  boolean isEmpty() {
+    return size == 0;
+  }
+
+  /** When the first one ends; {@link SessionState#NEVER} when there is none. */
+  long firstDeadline() {
+    var first = heap[0];
+    return first == null ? SessionState.NEVER : first.deadline;
+  }
+
+  /** The one that ends first, or null. */
+  @Nullable SessionState first() {
+    return heap[0];
+  }
+
+  /** Adds a session that is not in it; its deadline stays until it is removed. */
+  void add(SessionState session) {
+    assert session.expiryPlace < 0 : "in the queue twice";
+    if (size == heap.length) heap = Arrays.copyOf(heap, size * 2);
+    rise(session, size++);
+  }
+
+  /** Removes a session that is in it. */
+  void remove(SessionState session) {
+    int place = session.expiryPlace;
+    assert heap[place] == session : "a session in another's place";
+    session.expiryPlace = -1;
+    var last = heap[--size];
+    heap[size] = null;
+    if (last != null && last != session) {
+      sink(last, place);
+      if (heap[place] == last) rise(last, place);
+    }
+    if (heap.length > PLACES_MIN && size < heap.length / 4) heap = Arrays.copyOf(heap, heap.length / 2);
+  }
+
+  void clear() {
+    heap = new @Nullable SessionState[PLACES_MIN];
+    size = 0;
+  }
+
+  private void rise(SessionState session, int from) {
+    int place = from;
+    while (place > 0) {
+      int above = (place - 1) / 2;
+      var parent = heap[above];
+      if (parent == null || !before(session, parent)) break;
+      put(parent, place);
+      place = above;
+    }
+    put(session, place);
+  }
+
+  private void sink(SessionState session, int from) {
+    int place = from;
+    while (true) {
+      int below = 2 * place + 1;
+      if (below >= size) break;
+      var child = heap[below];
+      var other = below + 1 < size ? heap[below + 1] : null;
+      if (child == null) break;
+      if (other != null && before(other, child)) {
+        child = other;
+        below++;
+      }
+      if (!before(child, session)) break;
+      put(child, place);
+      place = below;
+    }
+    put(session, place);
+  }
+
+  private void put(SessionState session, int place) {
+    heap[place] = session;
+    session.expiryPlace = place;
+  }
+
+  private static boolean before(SessionState one, SessionState other) {
+    if (one.deadline != other.deadline) return one.deadline < other.deadline;
+    return one.birth < other.birth;
+  }
+}

@@ -1,0 +1,96 @@
+package dunlin.inbox.range;
+
+import dunlin.model.TopicFilter;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The sessions with a plain subscription of one topic filter. */
+final class FilterSubscribers {
+  /*
+   * Owner: the applying thread writes, any thread reads without a lock. Adding and removing are O(1) on average: slots
+   * fill from the front, removed ones stay empty until half of them are, then the live ones move to a new array. A
+   * reader keeps the array that it began with, so it sees nobody twice.
+   * Bounds: twice the live subscribers.
+   */
+  private static final int SLOTS_MIN = 2;
+  private static final int SCAN_MAX = 16;
+
+  /** What all of them have, so that each need not have a copy. */
+  final TopicFilter filter;
+
+  private volatile AtomicReferenceArray<DurableSubscriber> slots = new AtomicReferenceArray<>(SLOTS_MIN);
+
+  private int used;
+  private int live;
+
+  /** How many there are in each shard; null while they are few enough to look through. */
+  private int @Nullable [] perShard;
+
+  FilterSubscribers(TopicFilter filter) {
+    this.filter = filter;
+  }
+
+  void forEach(Consumer<DurableSubscriber> visitor) {
+    var array = slots;
+    for (int i = 0; i < array.length(); i++) {
+      DurableSubscriber subscriber = array.get(i);
+      if (subscriber != null) visitor.accept(subscriber);
+    }
+  }
+
+  boolean isEmpty() {
+    return live == 0;
+  }
+
+  /** Adds a subscriber that is not there. Answers whether it is the first one of its shard. */
+  boolean add(DurableSubscriber subscriber, int shards) {
+    if (used == slots.length()) compact();
+    boolean first = !hasShard(subscriber.session.shard);
+    subscriber.slot = used;
+    slots.set(used++, subscriber);
+    live++;
+    if (perShard != null) {
+      perShard[subscriber.session.shard]++;
+    } else if (live > SCAN_MAX) {
+      var counts = new int[shards];
+      forEach(each -> counts[each.session.shard]++);
+      perShard = counts;
+    }
+    return first;
+  }
+
+  /** Removes a subscriber that is there. Answers whether it was the last one of its shard. */
+  boolean remove(DurableSubscriber subscriber) {
+    assert slots.get(subscriber.slot) == subscriber : "a subscriber in another's place";
+    slots.set(subscriber.slot, null);
+    live--;
+    if (perShard != null) perShard[subscriber.session.shard]--;
+    if (used > SLOTS_MIN && live < used / 2) compact();
+    return !hasShard(subscriber.session.shard);
+  }
+
+  private boolean hasShard(int shard) {
+    if (perShard != null) return perShard[shard] > 0;
+    var array = slots;
+    for (int i = 0; i < used; i++) {
+      DurableSubscriber subscriber = array.get(i);
+      if (subscriber != null && subscriber.session.shard == shard) return true;
+    }
+    return false;
+  }
+
+  private void compact() {
+    var old = slots;
+    var next = new AtomicReferenceArray<DurableSubscriber>(Math.max(SLOTS_MIN, live * 2));
+    int end = 0;
+    for (int i = 0; i < used; i++) {
+      DurableSubscriber subscriber = old.get(i);
+      if (subscriber == null) continue;
+      subscriber.slot = end;
+      next.set(end++, subscriber);
+    }
+    used = end;
+    slots = next;
+  }
+}

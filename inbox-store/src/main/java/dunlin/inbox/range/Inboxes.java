@@ -1,0 +1,282 @@
+package dunlin.inbox.range;
+
+import dunlin.inbox.InboxDropReason;
+import dunlin.inbox.OverflowPolicy;
+import dunlin.inbox.rows.BodyReferences;
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.rows.StoredMessage;
+import dunlin.model.Publication;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** The messages of all inboxes: their headers, their bounds, and the bodies that several of them share. */
+final class Inboxes {
+  /*
+   * Owner: the applying thread.
+   * Bounds: InboxLimits for each inbox. Full: by its policy; released messages are never dropped for room, because PUBREL
+   * is owed for them. Only what is given back to a group may go above, by at most one window. Room for one message is sought among the
+   * first ROOM_ROWS_MAX: one that would need more of them dropped is dropped itself.
+   * Costs: no message is read here but one that is handed on from a group's inbox. A header is read for what the HeaderCache does not
+   * know, a stretch at a time. A message of one inbox stands beside its header, under the same sequence; one of several inboxes, or
+   * that came through a group and so may change its inbox, in a body row. A step over many headers takes SLICE_BYTES_MAX of them.
+   * What an inbox holds all together is a row of Summaries, which must be told of each inbox that changes.
+   */
+  private static final int SLICE_BYTES_MAX = 1 << 20;
+
+  static final int ROOM_ROWS_MAX = 4_096;
+
+  private static final int SMALL_MAX = 4 * 1_024;
+  private static final int SMALLS = 16 * 1_024;
+
+  private final RangeState state;
+  private final HeaderCache headers = new HeaderCache();
+
+  Inboxes(RangeState state) {
+    this.state = state;
+  }
+
+  /** The header of a message and where it stands. */
+  record Row(long sequence, StoredMessage stored) {}
+
+  /** Whether an inbox has room for a message of this size, by its own bounds and that of all inboxes together. */
+  boolean fits(Backlog inbox, int size) {
+    long bytes = inbox.bytes + size;
+    return inbox.count < state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= mostForOne();
+  }
+
+  /** No inbox holds more than is left for all others, so the largest are full first. A little is left for each, or new ones would have nothing. */
+  private long mostForOne() {
+    long max = state.limits.sums().messageBytes();
+    return Math.max(Math.min(max / SMALLS, SMALL_MAX), max - state.queuedBytes.get());
+  }
+
+  /** Makes room for a message and reserves it, or counts what did not find any. */
+  boolean admit(Change change, Backlog inbox, int size) {
+    change.effects().append();
+    if (makeRoom(change, inbox, size)) {
+      reserve(inbox, size);
+      return true;
+    }
+    boolean rejects = state.limits.overflow() == OverflowPolicy.REJECT;
+    change.effects().drop(rejects ? InboxDropReason.REJECTED : InboxDropReason.NEWEST);
+    return false;
+  }
+
+  /** Whether there is room now; drops expired messages at the front for it, and the oldest where the policy says so. */
+  boolean makeRoom(Change change, Backlog inbox, int size) {
+    if (fits(inbox, size)) return true;
+    if (size > state.limits.bytesMax()) return false;
+    boolean dropsOldest = state.limits.overflow() == OverflowPolicy.DROP_OLDEST;
+    state.summaries.touch(inbox); // the first message may be found to be a later one
+    var row = headers.ceiling(change, inbox, inbox.first);
+    for (int rows = 0; rows < ROOM_ROWS_MAX && row != null && !fits(inbox, size); rows++) {
+      var stored = row.stored();
+      boolean expired = stored.expired(change.now());
+      if (!stored.released()) {
+        if (!dropsOldest && !expired) break;
+        if (expired) change.effects().drop(InboxDropReason.EXPIRED);
+        else countOldest(change, inbox, row.sequence());
+        remove(change, inbox, row.sequence(), stored);
+      }
+      row = headers.ceiling(change, inbox, row.sequence() + 1);
+    }
+    return fits(inbox, size);
+  }
+
+  /** The oldest message makes room: it is lost, unless the connection was handed it and its client acknowledges it yet. */
+  private void countOldest(Change change, Backlog inbox, long sequence) {
+    var session = inbox.session;
+    if (session == null || session.owner == null || sequence > inbox.handed()) {
+      change.effects().drop(InboxDropReason.OLDEST);
+      return;
+    }
+    var overtaken = inbox.overtaken;
+    if (overtaken == null) inbox.overtaken = overtaken = new Overtaken();
+    if (overtaken.add(sequence)) change.effects().drop(InboxDropReason.OLDEST);
+    else state.overtaken.incrementAndGet();
+  }
+
+  private boolean wasOvertaken(Backlog inbox, long sequence) {
+    var overtaken = inbox.overtaken;
+    if (overtaken == null || !overtaken.remove(sequence)) return false;
+    if (overtaken.size() == 0) inbox.overtaken = null;
+    state.overtaken.decrementAndGet();
+    return true;
+  }
+
+  void reserve(Backlog inbox, int size) {
+    state.summaries.touch(inbox);
+    inbox.count++;
+    inbox.bytes += size;
+    state.queued.incrementAndGet();
+    state.queuedBytes.addAndGet(size);
+  }
+
+  /** Writes a message behind the others, with its content when no body row has that; its room is reserved. */
+  long write(Change change, Backlog inbox, StoredMessage stored, byte[] header, byte @Nullable [] content) {
+    assert (stored.bodyId() == StoredMessage.OWN) == (content != null) : "a message in two places, or none";
+    long sequence = inbox.next++;
+    byte[] key = inbox.key(sequence);
+    change.out().put(key, header);
+    if (content != null) change.out().put(SessionKeys.content(key), content);
+    if (stored.expiresAt() != StoredMessage.NEVER) inbox.soonest = Math.min(inbox.soonest, stored.expiresAt());
+    // After the row: who is told of it here finds it at the next look at the latest.
+    inbox.expires(stored.expiresAt());
+    if (inbox.session != null && inbox.session.owner != null) headers.appended(inbox, sequence, stored);
+    return sequence;
+  }
+
+  /** Writes a message in front of the others; its room is reserved. */
+  void writeFirst(Change change, Backlog inbox, StoredMessage stored) {
+    assert stored.bodyId() != StoredMessage.OWN : "a message without its content";
+    long sequence = --inbox.first;
+    change.out().put(inbox.key(sequence), stored.toBytes());
+    headers.prepended(inbox, sequence, stored);
+  }
+
+  /** Writes the header of a message anew. */
+  void rewrite(Change change, Backlog inbox, long sequence, StoredMessage stored) {
+    change.out().put(inbox.key(sequence), stored.toBytes());
+    headers.changed(inbox, sequence, stored);
+  }
+
+  /** The header of a message, or null when there is none with this sequence. */
+  @Nullable StoredMessage header(Change change, Backlog inbox, long sequence) {
+    return headers.get(change, inbox, sequence);
+  }
+
+  /** The connection has ended: nobody acknowledges what it was handed any more. */
+  void connectionEnded(Change change, SessionState session) {
+    var inbox = session.backlogIfAny();
+    if (inbox == null) return;
+    headers.forget(inbox);
+    var overtaken = inbox.overtaken;
+    if (overtaken == null) return;
+    inbox.overtaken = null;
+    state.overtaken.addAndGet(-overtaken.size());
+    for (int i = overtaken.size(); i > 0; i--) change.effects().drop(InboxDropReason.OLDEST);
+  }
+
+  /** The range is opened again. */
+  void clear() {
+    headers.clear();
+  }
+
+  /** Removes a message and what hangs on it. */
+  void remove(Change change, Backlog inbox, long sequence, StoredMessage stored) {
+    if (stored.bodyId() == StoredMessage.OWN) change.out().delete(SessionKeys.content(inbox.key(sequence)));
+    else releaseBody(change, inbox.tenant, stored.bodyId());
+    take(change, inbox, sequence, stored);
+  }
+
+  /** Takes a message out of an inbox whose body goes on to another one. */
+  void take(Change change, Backlog inbox, long sequence, StoredMessage stored) {
+    state.summaries.touch(inbox);
+    change.out().delete(inbox.key(sequence));
+    headers.removed(inbox, sequence);
+    inbox.count--;
+    inbox.bytes -= stored.size();
+    state.queued.decrementAndGet();
+    state.queuedBytes.addAndGet(-stored.size());
+    if (sequence == inbox.first) inbox.first++;
+    var session = inbox.session;
+    if (session == null) {
+      if (inbox.count > 0) return;
+      inbox.next = GroupState.ORIGIN;
+      inbox.first = inbox.next;
+      inbox.soonest = Long.MAX_VALUE;
+      headers.forget(inbox);
+      return;
+    }
+    if (inbox.count == 0) {
+      inbox.first = inbox.next; // no sequence is ever used again
+      inbox.soonest = Long.MAX_VALUE;
+    }
+    if (stored.group() != null) releaseMember(change, session, sequence, stored);
+    if (inbox.turnedAway) askAgain(change, session);
+  }
+
+  /** There is room again in an inbox in which messages of groups found none. */
+  private void askAgain(Change change, SessionState session) {
+    for (GroupState group : state.takeTurnedAway(session)) {
+      if (state.groups.get(group.key) == group && group.drains()) change.effects().drain(group.key);
+    }
+  }
+
+  private void releaseMember(Change change, SessionState session, long sequence, StoredMessage stored) {
+    if (stored.group() == null) return;
+    var group = state.groups.get(new GroupKey(session.key.tenant(), stored.group()));
+    var member = group == null ? null : group.member(session);
+    if (group == null || member == null) return;
+    group.released(member, sequence);
+    state.summaries.touch(group, member);
+    if (group.drains()) change.effects().drain(group.key);
+  }
+
+  /** Stores a message in a shard, which so many header rows will refer to. */
+  long writeBody(Change change, int shard, String tenant, byte[] message, int references) {
+    long id = BodyReferences.id(state.counters.nextBody(change.out(), shard), references > 1);
+    change.out().put(SessionKeys.body(tenant, id), message);
+    if (references > 1) state.references.begin(tenant, id, references);
+    return id;
+  }
+
+  private void releaseBody(Change change, String tenant, long id) {
+    if (state.references.release(change.out(), tenant, id)) change.out().delete(SessionKeys.body(tenant, id));
+  }
+
+  /** The message of a body row. */
+  static Publication body(Change change, String tenant, long id) {
+    byte[] body = change.out().get(SessionKeys.body(tenant, id));
+    if (body == null) throw new IllegalStateException("message body " + id + " is missing");
+    return StoredMessage.message(body);
+  }
+
+  /** The first messages of an inbox that is read from its front. */
+  static List<Row> first(Change change, Backlog inbox, int max) {
+    var rows = new ArrayList<Row>();
+    if (inbox.count == 0) return rows;
+    int[] bytes = {0};
+    change
+        .out()
+        .scan(
+            inbox.key(inbox.first),
+            inbox.key(inbox.next),
+            (key, value) -> {
+              rows.add(new Row(SessionKeys.sequence(key), StoredMessage.read(value)));
+              bytes[0] += value.length;
+              return rows.size() < max && bytes[0] < SLICE_BYTES_MAX;
+            });
+    return rows;
+  }
+
+  /** The client has a message, or it has expired while it waited. One that is not there was done with before. */
+  void acknowledge(Change change, SessionState session, long sequence, boolean expired) {
+    var stored = header(change, session.backlog(), sequence);
+    if (stored != null) remove(change, session.backlog(), sequence, stored);
+    else if (!wasOvertaken(session.backlog(), sequence)) return;
+    if (expired) change.effects().drop(InboxDropReason.EXPIRED);
+    else change.effects().acknowledge();
+  }
+
+  /** The client has PUBRECed: from here on only PUBREL is owed. */
+  void received(Change change, SessionState session, long sequence) {
+    var stored = header(change, session.backlog(), sequence);
+    if (stored != null && !stored.released()) rewrite(change, session.backlog(), sequence, stored.withReleased());
+  }
+
+  /** Deletes up to so many messages that an ended session or group has left. Answers how many there were. */
+  int sweep(Change change, Backlog inbox, int max) {
+    var reason = Objects.requireNonNull(inbox.left);
+    var rows = first(change, inbox, max);
+    for (Row row : rows) {
+      remove(change, inbox, row.sequence(), row.stored());
+      change.effects().drop(reason);
+    }
+    if (inbox.count > 0 && !rows.isEmpty()) inbox.first = rows.getLast().sequence() + 1;
+    return rows.size();
+  }
+}

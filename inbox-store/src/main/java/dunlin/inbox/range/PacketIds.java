@@ -1,0 +1,77 @@
+package dunlin.inbox.range;
+
+import java.util.Arrays;
+import java.util.BitSet;
+import org.jspecify.annotations.Nullable;
+
+/** A set of packet identifiers. */
+public final class PacketIds {
+  /*
+   * Owner: the applying thread.
+   * Bounds: two bytes for each while there are few, and never more than 8 KiB, a bit for each there can be: a single high identifier must not
+   *   take as much as all of them.
+   */
+  private static final int FEW = 1_024;
+
+  /** In ascending order, from 0 to count; unused once there are {@code many}. */
+  private char[] few = new char[4];
+
+  private int count;
+  private @Nullable BitSet many;
+
+  public int size() {
+    return count;
+  }
+
+  public boolean isEmpty() {
+    return count == 0;
+  }
+
+  public boolean contains(int id) {
+    return many != null ? many.get(id) : place(id) >= 0;
+  }
+
+  private int place(int id) {
+    return Arrays.binarySearch(few, 0, count, (char) id);
+  }
+
+  public void add(int id) {
+    if (contains(id)) return;
+    if (many == null && count == FEW) becomeMany();
+    if (many != null) {
+      many.set(id);
+    } else {
+      int at = -1 - place(id);
+      if (count == few.length) few = Arrays.copyOf(few, count * 2);
+      System.arraycopy(few, at, few, at + 1, count - at);
+      few[at] = (char) id;
+    }
+    count++;
+  }
+
+  private void becomeMany() {
+    var bits = new BitSet();
+    for (char id : few) bits.set(id);
+    many = bits;
+    few = new char[0];
+  }
+
+  public void remove(int id) {
+    if (!contains(id)) return;
+    if (many != null) {
+      many.clear(id);
+    } else {
+      int at = place(id);
+      System.arraycopy(few, at + 1, few, at, count - at - 1);
+    }
+    count--;
+  }
+
+  /** All of them, ascending. */
+  public int[] toArray() {
+    if (many != null) return many.stream().toArray();
+    int[] all = new int[count];
+    for (int i = 0; i < count; i++) all[i] = few[i];
+    return all;
+  }
+}

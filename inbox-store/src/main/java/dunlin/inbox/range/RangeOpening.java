@@ -1,0 +1,200 @@
+package dunlin.inbox.range;
+
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.RouteKey;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.rows.SessionKeys.Parsed;
+import dunlin.model.TopicFilter;
+import dunlin.store.RangeReader;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** Builds a range's memory from its rows, in one pass over them in the order of their keys. Neither messages nor their headers are read. */
+final class RangeOpening {
+  /*
+   * Owner: the thread that opens the range; used once.
+   * Bounds: a few rows for each session, subscription and group. What waits in their inboxes is taken from Summaries, however much it is.
+   * Rows of shared subscriptions are kept until all groups have been read.
+   * Failure: a row that cannot be read stops the replica. A summary that says something else than the headers is not noticed here, but
+   * by `dunlin repair`, which reads all of them.
+   */
+  private final RangeState state;
+  private final SessionLife life;
+  private final DurableSubscriptions subscriptions;
+  private final Wills wills;
+  private final List<RouteKey> routes = new ArrayList<>();
+  private final List<Membership> memberships = new ArrayList<>();
+
+  /** A row of a session's part in a group: its subscription, or what it has not acknowledged. The group's rows may be in a shard behind it. */
+  private record Membership(SessionState session, TopicFilter filter, int kind, byte[] value) {}
+
+  /** What is kept of the key that the last row had, since a session has several. */
+  private @Nullable SessionKey lastSession;
+
+  RangeOpening(RangeState state, SessionLife life, DurableSubscriptions subscriptions, Wills wills) {
+    this.state = state;
+    this.life = life;
+    this.subscriptions = subscriptions;
+    this.wills = wills;
+  }
+
+  /** Answers the routes that the range needs. */
+  List<RouteKey> open(RangeReader rows) {
+    state.clear();
+    byte[] from = {0};
+    while (from != null) from = openFrom(rows, from);
+    for (Membership each : memberships) take(each);
+    for (GroupState group : state.groups.values()) group.recount(state.limits.groupWindow());
+    return routes;
+  }
+
+  /** Answers where to go on, or null at the end. */
+  private byte @Nullable [] openFrom(RangeReader rows, byte[] from) {
+    var next = new AtomicReference<byte @Nullable []>();
+    rows.scan(
+        from,
+        null,
+        (key, value) -> {
+          byte[] behind = SessionKeys.behindUnread(key);
+          next.set(behind);
+          if (behind != null) return false;
+          take(key, value);
+          return true;
+        });
+    return next.get();
+  }
+
+  private void take(byte[] key, byte[] value) {
+    int shard = SessionKeys.shard(key);
+    if (shard >= state.shards)
+      throw new IllegalStateException("dunlin.inbox.shards is %d, but there is a row of shard %d".formatted(state.shards, shard));
+    byte space = SessionKeys.space(key);
+    if (SessionKeys.isOfShard(key)) takeOfShard(shard, space, key, value);
+    else takeOfTenant(space, key, value);
+  }
+
+  private void takeOfShard(int shard, byte space, byte[] key, byte[] value) {
+    switch (space) {
+      case SessionKeys.COUNTERS -> state.counters.restore(shard, value);
+      case SessionKeys.FENCE -> state.fences.restore(key, value);
+      case SessionKeys.LIMITS -> state.readLimits(value);
+      default -> throw new IllegalStateException("row of a shard in unknown space " + space);
+    }
+  }
+
+  private void takeOfTenant(byte space, byte[] key, byte[] value) {
+    switch (space) {
+      case SessionKeys.LEFT -> {
+        var left = Summaries.readLeft(SessionKeys.tenant(key), value);
+        state.leftovers.put(SessionKeys.birth(key), left);
+        count(left);
+      }
+      case SessionKeys.GROUP -> takeGroup(Parsed.of(key), value);
+      case SessionKeys.SESSION -> takeSession(Parsed.of(key), value);
+      default -> throw new IllegalStateException("row in unknown space " + space);
+    }
+  }
+
+  private void takeGroup(Parsed parsed, byte[] value) {
+    var group = new GroupKey(parsed.tenant(), filter(parsed.name()));
+    switch (parsed.kind()) {
+      case SessionKeys.GROUP_RECORD -> state.groups.put(group, Groups.readRecord(group, value, state.limits.groupWindow()));
+      case SessionKeys.GROUP_INBOX -> {
+        var inbox = group(group).backlog;
+        Summaries.read(value, inbox);
+        count(inbox);
+      }
+      case SessionKeys.GROUP_QUEUE -> {
+        var present = group(group);
+        if (present.queues == null) throw new IllegalStateException("a member's queue in a group without order: " + group);
+        var queue = Summaries.readQueue(present, parsed.rest().getLong(), value);
+        present.queues.add(queue);
+        count(queue);
+      }
+      default -> throw new IllegalStateException("group row of unknown kind " + parsed.kind());
+    }
+  }
+
+  private void takeSession(Parsed parsed, byte[] value) {
+    var key = sessionKey(parsed);
+    var session = state.sessions.get(key);
+    switch (parsed.kind()) {
+      case SessionKeys.RECORD -> life.restore(key, value);
+      case SessionKeys.INBOX -> {
+        var inbox = present(session, key).backlog();
+        Summaries.read(value, inbox);
+        count(inbox);
+        anyHanded(inbox);
+      }
+      case SessionKeys.SUBSCRIPTION -> {
+        var filter = filter(utf8(parsed.rest()));
+        if (filter.shared()) memberships.add(new Membership(present(session, key), filter, parsed.kind(), value));
+        else restore(present(session, key), filter, value);
+      }
+      case SessionKeys.EXCHANGE ->
+          SessionLife.restoreReceived(present(session, key), Short.toUnsignedInt(parsed.rest().getShort()));
+      case SessionKeys.OUTSTANDING ->
+          memberships.add(new Membership(present(session, key), filter(utf8(parsed.rest())), parsed.kind(), value));
+      case SessionKeys.WILL -> wills.restore(key, parsed.rest().getLong(), value);
+      default -> throw new IllegalStateException("session row of unknown kind " + parsed.kind());
+    }
+  }
+
+  private void restore(SessionState session, TopicFilter filter, byte[] value) {
+    if (subscriptions.restore(session, filter, value)) routes.add(RouteKey.of(session.key, filter, state.shards));
+  }
+
+  /** In the order of the rows, so that a session is a member of its group before it has something of it. */
+  private void take(Membership row) {
+    if (row.kind == SessionKeys.SUBSCRIPTION) {
+      restore(row.session, row.filter, row.value);
+      return;
+    }
+    var member = group(new GroupKey(row.session.key.tenant(), row.filter)).member(row.session);
+    if (member == null) throw new IllegalStateException("messages of a group that the session has left: " + row.session.key);
+    for (long sequence : Summaries.readOutstanding(row.value)) member.outstanding.add(sequence);
+    member.summed = true;
+  }
+
+  /** Nobody knows what the connection was handed before this process came: everything may have been. */
+  private static void anyHanded(Backlog inbox) {
+    inbox.resetHanded(Long.MAX_VALUE - 1);
+  }
+
+  private void count(Backlog inbox) {
+    state.queued.addAndGet(inbox.count);
+    state.queuedBytes.addAndGet(inbox.bytes);
+  }
+
+  private GroupState group(GroupKey key) {
+    var group = state.groups.get(key);
+    if (group == null) throw new IllegalStateException("row of a group that has no record: " + key);
+    return group;
+  }
+
+  private SessionKey sessionKey(Parsed parsed) {
+    var last = lastSession;
+    if (last != null && last.clientId().equals(parsed.name()) && last.tenant().equals(parsed.tenant())) return last;
+    var key = new SessionKey(parsed.tenant(), parsed.name());
+    lastSession = key;
+    return key;
+  }
+
+  private static SessionState present(@Nullable SessionState session, SessionKey key) {
+    if (session == null) throw new IllegalStateException("row of a session that has no record: " + key);
+    return session;
+  }
+
+  private static TopicFilter filter(String text) {
+    return TopicFilter.parse(text).orElseThrow(() -> new IllegalStateException("not a topic filter: " + text));
+  }
+
+  private static String utf8(ByteBuffer rest) {
+    return StandardCharsets.UTF_8.decode(rest).toString();
+  }
+}

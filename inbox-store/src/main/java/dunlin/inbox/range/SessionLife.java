@@ -1,0 +1,318 @@
+package dunlin.inbox.range;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.InboxDropReason;
+import dunlin.inbox.SessionRef;
+import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.SessionFields;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.SessionKeys;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** How a session begins, changes hands, waits and ends; MQTT 5, sections 3.1.2.4, 3.1.2.11.2 and 4.1. */
+public final class SessionLife {
+  /*
+   * Owner: the applying thread.
+   * Bounds: ending a session deletes its subscriptions at once; its messages are left to steps of sweep().
+   * Whose: a session is its user's from its first CONNECT until it ends, whether anybody is connected or not. That is decided here, where the
+   *   log is applied, so of two users who come at once one gets the identifier, and the other is refused before anything has changed.
+   */
+  private static final int FORMAT = 2;
+
+  private final RangeState state;
+  private final Inboxes inboxes;
+  private final DurableSubscriptions subscriptions;
+  private final Wills wills;
+
+  SessionLife(RangeState state, Inboxes inboxes, DurableSubscriptions subscriptions, Wills wills) {
+    this.state = state;
+    this.inboxes = inboxes;
+    this.subscriptions = subscriptions;
+    this.wills = wills;
+  }
+
+  Outcome connect(Change change, InboxClient.Connect request) {
+    var key = new SessionKey(request.tenant(), request.clientId());
+    var before = state.sessions.get(key);
+    if (before != null && lives(before, change.now()) && !before.user.equals(request.user())) return new Outcome.OtherUser();
+    boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
+    boolean adds = request.durable() && (before == null || before.expirySeconds() == 0);
+    if (adds && state.durableCount.get() >= state.limits.sums().sessions()) return new Outcome.Full();
+    if (adds && !fitsMemory(key, request.user(), before)) return new Outcome.AllFull();
+    var displaced = before != null && resumes ? before.owner : null;
+    if (before != null) {
+      if (before.owner != null) {
+        change.effects().displace(before.owner);
+        ownerGoes(change, before);
+      }
+      settleOldWill(change, before, resumes);
+      if (!resumes) end(change, before);
+    }
+    long epoch = state.counters.nextEpoch(change.out(), key.shard(state.shards));
+    SessionState session;
+    if (before != null && resumes) {
+      session = before;
+      state.detach(session);
+      state.expireAt(session, SessionState.NEVER);
+    } else {
+      session = new SessionState(state.sharing(key), state.sharedUser(key, request.user()), epoch);
+      state.add(session);
+    }
+    session.epoch = epoch;
+    state.stay(session, request.durable() ? request.sessionExpirySeconds() : 0);
+    session.nothingHanded();
+    state.attach(session, request.connection());
+    writeRecord(change, session);
+    if (request.will() != null) wills.keep(change, session, request.will());
+    if (resumes) subscriptions.online(change, session);
+    return new Outcome.Connected(connected(session, resumes, displaced));
+  }
+
+  /** Of the connection that goes before the session. It has not said what it was sent: everything may have been. */
+  private void ownerGoes(Change change, SessionState session) {
+    session.sentBelow(session.nextSequence());
+    inboxes.connectionEnded(change, session);
+  }
+
+  /** Ends a session and its connection; its will is due at once. Answers whether there was one. */
+  boolean remove(Change change, SessionKey key) {
+    var session = state.sessions.get(key);
+    if (session == null) return false;
+    if (session.owner != null) {
+      change.effects().dismiss(session.owner);
+      ownerGoes(change, session);
+    }
+    settleOldWill(change, session, false);
+    end(change, session);
+    return true;
+  }
+
+  /** Whether there is memory for a new durable session; the one that it takes the place of leaves its own. */
+  private boolean fitsMemory(SessionKey key, String user, @Nullable SessionState before) {
+    return before != null || state.memory.get() + RangeState.memoryOf(key, user) <= state.limits.sums().memory();
+  }
+
+  /** Whether a session is there; one that has expired is not, also when nobody has removed it yet. */
+  private static boolean lives(SessionState session, long now) {
+    return session.owner != null || session.deadline > now;
+  }
+
+  private static boolean isResumable(SessionState session, long now) {
+    return session.owner != null ? session.expirySeconds() > 0 : session.deadline > now;
+  }
+
+  /** What becomes of the will of the connection before, now that another one has come. */
+  private void settleOldWill(Change change, SessionState session, boolean resumes) {
+    var will = session.will;
+    if (will == null) return;
+    session.will = null;
+    boolean waits = will.dueAt != PendingWill.NOT_DUE;
+    if (waits && will.dueAt <= change.now()) return;
+    boolean publish = !resumes || (!waits && will.delaySeconds == 0);
+    if (publish) wills.due(change, will, change.now());
+    else wills.discard(change, will);
+  }
+
+  private static InboxClient.Connected connected(
+      SessionState session, boolean resumed, @Nullable ConnectionId displaced) {
+    var list = new ArrayList<InboxClient.Subscription>(session.subscriptionCount());
+    for (DurableSubscriber each : session.subscriptions()) {
+      list.add(new InboxClient.Subscription(each.filter, each.options));
+    }
+    long next = session.nextSequence();
+    long first = session.waiting() == 0 ? next : session.backlog().first;
+    var received = session.receivedPacketIds;
+    return new InboxClient.Connected(
+        new SessionRef(session.key.tenant(), session.key.clientId(), session.epoch),
+        resumed,
+        List.copyOf(list),
+        first,
+        next,
+        received == null ? new int[0] : received.toArray(),
+        displaced);
+  }
+
+  Outcome disconnect(Change change, SessionState session, boolean publishWill, long wantedExpiry, long handed) {
+    if (session.owner == null) return new Outcome.Done();
+    // What CONNECT said ends with the connection cannot be kept by DISCONNECT (section 3.14.2.2.2).
+    long expirySeconds = session.expirySeconds() == 0 ? 0 : wantedExpiry;
+    state.stay(session, expirySeconds);
+    session.sentBelow(Math.clamp(handed + 1, session.sentBelow(), session.nextSequence()));
+    state.detach(session);
+    var will = session.will;
+    if (will != null) {
+      long delay = Math.min(will.delaySeconds, expirySeconds);
+      if (publishWill) {
+        wills.due(change, will, change.now() + delay * 1000);
+      } else {
+        wills.discard(change, will);
+        session.will = null;
+      }
+    }
+    if (expirySeconds == 0) {
+      end(change, session);
+      return new Outcome.Done();
+    }
+    boolean never = expirySeconds == SessionState.NEVER_SECONDS;
+    state.expireAt(session, never ? SessionState.NEVER : change.now() + expirySeconds * 1000);
+    writeRecord(change, session);
+    subscriptions.offline(change, session);
+    inboxes.connectionEnded(change, session);
+    return new Outcome.Done();
+  }
+
+  /** Removes a session with all that is its own; a will that is due stays until it is published. */
+  private void end(Change change, SessionState session) {
+    state.stay(session, 0);
+    state.detach(session);
+    state.expireAt(session, SessionState.NEVER);
+    subscriptions.removeAll(change, session);
+    change.out().delete(SessionKeys.record(session.shard, session.key));
+    change.out().delete(SessionKeys.inbox(session.shard, session.key));
+    var received = session.receivedPacketIds;
+    if (received != null) {
+      for (int id : received.toArray()) change.out().delete(SessionKeys.exchange(session.shard, session.key, id));
+    }
+    state.remove(session);
+    inboxes.connectionEnded(change, session);
+    state.takeTurnedAway(session);
+    if (session.waiting() > 0) state.leave(session.backlog(), InboxDropReason.SESSION_ENDED);
+  }
+
+  /** Ends sessions whose time has come, in up to so many steps and those of one session more. Answers how many are left. */
+  int expire(Change change, int max) {
+    int left = max;
+    while (left > 0) {
+      var session = state.expiring.first();
+      if (session == null || session.deadline > change.now()) break;
+      left -= steps(session);
+      end(change, session);
+      change.effects().expireSession();
+    }
+    return left;
+  }
+
+  /** How many rows it takes at most to part with a session's connection or to end it: what its groups get back has two each. */
+  private int steps(SessionState session) {
+    int steps = 1 + session.subscriptionCount();
+    var received = session.receivedPacketIds;
+    if (received != null) steps += received.size();
+    for (DurableSubscriber each : session.subscriptions()) {
+      if (!each.filter.shared()) continue;
+      var group = state.groups.get(new GroupKey(session.key.tenant(), each.filter));
+      var member = group == null ? null : group.member(session);
+      if (member != null) steps += 2 * member.outstanding.size();
+    }
+    return steps;
+  }
+
+  /** Deletes what ended sessions and groups have left. */
+  void sweep(Change change, int max) {
+    int left = max;
+    while (left > 0 && !state.leftovers.isEmpty()) {
+      var next = state.leftovers.firstEntry().getValue();
+      int swept = inboxes.sweep(change, next, left);
+      left -= Math.max(1, swept);
+      // Nothing is left, or less than was counted.
+      if (next.count > 0 && swept > 0) continue;
+      state.leftovers.remove(next.birth());
+      change.out().delete(SessionKeys.left(next.tenant, next.birth()));
+    }
+  }
+
+  /**
+   * Treats connections of earlier lives of a frontend as lost, in up to so many steps and those of one session more. Answers whether there are
+   * more.
+   */
+  boolean frontendGone(Change change, String frontend, long incarnation, int max) {
+    int left = max;
+    while (left > 0) {
+      var session = state.online.ofEarlierLife(frontend, incarnation);
+      if (session == null) return false;
+      left -= steps(session);
+      lost(change, session);
+    }
+    return state.online.ofEarlierLife(frontend, incarnation) != null;
+  }
+
+  /** Treats a connection as lost if it still has the session. */
+  void connectionGone(Change change, SessionKey key, ConnectionId connection) {
+    var session = state.sessions.get(key);
+    if (session != null && connection.equals(session.owner)) lost(change, session);
+  }
+
+  /** It has not said what it was sent: everything may have been. */
+  private void lost(Change change, SessionState session) {
+    disconnect(change, session, true, session.expirySeconds(), session.nextSequence() - 1);
+  }
+
+  Outcome released(Change change, SessionState session, int packetId) {
+    session.removeReceived(packetId);
+    change.out().delete(SessionKeys.exchange(session.shard, session.key, packetId));
+    return new Outcome.Done();
+  }
+
+  private static void writeRecord(Change change, SessionState session) {
+    change
+        .out()
+        .put(
+            SessionKeys.record(session.shard, session.key),
+            FieldWriter.bytesOf(
+                fields -> {
+                  fields.octet(FORMAT);
+                  fields.number(session.birth);
+                  fields.text(session.user);
+                  fields.number(session.epoch);
+                  fields.number(session.expirySeconds());
+                  fields.number(session.deadline);
+                  fields.number(session.sentBelow());
+                  var owner = session.owner;
+                  fields.flag(owner != null);
+                  if (owner != null) SessionFields.writeConnection(fields, owner);
+                }));
+  }
+
+  private static void expectFormat(int format) {
+    if (format != FORMAT) throw new IllegalStateException("session record of unknown format " + format);
+  }
+
+  /** The birth of the session that a record is of. */
+  public static long readBirth(byte[] value) {
+    return FieldReader.read(
+        value,
+        in -> {
+          expectFormat(in.octet());
+          long birth = in.number();
+          in.skipRest();
+          return birth;
+        });
+  }
+
+  /** Takes a session back in from its record. */
+  void restore(SessionKey key, byte[] value) {
+    FieldReader.read(
+        value,
+        in -> {
+          expectFormat(in.octet());
+          long birth = in.number();
+          var session = new SessionState(state.sharing(key), state.sharedUser(key, in.text()), birth);
+          session.epoch = in.number();
+          state.stay(session, in.number());
+          state.expireAt(session, in.number());
+          session.sentBelow(in.number());
+          if (in.flag()) state.attach(session, SessionFields.readConnection(in));
+          state.add(session);
+          return session;
+        });
+  }
+
+  static void restoreReceived(SessionState session, int packetId) {
+    session.addReceived(packetId);
+  }
+}

@@ -1,0 +1,210 @@
+package dunlin.inbox.range;
+
+import dunlin.inbox.InboxLimits;
+import dunlin.inbox.SessionRef;
+import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.RouteKey;
+import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.rows.SessionCommand.Acknowledge;
+import dunlin.inbox.rows.SessionCommand.Append;
+import dunlin.inbox.rows.SessionCommand.AppendTo;
+import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.Configure;
+import dunlin.inbox.rows.SessionCommand.Connect;
+import dunlin.inbox.rows.SessionCommand.ConnectionGone;
+import dunlin.inbox.rows.SessionCommand.Disconnect;
+import dunlin.inbox.rows.SessionCommand.DrainGroup;
+import dunlin.inbox.rows.SessionCommand.FrontendGone;
+import dunlin.inbox.rows.SessionCommand.Received;
+import dunlin.inbox.rows.SessionCommand.Released;
+import dunlin.inbox.rows.SessionCommand.Remove;
+import dunlin.inbox.rows.SessionCommand.Subscribe;
+import dunlin.inbox.rows.SessionCommand.Tick;
+import dunlin.inbox.rows.SessionCommand.Unsubscribe;
+import dunlin.inbox.rows.SessionCommand.WillPublished;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.store.RangeLogic;
+import dunlin.store.RangeReader;
+import dunlin.store.RangeWriter;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** The session tier as a state machine: what each command does to sessions, inboxes, groups and wills. */
+public final class SessionRange implements RangeLogic<SessionCommand, SessionResult> {
+  /*
+   * Owner: the applying thread. Other threads may use state() for lookups, and nextWork().
+   * Bounds: a command does work for the sessions that a message matches, or for one session, or as many steps as it says.
+   */
+  private static final Outcome DONE = new Outcome.Done();
+  private static final Outcome STALE = new Outcome.Stale();
+
+  private final RangeState state;
+  private final Inboxes inboxes;
+  private final Groups groups;
+  private final DurableSubscriptions subscriptions;
+  private final Appender appender;
+  private final Wills wills;
+  private final SessionLife life;
+
+  /** When there is something for Tick to do, milliseconds since 1970; written by the applying thread alone. */
+  private volatile long nextWork = Long.MAX_VALUE;
+
+  /**
+   * The routes that the rows need, kept from opening, over what the log still held, until the leader takes them; then null.
+   */
+  private @Nullable Set<RouteKey> untaken;
+
+  public SessionRange(int shards) {
+    state = new RangeState(shards);
+    inboxes = new Inboxes(state);
+    groups = new Groups(state, inboxes);
+    subscriptions = new DurableSubscriptions(state, groups);
+    appender = new Appender(state, inboxes, groups);
+    wills = new Wills(state);
+    life = new SessionLife(state, inboxes, subscriptions, wills);
+  }
+
+  public RangeState state() {
+    return state;
+  }
+
+  public long nextWork() {
+    return nextWork;
+  }
+
+  /** The routes that are needed now; from here on, results tell what changes. Once, on the applying thread. */
+  public List<RouteKey> takeRoutes() {
+    var routes = untaken == null ? List.<RouteKey>of() : List.copyOf(untaken);
+    untaken = null;
+    return routes;
+  }
+
+  @Override
+  public void open(RangeReader rows) {
+    inboxes.clear();
+    untaken = new HashSet<>(new RangeOpening(state, life, subscriptions, wills).open(rows));
+    refreshNextWork();
+  }
+
+  @Override
+  public List<SessionResult> apply(List<SessionCommand> commands, RangeWriter out) {
+    var results = new ArrayList<SessionResult>(commands.size());
+    for (SessionCommand command : commands) {
+      var effects = new Effects();
+      results.add(new SessionResult(apply(command, new Change(out, effects, now(command))), effects));
+      if (untaken != null) keepRoutes(effects, untaken);
+    }
+    refreshNextWork();
+    return results;
+  }
+
+  @Override
+  public void summarize(RangeWriter out) {
+    state.summaries.write(out);
+  }
+
+  private static void keepRoutes(Effects effects, Set<RouteKey> routes) {
+    for (Effects.RouteChange change : effects.routes()) {
+      if (change.wanted()) routes.add(change.route());
+      else routes.remove(change.route());
+    }
+  }
+
+  private static long now(SessionCommand command) {
+    return switch (command) {
+      case Connect(var now, _) -> now;
+      case Disconnect(var now, _, _, _, _) -> now;
+      case Append(var now, _, _, _, _, _) -> now;
+      case AppendTo(var now, _, _, _, _) -> now;
+      case AppendToGroup(var now, _, _) -> now;
+      case Tick(var now, _, _) -> now;
+      case FrontendGone(var now, _, _, _) -> now;
+      case ConnectionGone(var now, _, _, _) -> now;
+      case Remove(var now, _, _) -> now;
+      case DrainGroup(var now, _, _) -> now;
+      case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _ -> 0;
+    };
+  }
+
+  private Outcome apply(SessionCommand command, Change change) {
+    return switch (command) {
+      case Configure(var limits) -> configure(change, limits);
+      case Connect(_, var request) -> life.connect(change, request);
+      case Subscribe(var ref, var wanted) ->
+          owned(ref, session -> subscriptions.subscribe(change, session, wanted));
+      case Unsubscribe(var ref, var filters) ->
+          owned(ref, session -> subscriptions.unsubscribe(change, session, filters));
+      case Disconnect(_, var ref, var publishWill, var expirySeconds, var handed) ->
+          owned(ref, session -> life.disconnect(change, session, publishWill, expirySeconds, handed));
+      case Append append -> appender.append(change, append);
+      case AppendTo append -> owned(append.session(), session -> appender.appendTo(change, session, append));
+      case AppendToGroup append -> appender.appendToGroup(change, append);
+      case Acknowledge(var ref, var sequences, var expired) ->
+          owned(
+              ref,
+              session -> {
+                for (long sequence : sequences) inboxes.acknowledge(change, session, sequence, expired);
+                return DONE;
+              });
+      case Received(var ref, var sequence) ->
+          owned(
+              ref,
+              session -> {
+                inboxes.received(change, session, sequence);
+                return DONE;
+              });
+      case Released(var ref, var packetId) -> owned(ref, session -> life.released(change, session, packetId));
+      case WillPublished(var tenant, var clientId, var epoch) -> {
+        wills.published(change, new SessionKey(tenant, clientId), epoch);
+        yield DONE;
+      }
+      case Tick(_, var stepsMax, var willsMax) -> tick(change, stepsMax, willsMax);
+      case FrontendGone(_, var frontend, var incarnation, var max) -> {
+        if (life.frontendGone(change, frontend, incarnation, max)) change.effects().moreWork();
+        yield DONE;
+      }
+      case ConnectionGone(_, var tenant, var clientId, var connection) -> {
+        life.connectionGone(change, new SessionKey(tenant, clientId), connection);
+        yield DONE;
+      }
+      case Remove(_, var tenant, var clientId) -> life.remove(change, new SessionKey(tenant, clientId)) ? DONE : STALE;
+      case DrainGroup(_, var group, var max) -> {
+        groups.drain(change, group, max);
+        yield DONE;
+      }
+    };
+  }
+
+  /** Does something for the session if it still is the one that the caller knows. */
+  private Outcome owned(SessionRef ref, Function<SessionState, Outcome> action) {
+    var session = state.sessions.get(SessionKey.of(ref));
+    return session == null || session.epoch != ref.epoch() ? STALE : action.apply(session);
+  }
+
+  private Outcome configure(Change change, InboxLimits limits) {
+    state.limits = limits;
+    state.writeLimits(change.out());
+    for (GroupState group : state.groups.values()) group.recount(limits.groupWindow());
+    wills.leaderBegins();
+    return DONE;
+  }
+
+  private Outcome tick(Change change, int stepsMax, int willsMax) {
+    wills.report(change, willsMax);
+    life.sweep(change, life.expire(change, stepsMax));
+    boolean expiresMore = state.expiring.firstDeadline() <= change.now();
+    if (expiresMore || !state.leftovers.isEmpty()) change.effects().moreWork();
+    return DONE;
+  }
+
+  private void refreshNextWork() {
+    long next = state.leftovers.isEmpty() ? Long.MAX_VALUE : 0;
+    next = Math.min(next, state.expiring.firstDeadline());
+    if (!state.dueWills.isEmpty()) next = Math.min(next, state.dueWills.firstKey().at());
+    nextWork = next;
+  }
+}

@@ -1,0 +1,137 @@
+package dunlin.inbox.range;
+
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.range.Effects.DueWill;
+import dunlin.inbox.rows.DueKey;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.rows.StoredMessage;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
+import java.util.List;
+
+/** The wills of a range: kept from CONNECT until they are published or discarded; MQTT 5, section 3.1.2.5. */
+final class Wills {
+  /*
+   * Owner: the applying thread.
+   * Bounds: one for each connection that left one. A will is published at least once: it stays until the leader has logged
+   * that it was published, and is reported again when that does not come: after REPORT_AGAIN_MILLIS, or when another leader, or another
+   * life of this one, begins. What the one before was told, it may not have published.
+   */
+  private static final int FORMAT = 1;
+  private static final long REPORT_AGAIN_MILLIS = 60_000;
+
+  private final RangeState state;
+
+  Wills(RangeState state) {
+    this.state = state;
+  }
+
+  /** A connection has come with a will. */
+  void keep(Change change, SessionState session, InboxClient.Will request) {
+    var will = new PendingWill(session.key, session.epoch, request.delaySeconds(), PendingWill.NOT_DUE);
+    session.will = will;
+    write(change, will, StoredMessage.bytes(request.message()));
+  }
+
+  /** The will of the session is to be published at a time, whatever becomes of the session. */
+  void due(Change change, PendingWill will, long at) {
+    unqueue(will);
+    will.dueAt = Math.max(1, at);
+    will.reportAt = will.dueAt;
+    queue(will);
+    if (at <= change.now()) change.effects().willDue();
+    write(change, will, message(change, will));
+  }
+
+  /** The will is not to be published. */
+  void discard(Change change, PendingWill will) {
+    unqueue(will);
+    change.out().delete(SessionKeys.will(will.session, will.epoch));
+  }
+
+  /** The will of an epoch was published. */
+  void published(Change change, SessionKey session, long epoch) {
+    change.out().delete(SessionKeys.will(session, epoch));
+    var due = state.willsByEpoch.get(epoch);
+    if (due != null) unqueue(due);
+    var present = state.sessions.get(session);
+    if (present != null && present.will != null && present.will.epoch == epoch) present.will = null;
+  }
+
+  /** Reports wills whose time has come. */
+  void report(Change change, int max) {
+    for (int i = 0; i < max && !state.dueWills.isEmpty(); i++) {
+      var will = state.dueWills.firstEntry().getValue();
+      if (will.reportAt > change.now()) return;
+      unqueue(will);
+      will.reportAt = change.now() + REPORT_AGAIN_MILLIS;
+      queue(will);
+      var message = StoredMessage.message(message(change, will));
+      change.effects().will(new DueWill(will.session, will.epoch, message));
+    }
+  }
+
+  /** A leader begins. Its replayed log marked wills as reported, but that report reached no running server. */
+  void leaderBegins() {
+    for (PendingWill will : List.copyOf(state.willsByEpoch.values())) {
+      unqueue(will);
+      will.reportAt = will.dueAt;
+      queue(will);
+    }
+  }
+
+  private static byte[] message(Change change, PendingWill will) {
+    byte[] value = change.out().get(SessionKeys.will(will.session, will.epoch));
+    if (value == null) throw new IllegalStateException("will of epoch " + will.epoch + " is missing");
+    return FieldReader.read(
+        value,
+        in -> {
+          RangeState.expectFormat(in.octet());
+          in.number();
+          in.number();
+          return in.bytes();
+        });
+  }
+
+  private static void write(Change change, PendingWill will, byte[] message) {
+    change
+        .out()
+        .put(
+            SessionKeys.will(will.session, will.epoch),
+            FieldWriter.bytesOf(
+                fields -> {
+                  fields.octet(FORMAT);
+                  fields.number(will.delaySeconds);
+                  fields.number(will.dueAt);
+                  fields.bytes(message);
+                }));
+  }
+
+  /** Takes a will back in from its row. */
+  void restore(SessionKey key, long epoch, byte[] value) {
+    var will =
+        FieldReader.read(
+            value,
+            in -> {
+              RangeState.expectFormat(in.octet());
+              var read = new PendingWill(key, epoch, in.number(), in.number());
+              in.skipRest();
+              return read;
+            });
+    if (will.dueAt != PendingWill.NOT_DUE) queue(will);
+    var session = state.sessions.get(key);
+    if (session != null && session.epoch == epoch) session.will = will;
+  }
+
+  private void queue(PendingWill will) {
+    state.dueWills.put(new DueKey(will.reportAt, will.epoch), will);
+    state.willsByEpoch.put(will.epoch, will);
+  }
+
+  private void unqueue(PendingWill will) {
+    if (will.dueAt == PendingWill.NOT_DUE) return;
+    state.dueWills.remove(new DueKey(will.reportAt, will.epoch));
+    state.willsByEpoch.remove(will.epoch);
+  }
+}

@@ -1,0 +1,96 @@
+package dunlin.inbox.rows;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.InboxLimits;
+import dunlin.inbox.SessionRef;
+import dunlin.model.Publication;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** What the log of a session range holds. {@code now} is the leader's wall clock in milliseconds since 1970. */
+public sealed interface SessionCommand {
+  /** The bounds that hold from here on. */
+  record Configure(InboxLimits limits) implements SessionCommand {}
+
+  record Connect(long now, InboxClient.Connect request) implements SessionCommand {}
+
+  record Subscribe(SessionRef session, List<InboxClient.Subscription> subscriptions) implements SessionCommand {}
+
+  record Unsubscribe(SessionRef session, List<TopicFilter> filters) implements SessionCommand {}
+
+  /**
+   * @param handed the highest sequence that the connection was handed; what is above was certainly not sent
+   */
+  record Disconnect(long now, SessionRef session, boolean publishWill, long expirySeconds, long handed)
+      implements SessionCommand {}
+
+  /**
+   * One message to all durable subscriptions that match it.
+   *
+   * @param exchange the QoS 2 exchange that is recorded in the same step, or null
+   * @param groups the shared subscriptions that this range was picked for
+   * @param once whether nobody publishes it again when it is refused: a full inbox then refuses it for itself alone
+   * @param fence the number of the connection that ends when it is refused, of which nothing more is taken then; 0 for none
+   */
+  record Append(
+      long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, boolean once, long fence)
+      implements SessionCommand {
+    public static Append of(long now, Publication message, List<TopicFilter> groups, boolean once, long fence) {
+      var exchange = message.exchange();
+      if (exchange != null) checkPacketId(exchange.packetId());
+      return new Append(now, message, exchange, List.copyOf(groups), once, fence);
+    }
+  }
+
+  /**
+   * Retained messages to one session, but for those whose topics have changed since they were read.
+   *
+   * @param from what has come to the inbox from this sequence on may be newer than they
+   */
+  record AppendTo(long now, SessionRef session, SubscriptionOptions options, long from, List<Publication> retained)
+      implements SessionCommand {}
+
+  /** A message to one group: its plain subscribers have got it before. */
+  record AppendToGroup(long now, TopicFilter group, Publication message) implements SessionCommand {}
+
+  /**
+   * @param expired whether these are done because their Message Expiry Interval has passed, not because the client has them
+   */
+  record Acknowledge(SessionRef session, long[] sequences, boolean expired) implements SessionCommand {}
+
+  record Received(SessionRef session, long sequence) implements SessionCommand {}
+
+  record Released(SessionRef session, int packetId) implements SessionCommand {
+    public Released {
+      checkPacketId(packetId);
+    }
+  }
+
+  /**
+   * @param epoch of the connection that left the will
+   */
+  record WillPublished(String tenant, String clientId, long epoch) implements SessionCommand {}
+
+  /** Ends sessions whose time has come, reports wills that are due, deletes what ended sessions left. */
+  record Tick(long now, int stepsMax, int willsMax) implements SessionCommand {}
+
+  /** All connections of lives of a frontend before this one are gone. */
+  record FrontendGone(long now, String frontend, long incarnation, int stepsMax) implements SessionCommand {}
+
+  /** A connection is gone, and nobody knows the epoch in which it had the session, or whether it ever did. */
+  record ConnectionGone(long now, String tenant, String clientId, ConnectionId connection) implements SessionCommand {}
+
+  /** Ends a session because an operator wants it to; its connection, if it has one, is ended. */
+  record Remove(long now, String tenant, String clientId) implements SessionCommand {}
+
+  /** Hands messages of a group's inbox to its members. */
+  record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
+
+  /** A command that cannot be read again would stop every replica, so none is made. */
+  private static void checkPacketId(int packetId) {
+    if (packetId < 1 || packetId > 65_535) throw new IllegalArgumentException("packet identifier " + packetId);
+  }
+}

@@ -1,0 +1,293 @@
+package dunlin.inbox.rows;
+
+import static dunlin.inbox.rows.SessionFields.readConnection;
+import static dunlin.inbox.rows.SessionFields.readFilter;
+import static dunlin.inbox.rows.SessionFields.readOptions;
+import static dunlin.inbox.rows.SessionFields.readPublication;
+import static dunlin.inbox.rows.SessionFields.readSession;
+import static dunlin.inbox.rows.SessionFields.writeConnection;
+import static dunlin.inbox.rows.SessionFields.writeFilter;
+import static dunlin.inbox.rows.SessionFields.writeOptions;
+import static dunlin.inbox.rows.SessionFields.writePublication;
+import static dunlin.inbox.rows.SessionFields.writeSession;
+
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.InboxLimits;
+import dunlin.inbox.rows.SessionCommand.Acknowledge;
+import dunlin.inbox.rows.SessionCommand.Append;
+import dunlin.inbox.rows.SessionCommand.AppendTo;
+import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.Configure;
+import dunlin.inbox.rows.SessionCommand.Connect;
+import dunlin.inbox.rows.SessionCommand.ConnectionGone;
+import dunlin.inbox.rows.SessionCommand.Disconnect;
+import dunlin.inbox.rows.SessionCommand.DrainGroup;
+import dunlin.inbox.rows.SessionCommand.FrontendGone;
+import dunlin.inbox.rows.SessionCommand.Received;
+import dunlin.inbox.rows.SessionCommand.Released;
+import dunlin.inbox.rows.SessionCommand.Remove;
+import dunlin.inbox.rows.SessionCommand.Subscribe;
+import dunlin.inbox.rows.SessionCommand.Tick;
+import dunlin.inbox.rows.SessionCommand.Unsubscribe;
+import dunlin.inbox.rows.SessionCommand.WillPublished;
+import dunlin.model.Publication;
+import dunlin.store.CommandCodec;
+import dunlin.store.CommandKind;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
+import java.nio.ByteBuffer;
+import org.jspecify.annotations.Nullable;
+
+/** The log's form of session commands: a kind byte, then the fields in the order in which the records declare them. */
+public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
+  private static final int CONFIGURE = 1;
+  private static final int SUBSCRIBE = 3;
+  private static final int UNSUBSCRIBE = 4;
+  private static final int DISCONNECT = 5;
+  private static final int APPEND = 6;
+  private static final int APPEND_TO = 7;
+  private static final int ACKNOWLEDGE = 8;
+  private static final int RECEIVED = 9;
+  private static final int RELEASED = 10;
+  private static final int WILL_PUBLISHED = 11;
+  private static final int TICK = 12;
+  private static final int FRONTEND_GONE = 13;
+  private static final int DRAIN_GROUP = 14;
+  private static final int APPEND_TO_GROUP = 15;
+  private static final int CONNECTION_GONE = 16;
+  private static final int APPEND_ONCE = 17;
+  private static final int CONNECT = 18; // 2 was one that did not say whose
+  private static final int APPEND_FENCED = 19;
+  private static final int REMOVE = 20;
+
+  @Override
+  public CommandKind kind(SessionCommand command) {
+    return switch (command) {
+      case Append _, AppendTo _, AppendToGroup _ -> CommandKind.FLOW;
+      case Configure _, Subscribe _ -> CommandKind.CALL;
+      case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
+      case Acknowledge _, Received _, Released _, WillPublished _ -> CommandKind.RELEASE;
+      case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _ -> CommandKind.RELEASE;
+    };
+  }
+
+  /** Whether a command brings messages. */
+  public static boolean isMessage(SessionCommand command) {
+    return command instanceof Append || command instanceof AppendTo || command instanceof AppendToGroup;
+  }
+
+  @Override
+  public int encodedLength(SessionCommand command) {
+    return FieldWriter.lengthOf(out -> write(command, out));
+  }
+
+  @Override
+  public void encode(SessionCommand command, ByteBuffer out) {
+    write(command, new FieldWriter(out));
+  }
+
+  @Override
+  public SessionCommand decode(ByteBuffer in) {
+    return FieldReader.read(in, SessionCommandCodec::readCommand);
+  }
+
+  private static void write(SessionCommand command, FieldWriter out) {
+    switch (command) {
+      case Configure(var limits) -> {
+        out.octet(CONFIGURE);
+        limits.writeTo(out);
+      }
+      case Connect(var now, var request) -> {
+        out.octet(CONNECT);
+        out.number(now);
+        writeRequest(request, out);
+      }
+      case Subscribe(var session, var subscriptions) -> {
+        out.octet(SUBSCRIBE);
+        writeSession(out, session);
+        out.number(subscriptions.size());
+        for (var subscription : subscriptions) {
+          writeFilter(out, subscription.filter());
+          writeOptions(out, subscription.options());
+        }
+      }
+      case Unsubscribe(var session, var filters) -> {
+        out.octet(UNSUBSCRIBE);
+        writeSession(out, session);
+        out.number(filters.size());
+        filters.forEach(filter -> writeFilter(out, filter));
+      }
+      case Disconnect(var now, var session, var publishWill, var expirySeconds, var handed) -> {
+        out.octet(DISCONNECT);
+        out.number(now);
+        writeSession(out, session);
+        out.flag(publishWill);
+        out.number(expirySeconds);
+        out.number(handed);
+      }
+      case Append(var now, var message, var exchange, var groups, var once, var fence) -> {
+        out.octet(fence != 0 ? APPEND_FENCED : once ? APPEND_ONCE : APPEND);
+        out.number(now);
+        writePublication(out, message);
+        out.flag(exchange != null);
+        if (exchange != null) {
+          out.number(exchange.epoch());
+          out.number(exchange.packetId());
+        }
+        out.number(groups.size());
+        groups.forEach(group -> writeFilter(out, group));
+        if (fence != 0) out.number(fence);
+      }
+      case AppendTo(var now, var session, var options, var from, var retained) -> {
+        out.octet(APPEND_TO);
+        out.number(now);
+        writeSession(out, session);
+        writeOptions(out, options);
+        out.number(from);
+        out.number(retained.size());
+        retained.forEach(message -> writePublication(out, message));
+      }
+      case AppendToGroup(var now, var group, var message) -> {
+        out.octet(APPEND_TO_GROUP);
+        out.number(now);
+        writeFilter(out, group);
+        writePublication(out, message);
+      }
+      case Acknowledge(var session, var sequences, var expired) -> {
+        out.octet(ACKNOWLEDGE);
+        writeSession(out, session);
+        out.numbers(sequences);
+        out.flag(expired);
+      }
+      case Received(var session, var sequence) -> {
+        out.octet(RECEIVED);
+        writeSession(out, session);
+        out.number(sequence);
+      }
+      case Released(var session, var packetId) -> {
+        out.octet(RELEASED);
+        writeSession(out, session);
+        out.number(packetId);
+      }
+      case WillPublished(var tenant, var clientId, var epoch) -> {
+        out.octet(WILL_PUBLISHED);
+        out.text(tenant);
+        out.text(clientId);
+        out.number(epoch);
+      }
+      case Tick(var now, var stepsMax, var willsMax) -> {
+        out.octet(TICK);
+        out.number(now);
+        out.number(stepsMax);
+        out.number(willsMax);
+      }
+      case ConnectionGone(var now, var tenant, var clientId, var connection) -> {
+        out.octet(CONNECTION_GONE);
+        out.number(now);
+        out.text(tenant);
+        out.text(clientId);
+        writeConnection(out, connection);
+      }
+      case Remove(var now, var tenant, var clientId) -> {
+        out.octet(REMOVE);
+        out.number(now);
+        out.text(tenant);
+        out.text(clientId);
+      }
+      case FrontendGone(var now, var frontend, var incarnation, var stepsMax) -> {
+        out.octet(FRONTEND_GONE);
+        out.number(now);
+        out.text(frontend);
+        out.number(incarnation);
+        out.number(stepsMax);
+      }
+      case DrainGroup(var now, var group, var messagesMax) -> {
+        out.octet(DRAIN_GROUP);
+        out.number(now);
+        out.text(group.tenant());
+        writeFilter(out, group.filter());
+        out.number(messagesMax);
+      }
+    }
+  }
+
+  private static void writeRequest(InboxClient.Connect request, FieldWriter out) {
+    out.text(request.tenant());
+    out.text(request.clientId());
+    out.text(request.user());
+    writeConnection(out, request.connection());
+    out.flag(request.cleanStart());
+    out.flag(request.durable());
+    out.number(request.sessionExpirySeconds());
+    var will = request.will();
+    out.flag(will != null);
+    if (will != null) {
+      writePublication(out, will.message());
+      out.number(will.delaySeconds());
+    }
+  }
+
+  private static SessionCommand readCommand(FieldReader in) {
+    int kind = in.octet();
+    return switch (kind) {
+      case CONFIGURE -> new Configure(InboxLimits.readFrom(in));
+      case CONNECT -> new Connect(in.number(), readRequest(in));
+      case SUBSCRIBE ->
+          new Subscribe(readSession(in), in.list(each -> new InboxClient.Subscription(readFilter(each), readOptions(each))));
+      case UNSUBSCRIBE -> new Unsubscribe(readSession(in), in.list(SessionFields::readFilter));
+      case DISCONNECT -> new Disconnect(in.number(), readSession(in), in.flag(), in.number(), in.number());
+      case APPEND, APPEND_ONCE, APPEND_FENCED -> readAppend(in, kind);
+      case APPEND_TO ->
+          new AppendTo(in.number(), readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
+      case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in));
+      case ACKNOWLEDGE -> new Acknowledge(readSession(in), in.numbers(), in.flag());
+      case RECEIVED -> new Received(readSession(in), in.number());
+      case RELEASED -> new Released(readSession(in), readPacketId(in));
+      case WILL_PUBLISHED -> new WillPublished(in.text(), in.text(), in.number());
+      case TICK -> new Tick(in.number(), in.count(), in.count());
+      case CONNECTION_GONE -> new ConnectionGone(in.number(), in.text(), in.text(), readConnection(in));
+      case REMOVE -> new Remove(in.number(), in.text(), in.text());
+      case FRONTEND_GONE -> new FrontendGone(in.number(), in.text(), in.number(), in.count());
+      case DRAIN_GROUP -> new DrainGroup(in.number(), new GroupKey(in.text(), readFilter(in)), in.count());
+      default -> throw new IllegalStateException("session command of unknown kind " + kind);
+    };
+  }
+
+  private static Append readAppend(FieldReader in, int kind) {
+    return new Append(
+        in.number(),
+        readPublication(in),
+        readExchange(in),
+        in.list(SessionFields::readFilter),
+        kind == APPEND_ONCE,
+        kind == APPEND_FENCED ? readFence(in) : 0);
+  }
+
+  private static Publication.@Nullable Exchange readExchange(FieldReader in) {
+    return in.flag() ? new Publication.Exchange(in.number(), readPacketId(in)) : null;
+  }
+
+  private static long readFence(FieldReader in) {
+    long fence = in.number();
+    if (fence == 0) throw new IllegalStateException("a fence without a number");
+    return fence;
+  }
+
+  private static int readPacketId(FieldReader in) {
+    int packetId = in.count();
+    if (packetId < 1 || packetId > 65_535) throw new IllegalStateException("packet identifier " + packetId);
+    return packetId;
+  }
+
+  private static InboxClient.Connect readRequest(FieldReader in) {
+    return new InboxClient.Connect(
+        in.text(),
+        in.text(),
+        in.text(),
+        readConnection(in),
+        in.flag(),
+        in.flag(),
+        in.number(),
+        in.flag() ? new InboxClient.Will(readPublication(in), in.number()) : null);
+  }
+}

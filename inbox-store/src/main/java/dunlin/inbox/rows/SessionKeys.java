@@ -1,0 +1,296 @@
+package dunlin.inbox.rows;
+
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The keys of a session range: two bytes for the shard first, then the tenant; texts ended by U+0000, which MQTT allows in none of them,
+ * numbers big-endian. So a range can be split between any two shards.
+ *
+ * <pre>
+ *   0 e                                      counters of the shard (no tenant is empty)
+ *   0 f order                                connection of which nothing more is taken
+ *   0 l                                      limits
+ *   tenant 0 b id                            body of a message that several inboxes hold, or that came through a group
+ *   tenant 0 g filter 0 1                    group
+ *   tenant 0 g filter 0 2                    its inbox summed up, while there is a message in it
+ *   tenant 0 g filter 0 3 birth              the queue of one of its members summed up, while there is a message in it
+ *   tenant 0 h filter 0 birth sequence       header of a message in a group's inbox, or in a member's queue
+ *   tenant 0 l birth                         what an ended session or group has left, summed up
+ *   tenant 0 m client 0 birth sequence       header of a message in a session's inbox
+ *   tenant 0 r id                            how many headers refer to a body, when several may
+ *   tenant 0 s client 0 1                    session record: user, owner, epoch, expiry
+ *   tenant 0 s client 0 2                    its inbox summed up, once there was a message
+ *   tenant 0 s client 0 3 filter             subscription
+ *   tenant 0 s client 0 4 packet identifier  QoS 2 exchange that the client began
+ *   tenant 0 s client 0 5 filter             what it has not acknowledged of a group's messages, summed up
+ *   tenant 0 s client 0 6 epoch              will of the connection with that epoch
+ *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
+ * </pre>
+ *
+ * <p>A session's shard follows from its tenant and client identifier, a group's from its tenant and filter. The rows of a message stand in
+ * the shard of its inbox. A body stands in the shard that its number names: that of the sessions whose headers refer to it, or for a message
+ * that came through a group, that of the group, wherever its header goes. Limits and fences are the range's, and stand in its first shard.
+ *
+ * <p>The birth of a session, group or queue keeps its messages apart from those of its predecessor, which are deleted step by
+ * step after the predecessor has ended. A start reads the spaces g, l and s, which have a few rows for each session and group,
+ * and passes over the others, which have rows for each message.
+ */
+public final class SessionKeys {
+  public static final byte COUNTERS = 'e';
+  public static final byte FENCE = 'f';
+  public static final byte LIMITS = 'l';
+  public static final byte BODY = 'b';
+  public static final byte GROUP = 'g';
+  public static final byte GROUP_MESSAGE = 'h';
+  public static final byte LEFT = 'l'; // of a tenant
+  public static final byte MESSAGE = 'm';
+  public static final byte REFERENCES = 'r';
+  public static final byte SESSION = 's';
+  static final byte CONTENT = 't';
+
+  public static final int GROUP_RECORD = 1;
+  public static final int GROUP_INBOX = 2;
+  public static final int GROUP_QUEUE = 3;
+
+  public static final int RECORD = 1;
+  public static final int INBOX = 2;
+  public static final int SUBSCRIPTION = 3;
+  public static final int EXCHANGE = 4;
+  public static final int OUTSTANDING = 5;
+  public static final int WILL = 6;
+
+  private static final int SHARD_BYTES = 2;
+
+  private SessionKeys() {}
+
+  /** The numbers that a shard has given out. */
+  public static byte[] counters(int shard) {
+    return ofShard(shard, COUNTERS, 0).array();
+  }
+
+  /** The limits of a range that begins with a shard. */
+  public static byte[] limits(int firstShard) {
+    return ofShard(firstShard, LIMITS, 0).array();
+  }
+
+  /** A fence, by the order in which they were set, of a range that begins with the shard that gave out this number. */
+  public static byte[] fence(long order) {
+    return ofShard(ShardCounters.shardOf(order), FENCE, 8).putLong(order).array();
+  }
+
+  private static ByteBuffer ofShard(int shard, byte space, int more) {
+    return ByteBuffer.allocate(SHARD_BYTES + 2 + more).putShort((short) shard).put((byte) 0).put(space);
+  }
+
+  /** The shard that a row stands in. */
+  public static int shard(byte[] key) {
+    return Short.toUnsignedInt(ByteBuffer.wrap(key).getShort());
+  }
+
+  /** Whether a row is its shard's or its range's, and no tenant's. */
+  public static boolean isOfShard(byte[] key) {
+    return key[SHARD_BYTES] == 0;
+  }
+
+  public static long fenceOrder(byte[] key) {
+    return lastNumber(key);
+  }
+
+  public static byte[] body(String tenant, long id) {
+    return numbered(BodyReferences.shardOf(id), tenant, BODY, id);
+  }
+
+  /** How many headers refer to a body. */
+  static byte[] references(String tenant, long bodyId) {
+    return numbered(BodyReferences.shardOf(bodyId), tenant, REFERENCES, bodyId);
+  }
+
+  /** Behind the references to all bodies of a tenant that stand in the shard of this one. */
+  static byte[] behindReferences(String tenant, long bodyId) {
+    return numbered(BodyReferences.shardOf(bodyId), tenant, REFERENCES, Long.MAX_VALUE);
+  }
+
+  /** What an ended session or group has left. */
+  public static byte[] left(String tenant, long birth) {
+    return numbered(ShardCounters.shardOf(birth), tenant, LEFT, birth);
+  }
+
+  private static byte[] numbered(int shard, String tenant, byte space, long number) {
+    byte[] name = utf8(tenant);
+    return ByteBuffer.allocate(SHARD_BYTES + name.length + 10)
+        .putShort((short) shard)
+        .put(name)
+        .put((byte) 0)
+        .put(space)
+        .putLong(number)
+        .array();
+  }
+
+  public static byte[] group(int shard, GroupKey group) {
+    return named(shard, group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_RECORD).array();
+  }
+
+  public static byte[] groupInbox(int shard, GroupKey group) {
+    return named(shard, group.tenant(), GROUP, group.filter().text(), 1).put((byte) GROUP_INBOX).array();
+  }
+
+  /** The queue of a member of an ordered group, or of one that is gone. */
+  public static byte[] groupQueue(GroupKey group, long birth) {
+    return named(ShardCounters.shardOf(birth), group.tenant(), GROUP, group.filter().text(), 9).put((byte) GROUP_QUEUE).putLong(birth).array();
+  }
+
+  /** What the keys of a group's messages begin with, or those in a queue of a member. */
+  public static byte[] groupMessages(GroupKey group, long birth) {
+    return named(ShardCounters.shardOf(birth), group.tenant(), GROUP_MESSAGE, group.filter().text(), 8).putLong(birth).array();
+  }
+
+  public static byte[] record(int shard, SessionKey session) {
+    return session(shard, session, RECORD, 0).array();
+  }
+
+  public static byte[] inbox(int shard, SessionKey session) {
+    return session(shard, session, INBOX, 0).array();
+  }
+
+  public static byte[] subscription(int shard, SessionKey session, String filterText) {
+    byte[] filter = utf8(filterText);
+    return session(shard, session, SUBSCRIPTION, filter.length).put(filter).array();
+  }
+
+  public static byte[] exchange(int shard, SessionKey session, int packetId) {
+    return session(shard, session, EXCHANGE, 2).putShort((short) packetId).array();
+  }
+
+  /** What a member has not acknowledged of a group's messages. */
+  public static byte[] outstanding(int shard, SessionKey session, String filterText) {
+    byte[] filter = utf8(filterText);
+    return session(shard, session, OUTSTANDING, filter.length).put(filter).array();
+  }
+
+  public static byte[] will(SessionKey session, long epoch) {
+    return session(ShardCounters.shardOf(epoch), session, WILL, 8).putLong(epoch).array();
+  }
+
+  /** What the keys of a session's messages begin with. */
+  public static byte[] sessionMessages(SessionKey session, long birth) {
+    return named(ShardCounters.shardOf(birth), session.tenant(), MESSAGE, session.clientId(), 8).putLong(birth).array();
+  }
+
+  private static ByteBuffer session(int shard, SessionKey session, int kind, int more) {
+    return named(shard, session.tenant(), SESSION, session.clientId(), 1 + more).put((byte) kind);
+  }
+
+  private static ByteBuffer named(int shard, String tenant, byte space, String name, int more) {
+    byte[] first = utf8(tenant);
+    byte[] second = utf8(name);
+    return ByteBuffer.allocate(SHARD_BYTES + first.length + second.length + 3 + more)
+        .putShort((short) shard)
+        .put(first)
+        .put((byte) 0)
+        .put(space)
+        .put(second)
+        .put((byte) 0);
+  }
+
+  /** The key of a message: the prefix of its inbox and its sequence. */
+  public static byte[] message(byte[] prefix, long sequence) {
+    byte[] key = Arrays.copyOf(prefix, prefix.length + 8);
+    ByteBuffer.wrap(key).putLong(prefix.length, sequence);
+    return key;
+  }
+
+  /** The key of a message's content, which has its header's key in another space. */
+  public static byte[] content(byte[] messageKey) {
+    byte[] key = messageKey.clone();
+    key[spaceOf(key)] = CONTENT;
+    return key;
+  }
+
+  /**
+   * Where a start goes on behind rows that it does not read, as the first of them tells by its key; null when it reads this one.
+   */
+  public static byte @Nullable [] behindUnread(byte[] key) {
+    if (isOfShard(key)) return null;
+    int at = spaceOf(key);
+    byte space = key[at];
+    boolean unread = space == BODY || space == GROUP_MESSAGE || space == MESSAGE || space == REFERENCES || space == CONTENT;
+    if (!unread) return null;
+    byte[] behind = Arrays.copyOf(key, at + 1);
+    behind[at]++;
+    return behind;
+  }
+
+  /** In which space a row stands, of a tenant or of the shard. */
+  public static byte space(byte[] key) {
+    return key[spaceOf(key)];
+  }
+
+  private static int spaceOf(byte[] key) {
+    int at = SHARD_BYTES;
+    while (key[at] != 0) at++;
+    return at + 1;
+  }
+
+  public static long sequence(byte[] messageKey) {
+    return lastNumber(messageKey);
+  }
+
+  /** The birth in the beginning of message keys, or in the key of what was left or of a queue. */
+  public static long birth(byte[] key) {
+    return lastNumber(key);
+  }
+
+  public static long bodyId(byte[] referencesKey) {
+    return lastNumber(referencesKey);
+  }
+
+  private static long lastNumber(byte[] key) {
+    return ByteBuffer.wrap(key).getLong(key.length - 8);
+  }
+
+  public static String tenant(byte[] key) {
+    return new String(key, SHARD_BYTES, spaceOf(key) - 1 - SHARD_BYTES, StandardCharsets.UTF_8);
+  }
+
+  private static byte[] utf8(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  /**
+   * The key of a group's or session's row taken apart, or that of a message's header.
+   *
+   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE} or {@link #MESSAGE}
+   * @param name the filter's text or the client identifier
+   * @param kind of a header 0
+   * @param rest what stands behind the kind; of a header its birth and its sequence
+   */
+  public record Parsed(int shard, String tenant, byte space, String name, int kind, ByteBuffer rest) {
+    public static Parsed of(byte[] key) {
+      int shard = SessionKeys.shard(key);
+      int tenantEnd = zeroFrom(key, SHARD_BYTES);
+      String tenant = text(key, SHARD_BYTES, tenantEnd);
+      byte space = key[tenantEnd + 1];
+      int nameEnd = zeroFrom(key, tenantEnd + 2);
+      String name = text(key, tenantEnd + 2, nameEnd);
+      if (space == GROUP_MESSAGE || space == MESSAGE) return new Parsed(shard, tenant, space, name, 0, rest(key, nameEnd + 1));
+      if (nameEnd + 1 >= key.length) throw new IllegalStateException("key of " + key.length + " bytes has no kind");
+      return new Parsed(shard, tenant, space, name, key[nameEnd + 1], rest(key, nameEnd + 2));
+    }
+
+    private static int zeroFrom(byte[] key, int from) {
+      for (int i = from; i < key.length - 1; i++) if (key[i] == 0) return i;
+      throw new IllegalStateException("key of " + key.length + " bytes has an endless text");
+    }
+
+    private static String text(byte[] key, int from, int to) {
+      return new String(key, from, to - from, StandardCharsets.UTF_8);
+    }
+
+    private static ByteBuffer rest(byte[] key, int from) {
+      return ByteBuffer.wrap(key, from, key.length - from);
+    }
+  }
+}

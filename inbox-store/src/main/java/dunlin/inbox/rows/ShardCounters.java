@@ -1,0 +1,87 @@
+package dunlin.inbox.rows;
+
+import dunlin.inbox.InboxSettings;
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
+import dunlin.store.RangeWriter;
+import java.util.HashMap;
+import java.util.Map;
+
+/**
+ * Numbers that are given out once: epochs, which are also births, and the numbers of bodies. Each shard counts for itself, and each number
+ * says which shard it is from. So numbers stay unique however shards move between ranges.
+ */
+public final class ShardCounters {
+  /*
+   * Owner: the applying thread.
+   * Bounds: two numbers for each shard that has given one out. A number has SHARD_BITS for its shard and 51 bits for the count, which a
+   * million a second use up in 71 years.
+   */
+  /** As many as {@link InboxSettings#SHARDS_MAX} needs. */
+  private static final int SHARD_BITS = 12;
+
+  private static final int FORMAT = 1;
+
+  private final Map<Integer, Counters> shards = new HashMap<>();
+
+  private static final class Counters {
+    private long epochs;
+    private long bodies;
+  }
+
+  /** The shard that a number is from. */
+  public static int shardOf(long number) {
+    return (int) (number & ((1 << SHARD_BITS) - 1));
+  }
+
+  private static long number(int shard, long count) {
+    return count << SHARD_BITS | shard;
+  }
+
+  /** A number that no connection, session or group ever had: what ends here never counts as present again. */
+  public long nextEpoch(RangeWriter out, int shard) {
+    var counters = of(shard);
+    counters.epochs++;
+    write(out, shard, counters);
+    return number(shard, counters.epochs);
+  }
+
+  /** A number that no body ever had. */
+  public long nextBody(RangeWriter out, int shard) {
+    var counters = of(shard);
+    counters.bodies++;
+    write(out, shard, counters);
+    return number(shard, counters.bodies);
+  }
+
+  private Counters of(int shard) {
+    return shards.computeIfAbsent(shard, _ -> new Counters());
+  }
+
+  private static void write(RangeWriter out, int shard, Counters counters) {
+    out.put(
+        SessionKeys.counters(shard),
+        FieldWriter.bytesOf(
+            fields -> {
+              fields.octet(FORMAT);
+              fields.number(counters.epochs);
+              fields.number(counters.bodies);
+            }));
+  }
+
+  public void restore(int shard, byte[] value) {
+    FieldReader.read(
+        value,
+        in -> {
+          in.format(FORMAT, "counters of a shard");
+          var counters = of(shard);
+          counters.epochs = in.number();
+          counters.bodies = in.number();
+          return counters;
+        });
+  }
+
+  public void clear() {
+    shards.clear();
+  }
+}

@@ -1,0 +1,182 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.SessionRef;
+import dunlin.inbox.rows.SessionCommand;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** Gathers acknowledged sequences for each session, so that many of them become one command, and proposes them until they are recorded. */
+final class AckCollector {
+  /*
+   * Owner: any thread adds; a stripe's lock guards it, also while its commands are proposed, which never blocks: that keeps
+   * a session's acknowledgements in front of what is proposed after flush().
+   * Bounds: each sequence stands for a stored message, so there are no more than inboxes hold. A session's are proposed at
+   * BATCH of them, all of them every few milliseconds. Full range: they stay and are proposed next time.
+   * Failure: what the range refuses later waits for again(), which proposes AGAIN_MAX at a time, and the next one as soon as one is
+   * recorded. A session that has another epoch by now has no use for them. What is lost in a crash is sent again with DUP.
+   */
+  private static final int STRIPES = 16;
+  private static final int BATCH = 512;
+  private static final int AGAIN_MAX = 64;
+
+  private final Proposer proposer;
+  private final Predicate<SessionRef> current;
+  private final Stripe[] stripes = new Stripe[STRIPES];
+  private final AtomicInteger waiting = new AtomicInteger();
+
+  /** Guarded by itself; no other lock is taken under it. */
+  private final ArrayDeque<SessionCommand.Acknowledge> refused = new ArrayDeque<>();
+
+  private final AtomicInteger proposedAgain = new AtomicInteger();
+
+  /** Proposes an Acknowledge; false when the range's queue is full, and then nothing is told. */
+  @FunctionalInterface
+  interface Proposer {
+    boolean propose(SessionCommand.Acknowledge command, Ended ended);
+  }
+
+  /** Told once what became of a queued command. */
+  @FunctionalInterface
+  interface Ended {
+    void ended(boolean applied);
+  }
+
+  private record Owner(SessionRef session, boolean expired) {}
+
+  private static final class Sequences {
+    private long[] values = new long[8];
+    private int size;
+
+    void add(long[] more) {
+      if (size + more.length > values.length) values = Arrays.copyOf(values, Math.max(size * 2, size + more.length));
+      System.arraycopy(more, 0, values, size, more.length);
+      size += more.length;
+    }
+
+    long[] toArray() {
+      return Arrays.copyOf(values, size);
+    }
+  }
+
+  private static final class Stripe {
+    private final Map<Owner, Sequences> sessions = new LinkedHashMap<>();
+  }
+
+  /**
+   * @param current whether a session still has the epoch that its acknowledgements name
+   */
+  AckCollector(Proposer proposer, Predicate<SessionRef> current) {
+    this.proposer = proposer;
+    this.current = current;
+    for (int i = 0; i < STRIPES; i++) stripes[i] = new Stripe();
+  }
+
+  /** How many sequences wait to be proposed, for the first time or again. */
+  int waiting() {
+    return waiting.get();
+  }
+
+  void add(SessionRef session, long[] sequences, boolean expired) {
+    if (sequences.length == 0) return;
+    var owner = new Owner(session, expired);
+    var stripe = stripe(session.clientId());
+    synchronized (stripe) {
+      var gathered = stripe.sessions.computeIfAbsent(owner, _ -> new Sequences());
+      gathered.add(sequences);
+      waiting.addAndGet(sequences.length);
+      if (gathered.size >= BATCH && propose(owner, gathered)) stripe.sessions.remove(owner);
+    }
+  }
+
+  /** Proposes what was gathered for a client identifier, so that it applies before what the caller proposes next. */
+  void flush(String clientId) {
+    var stripe = stripe(clientId);
+    synchronized (stripe) {
+      stripe
+          .sessions
+          .entrySet()
+          .removeIf(
+              each -> each.getKey().session().clientId().equals(clientId) && propose(each.getKey(), each.getValue()));
+    }
+  }
+
+  /** Proposes all that was gathered, as far as the range takes it. Answers whether it took all. */
+  boolean flushAll() {
+    boolean all = true;
+    for (Stripe stripe : stripes) {
+      synchronized (stripe) {
+        stripe.sessions.entrySet().removeIf(each -> propose(each.getKey(), each.getValue()));
+        all &= stripe.sessions.isEmpty();
+      }
+    }
+    return all;
+  }
+
+  private boolean propose(Owner owner, Sequences gathered) {
+    var command = new SessionCommand.Acknowledge(owner.session(), gathered.toArray(), owner.expired());
+    boolean queued =
+        proposer.propose(
+            command,
+            applied -> {
+              if (!applied) refused(command);
+            });
+    if (!queued) return false;
+    waiting.addAndGet(-gathered.size);
+    return true;
+  }
+
+  private void refused(SessionCommand.Acknowledge command) {
+    waiting.addAndGet(command.sequences().length);
+    synchronized (refused) {
+      refused.add(command);
+    }
+  }
+
+  /** Proposes again what the range has refused. By the timer. */
+  void again() {
+    for (int i = proposedAgain.get(); i < AGAIN_MAX; i++) {
+      if (!proposeNext()) return;
+    }
+  }
+
+  /** Answers whether one was queued. */
+  private boolean proposeNext() {
+    var next = nextCurrent();
+    if (next == null) return false;
+    proposedAgain.incrementAndGet();
+    boolean queued =
+        proposer.propose(
+            next,
+            applied -> {
+              proposedAgain.decrementAndGet();
+              if (applied) proposeNext();
+              else refused(next);
+            });
+    if (!queued) {
+      proposedAgain.decrementAndGet();
+      refused(next);
+    }
+    return queued;
+  }
+
+  private SessionCommand.@Nullable Acknowledge nextCurrent() {
+    while (true) {
+      SessionCommand.Acknowledge next;
+      synchronized (refused) {
+        next = refused.poll();
+      }
+      if (next == null) return null;
+      waiting.addAndGet(-next.sequences().length);
+      if (current.test(next.session())) return next;
+    }
+  }
+
+  private Stripe stripe(String clientId) {
+    return stripes[Math.floorMod((clientId.hashCode() * 0x9E3779B9) >>> 16, STRIPES)];
+  }
+}

@@ -1,0 +1,167 @@
+package dunlin.inbox.server;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import java.util.ArrayDeque;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/** The sessions that wait for a reader of the range: first come, first served, and after the clients that are connecting. */
+final class FetchLine {
+  /*
+   * Owner: any thread, under this object's lock, which is never held while something is read or answered.
+   * A few fetches are with the readers at a time, and each that ends brings the next one. So however many sessions come back at
+   * once, none finds the readers' own queue full: it waits.
+   * While a CONNECT waits for its answer, fetches stand back, each for STAND_BACK_NANOS at most: after a crash all clients
+   * come at once, and one that is connected can wait for its messages longer than one that is not can wait for its CONNACK.
+   * Bounds: a connection fetches one page at a time, so the line has at most an entry for each connected session, a hundred bytes
+   * or so; only what is with the readers holds messages.
+   * Failure: readers that are taken up by others are asked again by the timer. What waits when the server closes is told so.
+   */
+  private static final int READING_MAX = 64;
+  private static final long STAND_BACK_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+  private final Supplier<Executor> readers;
+  private final BooleanSupplier connecting;
+  private final LongSupplier nanos;
+  private final Consumer<Runnable> later;
+
+  @GuardedBy("this")
+  private final ArrayDeque<Entry> waiting = new ArrayDeque<>();
+  @GuardedBy("this")
+  private int reading;
+  @GuardedBy("this")
+  private boolean retrying;
+  @GuardedBy("this")
+  private boolean closed;
+
+  private record Entry(Fetch fetch, long since) {}
+
+  /** A page to be read. */
+  interface Fetch {
+    /** On a reader's thread. */
+    void read();
+
+    /** The server has closed before it was its turn. */
+    void refused();
+  }
+
+  /**
+   * @param connecting whether a CONNECT waits for its answer
+   * @param nanos a monotonic clock
+   * @param later runs something a little later, or throws RejectedExecutionException when nothing runs any more
+   */
+  FetchLine(Supplier<Executor> readers, BooleanSupplier connecting, LongSupplier nanos, Consumer<Runnable> later) {
+    this.readers = readers;
+    this.connecting = connecting;
+    this.nanos = nanos;
+    this.later = later;
+  }
+
+  /** How many sessions wait for a reader. */
+  synchronized int waiting() {
+    return waiting.size();
+  }
+
+  void add(Fetch fetch) {
+    boolean refused;
+    long now = nanos.getAsLong();
+    synchronized (this) {
+      refused = closed;
+      if (!refused) waiting.add(new Entry(fetch, now));
+    }
+    if (refused) fetch.refused();
+    else serve();
+  }
+
+  private void serve() {
+    while (true) {
+      Entry next = null;
+      boolean back;
+      synchronized (this) {
+        back = standsBack();
+        if (!back && reading < READING_MAX) next = waiting.poll();
+        if (next != null) reading++;
+      }
+      if (back) serveLater();
+      if (next == null || !hand(next)) return;
+    }
+  }
+
+  @GuardedBy("this")
+  private boolean standsBack() {
+    var first = waiting.peek();
+    return first != null && connecting.getAsBoolean() && nanos.getAsLong() - first.since() < STAND_BACK_NANOS;
+  }
+
+  /** Answers whether the readers took it. */
+  private boolean hand(Entry entry) {
+    try {
+      readers
+          .get()
+          .execute(
+              () -> {
+                try {
+                  entry.fetch().read();
+                } finally {
+                  ended();
+                }
+              });
+      return true;
+    } catch (RejectedExecutionException full) {
+      putBack(entry);
+      return false;
+    }
+  }
+
+  private void ended() {
+    synchronized (this) {
+      reading--;
+    }
+    serve();
+  }
+
+  private void putBack(Entry entry) {
+    synchronized (this) {
+      reading--;
+      waiting.addFirst(entry);
+      // Those that are being read ask again when they end.
+      if (reading > 0) return;
+    }
+    serveLater();
+  }
+
+  private void serveLater() {
+    synchronized (this) {
+      if (retrying || closed) return;
+      retrying = true;
+    }
+    try {
+      later.accept(this::retry);
+    } catch (RejectedExecutionException over) {
+      close();
+    }
+  }
+
+  private void retry() {
+    synchronized (this) {
+      retrying = false;
+    }
+    serve();
+  }
+
+  /** Tells all that wait that their turn does not come. */
+  void close() {
+    ArrayDeque<Entry> left;
+    synchronized (this) {
+      closed = true;
+      left = new ArrayDeque<>(waiting);
+      waiting.clear();
+    }
+    for (var entry : left) entry.fetch().refused();
+  }
+}

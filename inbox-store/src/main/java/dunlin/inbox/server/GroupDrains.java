@@ -1,0 +1,98 @@
+package dunlin.inbox.server;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.inbox.rows.GroupKey;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/** Has the inboxes of groups handed to members with room, one step at a time for each group, until it is done. */
+final class GroupDrains {
+  /*
+   * Owner: the applying thread and the timer thread, under this object's lock, which is not held while a step is proposed.
+   * Bounds: one step under way for each group, and one note for each that waits. At most AGAIN_MAX are asked for again at a time, who has
+   * waited for the longest first.
+   * Failure: a range that is full, or refuses the step later, is asked again by the timer.
+   */
+  private static final int AGAIN_MAX = 1_000;
+
+  private final Predicate<GroupKey> proposer;
+  @GuardedBy("this")
+  private final Set<GroupKey> running = new HashSet<>();
+  @GuardedBy("this")
+  private final Set<GroupKey> waiting = new LinkedHashSet<>();
+
+  /**
+   * @param proposer proposes a step; false when the range's queue is full, and then neither {@link #ended} nor {@link #refused} is called
+   */
+  GroupDrains(Predicate<GroupKey> proposer) {
+    this.proposer = proposer;
+  }
+
+  /** Groups whose turn waits. */
+  synchronized int waiting() {
+    return waiting.size();
+  }
+
+  void ask(List<GroupKey> groups) {
+    for (GroupKey group : groups) ask(group);
+  }
+
+  /** Answers whether the range took what had to be proposed. */
+  private boolean ask(GroupKey group) {
+    if (!begin(group)) return true;
+    if (proposer.test(group)) return true;
+    refused(group);
+    return false;
+  }
+
+  private synchronized boolean begin(GroupKey group) {
+    // One that is under way may have been applied before what asks now: it is asked for again.
+    if (running.add(group)) return true;
+    waiting.add(group);
+    return false;
+  }
+
+  /** The step was applied. */
+  void ended(GroupKey group) {
+    if (end(group)) ask(group);
+  }
+
+  private synchronized boolean end(GroupKey group) {
+    running.remove(group);
+    return waiting.remove(group);
+  }
+
+  /** The step was not queued, or not applied: the group waits for the timer. */
+  synchronized void refused(GroupKey group) {
+    running.remove(group);
+    waiting.add(group);
+  }
+
+  /** Asks again for what was refused. By the timer. */
+  void again() {
+    boolean takes = true;
+    for (GroupKey group : longestWaiting()) {
+      if (takes) takes = ask(group);
+      else putBack(group);
+    }
+  }
+
+  private synchronized void putBack(GroupKey group) {
+    waiting.add(group);
+  }
+
+  private synchronized List<GroupKey> longestWaiting() {
+    if (waiting.isEmpty()) return List.of();
+    var groups = new ArrayList<GroupKey>();
+    for (GroupKey group : waiting) {
+      if (groups.size() == AGAIN_MAX) break;
+      if (!running.contains(group)) groups.add(group);
+    }
+    groups.forEach(waiting::remove);
+    return groups;
+  }
+}

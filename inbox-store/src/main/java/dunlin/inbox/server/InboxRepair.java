@@ -1,0 +1,110 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.SessionRef;
+import dunlin.inbox.range.Effects;
+import dunlin.inbox.range.SessionRange;
+import dunlin.inbox.range.SessionResult;
+import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.rows.SessionCommandCodec;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.RangeReader;
+import dunlin.store.RangeStore;
+import dunlin.store.StoreException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+
+/** Removes stored sessions and messages by name, in a store that was started for that and serves nobody. */
+public final class InboxRepair {
+  /*
+   * Owner: one thread, which waits for each step.
+   *
+   * A removal goes through the log: rows changed behind the log's back would be contradicted by the entries that the next start
+   * replays over them.
+   *
+   * Failure: what was not done is told by a StoreException; a removal that was cut short goes on where it is asked for again.
+   */
+  private static final int STEPS_MAX = 1_000;
+
+  private final SessionRange logic;
+  private final Range<SessionCommand, SessionResult> range;
+
+  /**
+   * Declares the session range in a store that has not started yet.
+   *
+   * @param shards as the node has them
+   */
+  public InboxRepair(RangeStore store, int shards) {
+    logic = new SessionRange(shards);
+    range = store.range(StoredSessions.RANGE, new SessionCommandCodec(), logic);
+  }
+
+  /** The rows as of now, with all that the log had. */
+  public RangeReader rows() {
+    return range.reader();
+  }
+
+  /**
+   * Removes a session with its subscriptions and messages. Its will, if it has one, is due then: a node publishes it when it starts.
+   *
+   * @param routes is told each route that nobody needs any more
+   * @return whether there was one
+   */
+  public boolean removeSession(String tenant, String clientId, RemovedRoutes routes) {
+    var removed = run(new SessionCommand.Remove(System.currentTimeMillis(), tenant, clientId), routes);
+    if (removed.outcome() instanceof Outcome.Stale) return false;
+    // At time 0 nothing else is due: only what ended sessions have left is deleted.
+    while (run(new SessionCommand.Tick(0, STEPS_MAX, 0), routes).effects().hasMoreWork()) {}
+    return true;
+  }
+
+  /** Removes one message of a session, as if the client had acknowledged it. Nothing happens when it is not there. */
+  public void removeMessage(String tenant, String clientId, long sequence) {
+    var session = logic.state().sessions.get(new SessionKey(tenant, clientId));
+    if (session == null) throw new StoreException("there is no session of the client identifier " + clientId);
+    var ref = new SessionRef(tenant, clientId, session.epoch());
+    run(new SessionCommand.Acknowledge(ref, new long[] {sequence}, false), (_, _, _) -> {});
+  }
+
+  /** What the dist tier has to forget. */
+  @FunctionalInterface
+  public interface RemovedRoutes {
+    void remove(ShardId shard, String tenant, TopicFilter filter);
+  }
+
+  private static SessionResult answer(CompletableFuture<SessionResult> result) {
+    try {
+      return result.join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof StoreException failure ? failure : e;
+    }
+  }
+
+  private SessionResult run(SessionCommand command, RemovedRoutes routes) {
+    var result = new CompletableFuture<SessionResult>();
+    boolean queued =
+        range.propose(
+            command,
+            new Completion<>() {
+              @Override
+              public void done(SessionResult value) {
+                result.complete(value);
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                result.completeExceptionally(failure);
+              }
+            });
+    if (!queued) throw new StoreException("the queue of the session range is full");
+    var done = answer(result);
+    for (Effects.RouteChange change : List.copyOf(done.effects().routes()))
+      if (!change.wanted()) routes.remove(change.route().shard(), change.route().tenant(), change.route().filter());
+    return done;
+  }
+}

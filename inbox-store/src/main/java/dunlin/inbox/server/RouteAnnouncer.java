@@ -1,0 +1,179 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.range.Effects.RouteChange;
+import dunlin.inbox.rows.RouteKey;
+import dunlin.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Brings the dist tier to know which topic filters the shards want, and tries again until it does. */
+final class RouteAnnouncer {
+  /*
+   * Owner: the server's timer thread; others hand over by its queue, which keeps their order. A route has one call under way
+   * at a time, and another one after it when what is wanted has changed meanwhile: so the last wish wins, whatever the order
+   * in which calls end.
+   * Bounds: IN_FLIGHT_MAX calls under way; what waits is one entry for each route, and there are no more routes than topic
+   * filters subscribed to, now and by sessions that have just ended.
+   * Failure: who waits for a route is told at once; the announcement is made again every RETRY.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(RouteAnnouncer.class);
+  private static final int IN_FLIGHT_MAX = 256;
+  private static final Duration RETRY = Duration.ofSeconds(1);
+
+  private final InboxRoutes routes;
+  private final ScheduledExecutorService timer;
+  private final Consumer<RouteKey> changed;
+  private final Map<RouteKey, Pending> pending = new HashMap<>();
+  private final ArrayDeque<RouteKey> ready = new ArrayDeque<>();
+  private int inFlight;
+
+  /** For the gauge. */
+  private volatile int waiting;
+
+  private static final class Pending {
+    private boolean wanted;
+
+    /** Whether it stands in {@code ready}, is under way, or waits to be tried again. */
+    private boolean busy;
+
+    private List<CompletableFuture<Void>> waiters = new ArrayList<>();
+  }
+
+  /** @param changed told of each route that is to be announced or removed, on the timer thread and before that is done */
+  RouteAnnouncer(InboxRoutes routes, ScheduledExecutorService timer, Consumer<RouteKey> changed) {
+    this.routes = routes;
+    this.timer = timer;
+    this.changed = changed;
+  }
+
+  /** Routes that are not as they should be yet. */
+  int waiting() {
+    return waiting;
+  }
+
+  /** Announces changes in their order. Any thread; the calls of one thread keep their order. */
+  void change(List<RouteChange> changes) {
+    hand(
+        () ->
+            changes.forEach(
+                change -> {
+                  changed.accept(change.route());
+                  want(change.route(), change.wanted());
+                }));
+  }
+
+  /** Has routes removed that nobody has wanted as far as is known here. On the timer thread: a wish that comes later wins. */
+  void remove(List<RouteKey> strays) {
+    strays.forEach(route -> want(route, false));
+  }
+
+  /** Completes when these routes are announced, as far as changes handed over before want them. */
+  CompletableFuture<Void> settled(List<RouteKey> keys) {
+    var all = new CompletableFuture<Void>();
+    boolean handed =
+        hand(
+            () -> {
+              var each = new ArrayList<CompletableFuture<Void>>();
+              for (RouteKey key : keys) {
+                var waits = pending.get(key);
+                if (waits == null) continue;
+                var waiter = new CompletableFuture<Void>();
+                waits.waiters.add(waiter);
+                each.add(waiter);
+              }
+              var _ =
+                  CompletableFuture.allOf(each.toArray(CompletableFuture[]::new)).whenComplete(
+                      (_, failure) -> {
+                        if (failure == null) all.complete(null);
+                        else all.completeExceptionally(unwrapped(failure));
+                      });
+            });
+    if (!handed) all.completeExceptionally(new StoreException("the session tier is closed"));
+    return all;
+  }
+
+  private static Throwable unwrapped(Throwable failure) {
+    return failure.getCause() == null ? failure : failure.getCause();
+  }
+
+  private boolean hand(Runnable work) {
+    try {
+      timer.execute(work);
+      return true;
+    } catch (RejectedExecutionException closed) {
+      return false; // on the next start all routes are announced again
+    }
+  }
+
+  private void want(RouteKey route, boolean wanted) {
+    var waits = pending.computeIfAbsent(route, _ -> new Pending());
+    waits.wanted = wanted;
+    if (!waits.busy) {
+      waits.busy = true;
+      ready.add(route);
+    }
+    pump();
+  }
+
+  private void pump() {
+    while (inFlight < IN_FLIGHT_MAX && !ready.isEmpty()) {
+      var route = ready.remove();
+      var waits = pending.get(route);
+      if (waits == null) continue;
+      start(route, waits);
+    }
+    waiting = pending.size();
+  }
+
+  private void start(RouteKey route, Pending waits) {
+    boolean wanted = waits.wanted;
+    inFlight++;
+    CompletableFuture<Void> call;
+    try {
+      call =
+          wanted
+              ? routes.add(route.shard(), route.tenant(), route.filter())
+              : routes.remove(route.shard(), route.tenant(), route.filter());
+    } catch (RuntimeException e) {
+      call = CompletableFuture.failedFuture(e);
+    }
+    var _ = call.whenComplete((_, failure) -> hand(() -> ended(route, waits, wanted, failure)));
+  }
+
+  private void ended(
+      RouteKey route, Pending waits, boolean announced, @Nullable Throwable failure) {
+    inFlight--;
+    var waiters = waits.waiters;
+    waits.waiters = new ArrayList<>();
+    if (failure != null) {
+      LOG.warn("Cannot announce {}, trying again: {}", route, failure.toString());
+      waiters.forEach(each -> each.completeExceptionally(failure));
+      var _ = timer.schedule(() -> again(route), RETRY.toMillis(), TimeUnit.MILLISECONDS);
+    } else if (waits.wanted != announced) {
+      waits.waiters = waiters;
+      ready.add(route);
+    } else {
+      pending.remove(route);
+      waiters.forEach(each -> each.complete(null));
+    }
+    pump();
+  }
+
+  private void again(RouteKey route) {
+    ready.add(route);
+    pump();
+  }
+}

@@ -1,0 +1,137 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.Connections;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.inbox.range.SessionState;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.runtime.LogText;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Lists sessions, deletes them and disconnects clients, for an operator. */
+final class SessionOperations implements SessionsMXBean {
+  /*
+   * There is no order among sessions in memory, so each page looks at all of them and keeps the first ones: some tens of nanoseconds for
+   * each session, on the operator's thread.
+   *
+   * Owner: any thread that may wait.
+   * Bounds: PAGE_MAX sessions at a time, listed or under way to be deleted.
+   * Failure: a deletion that the range refuses ends the operation with its reason; what was deleted before stays deleted.
+   */
+  private static final Logger log = LoggerFactory.getLogger(SessionOperations.class);
+  private static final int PAGE_MAX = 1_000;
+  private static final int DELETIONS_MAX = 1_000_000;
+  private static final long PATIENCE_SECONDS = 60;
+
+  private final ConcurrentMap<SessionKey, SessionState> sessions;
+  private final Removal removal;
+  private final Connections connections;
+
+  /** Ends one session; answers whether there was one. */
+  @FunctionalInterface
+  interface Removal {
+    CompletableFuture<Boolean> remove(String tenant, String clientId);
+  }
+
+  SessionOperations(ConcurrentMap<SessionKey, SessionState> sessions, Removal removal, Connections connections) {
+    this.sessions = sessions;
+    this.removal = removal;
+    this.connections = connections;
+  }
+
+  @Override
+  public int getSessions() {
+    return sessions.size();
+  }
+
+  @Override
+  public List<SessionRow> list(String tenant, String prefix, String after, int max) {
+    require(max, PAGE_MAX);
+    return page(tenant, prefix, after, max).stream().map(SessionOperations::row).toList();
+  }
+
+  private static SessionRow row(SessionState session) {
+    var inbox = session.backlogIfAny();
+    return new SessionRow(
+        session.key.clientId(),
+        session.user,
+        session.owner() != null,
+        session.expirySeconds(),
+        session.subscriptionCount(),
+        session.waiting(),
+        inbox == null ? 0 : inbox.bytes());
+  }
+
+  /** The first sessions behind a client identifier, in the order of their client identifiers. */
+  private List<SessionState> page(String tenant, String prefix, String after, int max) {
+    Comparator<SessionState> order = Comparator.comparing(session -> session.key.clientId());
+    var first = new PriorityQueue<>(order.reversed());
+    for (var session : sessions.values()) {
+      String clientId = session.key.clientId();
+      if (!session.key.tenant().equals(tenant) || !clientId.startsWith(prefix) || clientId.compareTo(after) <= 0) continue;
+      first.add(session);
+      if (first.size() > max) first.remove();
+    }
+    var page = new ArrayList<>(first);
+    page.sort(order);
+    return page;
+  }
+
+  @Override
+  public boolean disconnect(String tenant, String clientId) {
+    var session = sessions.get(new SessionKey(tenant, clientId));
+    var owner = session == null ? null : session.owner();
+    if (owner == null) return false;
+    log.info("An operator disconnects the client {}", LogText.quoted(clientId));
+    connections.dismissed(owner);
+    return true;
+  }
+
+  @Override
+  public int delete(String tenant, String prefix, int max) {
+    require(max, DELETIONS_MAX);
+    int deleted = 0;
+    String after = "";
+    try {
+      while (deleted < max) {
+        var page = page(tenant, prefix, after, Math.min(PAGE_MAX, max - deleted));
+        if (page.isEmpty()) break;
+        deleted += deleteAll(page);
+        after = page.getLast().key.clientId();
+      }
+    } finally {
+      log.info("An operator has deleted {} sessions of client identifiers that begin with {}", deleted, LogText.quoted(prefix));
+    }
+    return deleted;
+  }
+
+  private int deleteAll(List<SessionState> page) {
+    var answers = page.stream().map(session -> removal.remove(session.key.tenant(), session.key.clientId())).toList();
+    int deleted = 0;
+    try {
+      for (var answer : answers) if (answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS)) deleted++;
+    } catch (ExecutionException e) {
+      // A JMX client need not have our classes, so a failure is told in words.
+      throw new IllegalStateException("sessions were not deleted: " + (e.getCause() == null ? e : e.getCause()).getMessage());
+    } catch (TimeoutException e) {
+      throw new IllegalStateException("sessions were not deleted within " + PATIENCE_SECONDS + " s");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted");
+    }
+    return deleted;
+  }
+
+  private static void require(int max, int most) {
+    if (max < 1 || max > most) throw new IllegalArgumentException("max is %d; it must be from 1 to %d".formatted(max, most));
+  }
+}

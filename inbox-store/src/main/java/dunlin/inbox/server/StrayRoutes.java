@@ -1,0 +1,154 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.InboxRoutes.Announced;
+import dunlin.inbox.InboxRoutes.Page;
+import dunlin.inbox.rows.RouteKey;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntConsumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Finds, after a start, the routes that the dist tier has and no session needs, and has them removed. A route goes after the session range
+ * has let go of it; when the process ends between the two, the route stays, and its messages come to this tier for nobody.
+ */
+final class StrayRoutes {
+  /*
+   * A route is known when the range needed it at the start, or when it has changed since; a change is known before it is announced. So a
+   * route that the dist tier has and that is not known is left over from an earlier life, and one that a client makes or ends
+   * while the search goes on is none of them.
+   *
+   * Owner: the timer thread of the session tier; expect() and search() may be called by any.
+   * Bounds: one page at a time, whose strays are gone before the next one is asked for. Known are the routes of the start and CHANGED_MAX
+   * more; beyond that the search ends, and the next start makes a new one. Nothing is kept when it has ended.
+   * Failure: a page that cannot be read is asked for again after RETRY. The announcer tries again what cannot be removed, and is waited for.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(StrayRoutes.class);
+  private static final Duration RETRY = Duration.ofSeconds(1);
+  static final int CHANGED_MAX = 100_000;
+
+  private final InboxRoutes routes;
+  private final ScheduledExecutorService timer;
+  private final IntConsumer removed;
+
+  /** Null while nothing is searched for. */
+  private @Nullable Set<RouteKey> known;
+
+  private int changes;
+  private int strays;
+
+  /** @param removed counts the routes that were removed */
+  StrayRoutes(InboxRoutes routes, ScheduledExecutorService timer, IntConsumer removed) {
+    this.routes = routes;
+    this.timer = timer;
+    this.removed = removed;
+  }
+
+  /** The routes that are needed now. What changes from here on is told to {@link #changed}. */
+  void expect(List<RouteKey> needed) {
+    hand(() -> known = new HashSet<>(needed));
+  }
+
+  /** A route is about to be announced or removed. On the timer thread. */
+  void changed(RouteKey route) {
+    if (known == null || !known.add(route) || ++changes <= CHANGED_MAX) return;
+    LOG.warn("Too many routes have changed since the start to find those that no session needs; the next start looks for them");
+    known = null;
+  }
+
+  /** Looks through all routes, once. */
+  void search(RouteAnnouncer announcer) {
+    hand(() -> read(announcer, null));
+  }
+
+  private void read(RouteAnnouncer announcer, byte @Nullable [] from) {
+    if (known == null) return;
+    CompletableFuture<Page> page;
+    try {
+      page = routes.announced(from);
+    } catch (RuntimeException e) {
+      page = CompletableFuture.failedFuture(e);
+    }
+    var _ =
+        page.whenComplete(
+            (read, failure) ->
+                hand(
+                    () -> {
+                      if (failure == null) {
+                        compare(announcer, read);
+                      } else {
+                        LOG.warn("Cannot read which routes there are, trying again: {}", failure.toString());
+                        later(() -> read(announcer, from));
+                      }
+                    }));
+  }
+
+  private void compare(RouteAnnouncer announcer, Page page) {
+    var needed = known;
+    if (needed == null) return;
+    var unknown = new ArrayList<RouteKey>();
+    for (Announced route : page.routes()) {
+      var key = new RouteKey(Integer.parseInt(route.shard().name()), route.tenant(), route.filter());
+      if (!needed.contains(key)) unknown.add(key);
+    }
+    announcer.remove(unknown);
+    whenRemoved(announcer, unknown, page.next());
+  }
+
+  private void whenRemoved(RouteAnnouncer announcer, List<RouteKey> unknown, byte @Nullable [] next) {
+    if (unknown.isEmpty()) {
+      goOn(announcer, next);
+      return;
+    }
+    var _ =
+        announcer
+            .settled(unknown)
+            .whenComplete(
+                (_, failure) ->
+                    hand(
+                        () -> {
+                          if (failure != null) {
+                            later(() -> whenRemoved(announcer, unknown, next));
+                            return;
+                          }
+                          strays += unknown.size();
+                          removed.accept(unknown.size());
+                          goOn(announcer, next);
+                        }));
+  }
+
+  private void goOn(RouteAnnouncer announcer, byte @Nullable [] next) {
+    if (next != null) {
+      read(announcer, next);
+      return;
+    }
+    known = null;
+    if (strays > 0) LOG.info("removed {} routes that no session needs, left over from an earlier life of this node", strays);
+  }
+
+  private void hand(Runnable work) {
+    try {
+      timer.execute(work);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("Closed before all routes were looked at; the next start does it");
+    }
+  }
+
+  private void later(Runnable work) {
+    try {
+      var _ = timer.schedule(work, RETRY.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("Closed before all routes were looked at; the next start does it");
+    }
+  }
+}

@@ -1,0 +1,240 @@
+package dunlin.inbox.server;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.inbox.WillPublisher;
+import dunlin.inbox.WillPublisher.Outcome;
+import dunlin.inbox.WillPublisher.Sending;
+import dunlin.inbox.range.Effects.DueWill;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Publishes wills that are due, each until it has worked or was refused for good, and then logs that it is done with. */
+final class WillRunner {
+  /*
+   * Owner: any thread, under this object's lock, which is not held while a will is published or its end is proposed.
+   * Bounds: PLACES attempts at once. One that takes longer than PLACE_NANOS gives its place to another and goes on without it, so that
+   *   one slow receiver delays no other will by more than that. WILLS_MAX wills and BYTES_MAX bytes altogether: what is more stays in
+   *   the range until room() says that there is some.
+   * Failure: what cannot be taken now is tried again after 200 ms, then twice as long each time up to 10 s, and only by who has not taken it.
+   *   What is refused by a rule is counted and done with, and so is what has no answer after ANSWER_NANOS: it was handed over, and
+   *   to do so again would bring it twice to everybody else. A will that is done with stays here until the range has recorded it, so that it is published
+   *   once in the life of the process. After a crash the range reports it anew: at least once.
+   */
+  static final int PLACES = 64;
+  static final int WILLS_MAX = 4_096;
+  static final long PLACE_NANOS = TimeUnit.SECONDS.toNanos(1);
+  static final long ANSWER_NANOS = TimeUnit.MINUTES.toNanos(10);
+
+  private static final Logger LOG = LoggerFactory.getLogger(WillRunner.class);
+  private static final long BYTES_MAX = 16L * 1024 * 1024;
+  private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+  private static final long RETRY_MAX_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long TOLD_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final String UNANSWERED = "unanswered";
+
+  private final WillPublisher publisher;
+  private final LongSupplier nanoTime;
+  private final InboxMeters meters;
+
+  /** Proposes to record that a will is done with; false when the range's queue is full. */
+  private final Predicate<DueWill> done;
+
+  /** By epoch, in the order in which they came. */
+  @GuardedBy("this")
+  private final Map<Long, Running> running = new LinkedHashMap<>();
+
+  @GuardedBy("this")
+  private long bytes;
+  @GuardedBy("this")
+  private boolean told;
+  @GuardedBy("this")
+  private long toldAt;
+
+  private enum Step {
+    /** An attempt is under way since {@code since}. */
+    PUBLISHING,
+    /** The next attempt is due {@code delay} after {@code since}. */
+    WAITING,
+    /** The range is to record that it is done with. */
+    RECORDING,
+    /** What the range was proposed is under way. */
+    PROPOSED
+  }
+
+  private static final class Running {
+    private final DueWill will;
+    private final Sending sending;
+    private final int bytes;
+    private Step step = Step.PUBLISHING;
+    private long since;
+    private long delay = RETRY_NANOS;
+
+    Running(DueWill will, Sending sending, long now) {
+      this.will = will;
+      this.sending = sending;
+      this.bytes = will.message().body().length;
+      this.since = now;
+    }
+  }
+
+  WillRunner(WillPublisher publisher, LongSupplier nanoTime, InboxMeters meters, Predicate<DueWill> done) {
+    this.publisher = publisher;
+    this.nanoTime = nanoTime;
+    this.meters = meters;
+    this.done = done;
+  }
+
+  synchronized int running() {
+    return running.size();
+  }
+
+  /** How many more may be reported. */
+  synchronized int room() {
+    return bytes >= BYTES_MAX ? 0 : Math.min(places(nanoTime.getAsLong()), WILLS_MAX - running.size());
+  }
+
+  /** How many attempts may begin. */
+  @GuardedBy("this")
+  private int places(long now) {
+    int places = PLACES;
+    for (Running each : running.values()) {
+      if (each.step == Step.PUBLISHING && now - each.since < PLACE_NANOS) places--;
+    }
+    return Math.max(0, places);
+  }
+
+  /** Takes wills that are due; one that is here already is being published. */
+  void start(List<DueWill> wills) {
+    for (DueWill will : wills) {
+      Running begun = begin(will);
+      if (begun != null) publish(begun);
+    }
+  }
+
+  private synchronized @Nullable Running begin(DueWill will) {
+    if (running.containsKey(will.epoch())) return null;
+    Running begun = new Running(will, publisher.prepare(will.message()), nanoTime.getAsLong());
+    running.put(will.epoch(), begun);
+    bytes += begun.bytes;
+    return begun;
+  }
+
+  private void publish(Running each) {
+    CompletableFuture<Outcome> attempt;
+    try {
+      attempt = each.sending.attempt();
+    } catch (RuntimeException e) {
+      attempt = CompletableFuture.failedFuture(e);
+    }
+    var _ = attempt.whenComplete((outcome, failure) -> ended(each, outcome, failure));
+  }
+
+  private void ended(Running each, @Nullable Outcome outcome, @Nullable Throwable failure) {
+    synchronized (this) {
+      if (each.step != Step.PUBLISHING || running.get(each.will.epoch()) != each) return;
+      if (failure != null) LOG.debug("A will could not be published, trying again", failure);
+      var ended = outcome == null ? new Outcome.NotNow(ReasonCode.UNSPECIFIED_ERROR) : outcome;
+      switch (ended) {
+        case Outcome.Published _ -> {
+          meters.willPublished();
+          each.step = Step.RECORDING;
+        }
+        case Outcome.Refused(var reason) -> {
+          refused(each, reason.label());
+          each.step = Step.RECORDING;
+        }
+        case Outcome.NotNow _ -> {
+          meters.willFailed();
+          each.step = Step.WAITING;
+          each.since = nanoTime.getAsLong();
+          return;
+        }
+      }
+    }
+    record(each);
+  }
+
+  /** Counts each, and tells the log of one a second. */
+  @GuardedBy("this")
+  private void refused(Running each, String reason) {
+    meters.willRefused(reason);
+    long now = nanoTime.getAsLong();
+    if (told && now - toldAt < TOLD_NANOS) return;
+    told = true;
+    toldAt = now;
+    LOG.warn("The will of client {} was refused and is not published again: {}", LogText.escaped(each.will.session().clientId()), reason);
+  }
+
+  private void record(Running each) {
+    synchronized (this) {
+      if (each.step != Step.RECORDING) return;
+      each.step = Step.PROPOSED;
+    }
+    if (!done.test(each.will)) notRecorded(each.will.epoch());
+  }
+
+  /** The range knows that it is done with. */
+  synchronized void recorded(long epoch) {
+    Running ended = running.remove(epoch);
+    if (ended != null) bytes -= ended.bytes;
+  }
+
+  /** The range did not take that it is done with. */
+  synchronized void notRecorded(long epoch) {
+    Running each = running.get(epoch);
+    if (each == null) return;
+    each.step = Step.RECORDING;
+    each.since = nanoTime.getAsLong();
+  }
+
+  /** Does what is due by now. By the timer. */
+  void turn() {
+    for (Running each : due()) {
+      if (each.step == Step.PUBLISHING) publish(each);
+      else record(each);
+    }
+  }
+
+  /** What is to be published again or recorded, in the order in which they came. */
+  private synchronized List<Running> due() {
+    if (running.isEmpty()) return List.of();
+    long now = nanoTime.getAsLong();
+    int places = places(now);
+    var due = new ArrayList<Running>();
+    for (Running each : running.values()) {
+      long passed = now - each.since;
+      switch (each.step) {
+        case PUBLISHING -> {
+          if (passed < ANSWER_NANOS) continue;
+          refused(each, UNANSWERED);
+          each.step = Step.RECORDING;
+          due.add(each);
+        }
+        case WAITING -> {
+          if (passed < each.delay || places == 0) continue;
+          places--;
+          each.step = Step.PUBLISHING;
+          each.since = now;
+          each.delay = Math.min(RETRY_MAX_NANOS, each.delay * 2);
+          due.add(each);
+        }
+        case RECORDING -> {
+          if (passed >= RETRY_NANOS) due.add(each);
+        }
+        case PROPOSED -> {}
+      }
+    }
+    return due;
+  }
+}

@@ -1,0 +1,289 @@
+package dunlin.inbox.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.inbox.InboxClient.Connect;
+import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.InboxClient.Subscription;
+import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.SessionRef;
+import dunlin.inbox.WillPublisher;
+import dunlin.inbox.range.MemoryRows;
+import dunlin.inbox.range.SessionResult;
+import dunlin.inbox.rows.SessionCommand;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import dunlin.store.CommandCodec;
+import dunlin.store.RangeLogic;
+import dunlin.store.RangeStore;
+import dunlin.store.StoreException;
+import dunlin.store.StoreSettings;
+import dunlin.transport.Acknowledgement;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+
+/** A session tier with all that it needs of its neighbours; its store is real, or a range in memory. */
+final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPublisher {
+  static final String TENANT = "default";
+
+  final AtomicLong now = new AtomicLong(1_000_000);
+  final List<String> pushed = new CopyOnWriteArrayList<>();
+  final List<Long> sequences = new CopyOnWriteArrayList<>();
+  final List<ConnectionId> displaced = new CopyOnWriteArrayList<>();
+  final List<ConnectionId> dismissed = new CopyOnWriteArrayList<>();
+  final List<String> wills = new CopyOnWriteArrayList<>();
+  final AtomicInteger willFailures = new AtomicInteger();
+  volatile WillPublisher.Outcome willOutcome = new WillPublisher.Outcome.Published();
+  final Set<String> routes = ConcurrentHashMap.newKeySet();
+
+  /** How many times the routes that are announced cannot be read. */
+  final AtomicInteger pageFailures = new AtomicInteger();
+
+  /** When announcements of routes end, and how. */
+  volatile CompletableFuture<Void> gate = CompletableFuture.completedFuture(null);
+
+  SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  InboxServer server;
+  @Nullable LocalRange<SessionCommand, SessionResult> local;
+  long incarnation;
+
+  private final @Nullable Path data;
+  private final MemoryRows rows = new MemoryRows();
+  private @Nullable RangeStore store;
+  private long connections;
+
+  /**
+   * @param data where the real store keeps its files, or null for a range in memory
+   */
+  InboxNode(@Nullable Path data, InboxSettings settings) throws Exception {
+    Awaitility.setDefaultTimeout(Duration.ofMinutes(2)); // it only ends what hangs: a machine may be as busy as it likes
+    this.data = data;
+    server = open(settings);
+  }
+
+  private InboxServer open(InboxSettings settings) throws Exception {
+    meters = new SimpleMeterRegistry();
+    InboxServer opened;
+    if (data == null) {
+      opened = new InboxServer(this::range, settings, this, this, this, this::instant, meters);
+    } else {
+      var opening = RangeStore.open(withoutFsync(), data, meters);
+      store = opening;
+      opened = new InboxServer(opening, settings, this, this, this, this::instant, meters);
+      opening.start(Duration.ofMinutes(2));
+    }
+    get(opened.start("node", ++incarnation));
+    return opened;
+  }
+
+  private LocalRange<SessionCommand, SessionResult> range(
+      String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic) {
+    var range = new LocalRange<>(codec, logic, rows);
+    local = range;
+    return range;
+  }
+
+  LocalRange<SessionCommand, SessionResult> local() {
+    var range = local;
+    if (range == null) throw new AssertionError("the store is a real one");
+    return range;
+  }
+
+  private Instant instant() {
+    return Instant.ofEpochMilli(now.get());
+  }
+
+  private static StoreSettings withoutFsync() {
+    var usual = StoreSettings.defaults();
+    return new StoreSettings(
+        false,
+        usual.cluster(),
+        usual.memoryBytes(),
+        usual.diskFreeMin(),
+        usual.diskCriticalMin(),
+        usual.queuedCommandsMax(),
+        usual.queuedBytesMax(),
+        usual.entriesInFlight(),
+        usual.commandsPerEntry(),
+        usual.bytesPerEntry(),
+        usual.entryBytesMax(),
+        usual.snapshotEntries(),
+        usual.snapshotLogBytes(),
+        usual.snapshotAge(),
+        usual.readers(),
+        usual.queuedReadsMax());
+  }
+
+  /** Stops it and starts it again over the same rows. */
+  void reopen() throws Exception {
+    close();
+    server = open(InboxSettings.defaults());
+  }
+
+  @Override
+  public void close() {
+    server.close();
+    if (store != null) store.close();
+    if (local != null) local.close();
+  }
+
+  @Override
+  public void push(ConnectionId connection, InboxMessage message) {
+    pushed.add(new String(message.message().payload(), StandardCharsets.UTF_8));
+    sequences.add(message.sequence());
+  }
+
+  @Override
+  public void displaced(ConnectionId connection) {
+    displaced.add(connection);
+  }
+
+  @Override
+  public void dismissed(ConnectionId connection) {
+    dismissed.add(connection);
+  }
+
+  @Override
+  public CompletableFuture<Void> add(ShardId shard, String tenant, TopicFilter filter) {
+    return gate.thenRun(() -> routes.add(shard + " " + filter.text()));
+  }
+
+  @Override
+  public CompletableFuture<Void> remove(ShardId shard, String tenant, TopicFilter filter) {
+    return gate.thenRun(() -> routes.remove(shard + " " + filter.text()));
+  }
+
+  @Override
+  public CompletableFuture<Page> announced(byte @Nullable [] from) {
+    if (pageFailures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) return CompletableFuture.failedFuture(new StoreException("busy"));
+    return CompletableFuture.completedFuture(new Page(routes.stream().map(InboxNode::announced).toList(), null));
+  }
+
+  private static Announced announced(String route) {
+    String bucket = route.substring(route.indexOf(':') + 1, route.indexOf(' '));
+    var filter = TopicFilter.parse(route.substring(route.indexOf(' ') + 1)).orElseThrow();
+    return new Announced(ShardId.inbox(Integer.parseInt(bucket)), TENANT, filter);
+  }
+
+  @Override
+  public Sending prepare(Publication will) {
+    return () -> {
+      if (willFailures.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+        return CompletableFuture.completedFuture(new Outcome.NotNow(ReasonCode.SERVER_UNAVAILABLE));
+      }
+      wills.add(new String(will.payload(), StandardCharsets.UTF_8));
+      return CompletableFuture.completedFuture(willOutcome);
+    };
+  }
+
+  /** What a publisher is told. */
+  static final class Answer extends Acknowledgement {
+    final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
+    private final long fence;
+
+    Answer() {
+      this(0);
+    }
+
+    /** Of a publisher whose connection ends with an error. */
+    Answer(long fence) {
+      this.fence = fence;
+    }
+
+    @Override
+    public long fence() {
+      return fence;
+    }
+
+    @Override
+    protected void complete(ReasonCode code) {
+      reason.complete(code);
+    }
+  }
+
+  static <T> T get(CompletableFuture<T> future) throws Exception {
+    return future.get(2, TimeUnit.MINUTES);
+  }
+
+  Connected connect(String clientId, Will... will) throws Exception {
+    var connection = new ConnectionId("node", incarnation, ++connections);
+    return get(
+        server.connect(
+            new Connect(TENANT, clientId, "", connection, false, true, 3600, will.length == 0 ? null : will[0])));
+  }
+
+  List<Boolean> subscribe(SessionRef session, String filter, QoS qos) throws Exception {
+    return get(server.subscribe(session, List.of(wanted(filter, qos))));
+  }
+
+  static Subscription wanted(String filter, QoS qos) {
+    return new Subscription(TopicFilter.parse(filter).orElseThrow(), SubscriptionOptions.of(qos));
+  }
+
+  Publication message(QoS qos, String payload) {
+    byte[] bytes = payload.getBytes(StandardCharsets.UTF_8);
+    return Publication.of(new Publisher(TENANT, "p"), "a", qos, false, now.get(), bytes);
+  }
+
+  /** Publishes to topic "a" with QoS 1. */
+  ReasonCode publish(String payload, TopicFilter... groups) throws Exception {
+    var answer = new Answer();
+    server.deliver(message(QoS.AT_LEAST_ONCE, payload), List.of(groups), answer);
+    return get(answer.reason);
+  }
+
+  /** Publishes a message to topic "a" that expires after some seconds. */
+  void publishExpiring(String payload, int seconds) throws Exception {
+    byte[] text = payload.getBytes(StandardCharsets.UTF_8);
+    var body = ByteBuffer.allocate(6 + text.length).put((byte) 'a').put((byte) 2).putInt(seconds).put(text);
+    var publisher = new Publisher(TENANT, "p");
+    var answer = new Answer();
+    var message = new Publication(publisher, QoS.AT_LEAST_ONCE, false, now.get(), seconds, 2, 1, 5, body.array(), null);
+    server.deliver(message, List.of(), answer);
+    assertThat(get(answer.reason)).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  double count(String meter, String... tags) {
+    return meters.get(meter).tags(tags).counter().count();
+  }
+
+  double gauge(String meter) {
+    return meters.get(meter).gauge().value();
+  }
+
+  double waiting(String kind) {
+    return meters.get("dunlin.inbox.waiting").tag("kind", kind).gauge().value();
+  }
+
+  void assertBalance() {
+    double dropped = 0;
+    for (var counter : meters.get("dunlin.inbox.dropped").counters()) {
+      if (!"offline".equals(counter.getId().getTag("reason"))) dropped += counter.count();
+    }
+    double gone = count("dunlin.inbox.acknowledged") + dropped;
+    assertThat(count("dunlin.inbox.appended")).isEqualTo(gone + gauge("dunlin.inbox.queued") + gauge("dunlin.inbox.overtaken"));
+  }
+}

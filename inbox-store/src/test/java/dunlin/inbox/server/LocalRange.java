@@ -1,0 +1,121 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.range.MemoryRows;
+import dunlin.store.CommandCodec;
+import dunlin.store.Completion;
+import dunlin.store.LowDiskException;
+import dunlin.store.OutcomeUnknownException;
+import dunlin.store.Range;
+import dunlin.store.RangeLogic;
+import dunlin.store.RangeReader;
+import dunlin.store.StoreException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/** A range over rows in memory with an applying thread of its own, which can be told to be full or broken. */
+final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
+  private final CommandCodec<C> codec;
+  private final RangeLogic<C, R> logic;
+  private final MemoryRows rows;
+  private final ExecutorService applying = Executors.newSingleThreadExecutor();
+  private final ExecutorService reading = Executors.newSingleThreadExecutor();
+  private final List<Runnable> callers = new ArrayList<>();
+  volatile boolean full;
+  volatile boolean broken;
+
+  /** So many of the next commands are refused at once, as when the disk is full for a moment. */
+  final AtomicInteger withoutDisk = new AtomicInteger();
+
+  /** Commands of this class fail; null when none do. */
+  volatile @Nullable Class<?> refusing;
+
+  /** Commands of this class are applied, and nobody is told so; null when none are. */
+  volatile @Nullable Class<?> silent;
+
+  /** How many have failed. */
+  final AtomicInteger refused = new AtomicInteger();
+
+  LocalRange(CommandCodec<C> codec, RangeLogic<C, R> logic, MemoryRows rows) {
+    this.codec = codec;
+    this.logic = logic;
+    this.rows = rows;
+    logic.open(rows);
+  }
+
+  @Override
+  public boolean propose(C command, Completion<R> completion) {
+    if (full) return false;
+    if (withoutDisk.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+      completion.failed(new LowDiskException("no room"));
+      return true;
+    }
+    var bytes = ByteBuffer.allocate(codec.encodedLength(command));
+    codec.encode(command, bytes);
+    try {
+      applying.execute(() -> apply(bytes.flip(), completion));
+    } catch (RejectedExecutionException closed) {
+      completion.failed(new StoreException("closed", closed));
+    }
+    return true;
+  }
+
+  @Override
+  public synchronized boolean whenRoom(Runnable caller) {
+    callers.add(caller);
+    if (!full) tellRoom();
+    return true;
+  }
+
+  /** Is not full any more, and tells those that wait for that. */
+  synchronized void hasRoom() {
+    full = false;
+    tellRoom();
+  }
+
+  private void tellRoom() {
+    callers.forEach(applying::execute);
+    callers.clear();
+  }
+
+  private void apply(ByteBuffer bytes, Completion<R> completion) {
+    C command = codec.decode(bytes);
+    var refuses = refusing;
+    if (broken || (refuses != null && refuses.isInstance(command))) {
+      refused.incrementAndGet();
+      completion.failed(new StoreException("refused"));
+      return;
+    }
+    R result = logic.apply(List.of(command), rows).getFirst();
+    logic.summarize(rows);
+    var unheard = silent;
+    if (unheard != null && unheard.isInstance(command)) {
+      completion.failed(new OutcomeUnknownException("applied, for all that is known", new IllegalStateException()));
+    } else {
+      completion.done(result);
+    }
+  }
+
+  @Override
+  public RangeReader reader() {
+    return rows;
+  }
+
+  @Override
+  public Executor readers() {
+    if (full) throw new RejectedExecutionException("full");
+    return reading;
+  }
+
+  @Override
+  public void close() {
+    applying.close();
+    reading.close();
+  }
+}

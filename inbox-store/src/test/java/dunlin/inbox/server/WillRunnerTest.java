@@ -1,0 +1,195 @@
+package dunlin.inbox.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.inbox.WillPublisher;
+import dunlin.inbox.WillPublisher.Outcome;
+import dunlin.inbox.range.Effects.DueWill;
+import dunlin.inbox.range.RangeState;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Test;
+
+/** The runner over a publisher, a range and a clock that are the test's. */
+final class WillRunnerTest {
+  private static final Outcome BUSY = new Outcome.NotNow(ReasonCode.SERVER_BUSY);
+
+  private record Attempt(String will, CompletableFuture<Outcome> answer) {}
+
+  private final List<Attempt> attempts = new ArrayList<>();
+  private final List<Long> recorded = new ArrayList<>();
+  private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+  private long nanos;
+  private boolean full;
+  private final WillRunner runner =
+      new WillRunner(
+          this::prepare,
+          () -> nanos,
+          new InboxMeters(meters, new RangeState(1)),
+          will -> {
+            if (!full) recorded.add(will.epoch());
+            return !full;
+          });
+
+  private WillPublisher.Sending prepare(Publication will) {
+    return () -> {
+      attempts.add(new Attempt(new String(will.payload(), StandardCharsets.UTF_8), new CompletableFuture<>()));
+      return attempts.getLast().answer();
+    };
+  }
+
+  private static DueWill will(int epoch, int bytes) {
+    byte[] payload = ("will " + epoch + " ".repeat(bytes)).getBytes(StandardCharsets.UTF_8);
+    var message = Publication.of(new Publisher("default", "c"), "wills", QoS.AT_LEAST_ONCE, false, 0, payload);
+    return new DueWill(new SessionKey("default", "c" + epoch), epoch, message);
+  }
+
+  private void start(int from, int count) {
+    var wills = new ArrayList<DueWill>();
+    for (int i = from; i < from + count; i++) wills.add(will(i, 0));
+    runner.start(wills);
+  }
+
+  private void pass(long nanos) {
+    this.nanos += nanos;
+    runner.turn();
+  }
+
+  private double refused(String reason) {
+    return meters.get("dunlin.inbox.wills-refused").tag("reason", reason).counter().count();
+  }
+
+  @Test
+  void aRefusalByARuleEndsTheWillAndIsCounted() {
+    start(1, 1);
+    attempts.getFirst().answer().complete(new Outcome.Refused(ReasonCode.QUOTA_EXCEEDED));
+
+    assertThat(recorded).containsExactly(1L);
+    runner.recorded(1);
+    for (int i = 0; i < 100; i++) pass(TimeUnit.SECONDS.toNanos(10));
+
+    assertThat(attempts).hasSize(1);
+    assertThat(refused("quota-exceeded")).isEqualTo(1);
+    assertThat(runner.running()).isZero();
+  }
+
+  @Test
+  void whatCannotBeTakenNowIsTriedUntilItIs() {
+    start(1, 1);
+    for (int i = 0; i < 50; i++) {
+      attempts.getLast().answer().complete(BUSY);
+      pass(TimeUnit.SECONDS.toNanos(10));
+      assertThat(attempts).hasSize(i + 2);
+    }
+    attempts.getLast().answer().complete(new Outcome.Published());
+
+    assertThat(recorded).containsExactly(1L);
+    assertThat(meters.get("dunlin.inbox.will-failures").counter().count()).isEqualTo(50);
+    assertThat(meters.get("dunlin.inbox.wills-published").counter().count()).isEqualTo(1);
+  }
+
+  @Test
+  void triesAreFartherAndFartherApart() {
+    start(1, 1);
+    attempts.getLast().answer().complete(BUSY);
+    pass(TimeUnit.MILLISECONDS.toNanos(199));
+    assertThat(attempts).hasSize(1);
+    pass(TimeUnit.MILLISECONDS.toNanos(1));
+    assertThat(attempts).hasSize(2);
+    attempts.getLast().answer().complete(BUSY);
+    pass(TimeUnit.MILLISECONDS.toNanos(399));
+    assertThat(attempts).hasSize(2);
+    pass(TimeUnit.MILLISECONDS.toNanos(1));
+    assertThat(attempts).hasSize(3);
+  }
+
+  @Test
+  void slowReceiversKeepTheirPlacesOnlyForASecond() {
+    start(0, WillRunner.PLACES);
+    assertThat(runner.room()).isZero();
+
+    pass(WillRunner.PLACE_NANOS);
+    assertThat(runner.room()).isEqualTo(WillRunner.PLACES);
+    start(1_000, 1);
+    attempts.getLast().answer().complete(new Outcome.Published());
+    assertThat(recorded).containsExactly(1_000L);
+
+    attempts.getFirst().answer().complete(new Outcome.Published());
+    assertThat(recorded).containsExactly(1_000L, 0L);
+    assertThat(attempts).hasSize(WillRunner.PLACES + 1);
+  }
+
+  @Test
+  void anAnswerThatNeverComesEndsTheWillAndOneThatComesLateChangesNothing() {
+    start(1, 1);
+    pass(WillRunner.ANSWER_NANOS - 1);
+    assertThat(recorded).isEmpty();
+    pass(1);
+
+    assertThat(recorded).containsExactly(1L);
+    assertThat(refused("unanswered")).isEqualTo(1);
+    attempts.getFirst().answer().complete(BUSY);
+    pass(TimeUnit.SECONDS.toNanos(10));
+    assertThat(attempts).hasSize(1);
+    runner.recorded(1);
+    assertThat(runner.running()).isZero();
+  }
+
+  @Test
+  void isPublishedOnceUntilTheRangeHasRecordedIt() {
+    full = true;
+    start(1, 1);
+    attempts.getFirst().answer().complete(new Outcome.Published());
+    for (int i = 0; i < 10; i++) pass(TimeUnit.SECONDS.toNanos(60));
+    start(1, 1); // as the range reports it again
+    full = false;
+    pass(TimeUnit.SECONDS.toNanos(1));
+    assertThat(recorded).containsExactly(1L);
+    runner.notRecorded(1);
+    start(1, 1);
+    pass(TimeUnit.SECONDS.toNanos(1));
+    assertThat(recorded).containsExactly(1L, 1L);
+    runner.recorded(1);
+
+    assertThat(attempts).hasSize(1);
+    assertThat(runner.running()).isZero();
+  }
+
+  @Test
+  void holdsABoundedNumberAndABoundedSize() {
+    for (int i = 0; runner.room() > 0; i += WillRunner.PLACES) {
+      start(i, runner.room());
+      pass(WillRunner.PLACE_NANOS);
+      assertThat(i).isLessThan(10_000);
+    }
+    assertThat(runner.running()).isEqualTo(WillRunner.WILLS_MAX);
+    for (Attempt each : List.copyOf(attempts)) each.answer().complete(new Outcome.Published());
+    for (long epoch : List.copyOf(recorded)) runner.recorded(epoch);
+    assertThat(runner.room()).isEqualTo(WillRunner.PLACES);
+
+    for (int i = 0; i < 16; i++) runner.start(List.of(will(20_000 + i, 1 << 20)));
+    assertThat(runner.room()).isZero();
+  }
+
+  @Test
+  void noMoreThanThePlacesAreTriedAgainAtATime() {
+    for (int i = 0; i < 256; i += 64) {
+      start(i, 64);
+      for (Attempt each : attempts) each.answer().complete(BUSY);
+    }
+    attempts.clear();
+    pass(TimeUnit.SECONDS.toNanos(10));
+    assertThat(attempts).hasSize(WillRunner.PLACES);
+    pass(WillRunner.PLACE_NANOS);
+    assertThat(attempts).extracting(Attempt::will).hasSize(2 * WillRunner.PLACES).doesNotHaveDuplicates();
+  }
+}
