@@ -1,7 +1,7 @@
 package dunlin;
 
 import dunlin.store.RangeProgress;
-import dunlin.store.RangeStore;
+import dunlin.store.raft.RangeStore;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.Locale;

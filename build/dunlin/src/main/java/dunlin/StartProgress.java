@@ -1,7 +1,7 @@
 package dunlin;
 
 import dunlin.store.RangeProgress;
-import dunlin.store.RangeStore;
+import dunlin.store.raft.RangeStore;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;

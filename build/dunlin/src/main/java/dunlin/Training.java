@@ -1,6 +1,6 @@
 package dunlin;
 
-import dunlin.store.RangeMXBean;
+import dunlin.store.raft.RangeMXBean;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;

@@ -1,7 +1,7 @@
 package dunlin.retain;
 
 import dunlin.retain.RetainResult.Limit;
-import dunlin.store.ProposalLine;
+import dunlin.store.serve.ProposalLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -1,8 +1,8 @@
 package dunlin.chaos;
 
-import dunlin.store.RangeLocation;
 import dunlin.store.ReplicaRole;
 import dunlin.store.remote.RangeMap;
+import dunlin.store.serve.RangeLocation;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;

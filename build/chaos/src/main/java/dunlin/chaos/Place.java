@@ -1,7 +1,7 @@
 package dunlin.chaos;
 
 import dunlin.store.Member;
-import dunlin.store.RangeLocation;
+import dunlin.store.serve.RangeLocation;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;

@@ -55,7 +55,7 @@ public record ClusterSettings(
         port, host, bindAddress, security, Duration.ofSeconds(1), 10_000, 64L * MIB, Duration.ofMinutes(10));
   }
 
-  boolean hasPeers() {
+  public boolean hasPeers() {
     return port != 0;
   }
 }

@@ -1,12 +1,12 @@
 package dunlin.store;
 
 /** The files of a replica do not hold what was written to them. */
-final class DamagedException extends StoreException {
-  DamagedException(String message) {
+public final class DamagedException extends StoreException {
+  public DamagedException(String message) {
     super(message);
   }
 
-  DamagedException(String message, Throwable cause) {
+  public DamagedException(String message, Throwable cause) {
     super(message, cause);
   }
 }

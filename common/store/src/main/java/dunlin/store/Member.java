@@ -18,12 +18,12 @@ public record Member(UUID node, String host, int port) {
     if (port < 0 || port > 65_535) throw new IllegalArgumentException("port of node " + node + " is " + port);
   }
 
-  String address() {
+  public String address() {
     return host.indexOf(':') >= 0 ? "[" + host + "]:" + port : host + ":" + port;
   }
 
   /** The reverse of {@link #address}. */
-  static Member of(UUID node, String address) {
+  public static Member of(UUID node, String address) {
     int colon = address.lastIndexOf(':');
     if (colon < 0) throw new IllegalArgumentException("address of node " + node + " is '" + address + "'");
     String host = address.substring(0, colon);

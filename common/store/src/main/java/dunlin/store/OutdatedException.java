@@ -2,7 +2,7 @@ package dunlin.store;
 
 /** What was asked was decided on a state that is not the present one; nothing was done. */
 public final class OutdatedException extends StoreException {
-  OutdatedException(String message) {
+  public OutdatedException(String message) {
     super(message);
   }
 }

@@ -1,5 +1,6 @@
 package dunlin.store;
 
+import dunlin.store.raft.RangeStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;

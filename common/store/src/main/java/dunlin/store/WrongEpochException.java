@@ -4,7 +4,7 @@ package dunlin.store;
 public final class WrongEpochException extends StoreException {
   private final transient RangeDescriptor now;
 
-  WrongEpochException(RangeDescriptor now, long epoch) {
+  public WrongEpochException(RangeDescriptor now, long epoch) {
     super("range " + now.id() + " has " + now.keys() + " and epoch " + now.epoch() + ", not " + epoch);
     this.now = now;
   }

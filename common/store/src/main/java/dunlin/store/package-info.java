@@ -1,4 +1,4 @@
-/** Replicated ranges of keys: Raft by Apache Ratis, storage by RocksDB. The only place that imports either. */
+/** Replicated ranges of keys, as their users see them. Raft is by Apache Ratis, storage by RocksDB; nothing outside of dunlin.store imports either. */
 @NullMarked
 package dunlin.store;
 

@@ -4,7 +4,7 @@ import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Operation.Split;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Peer;
-import dunlin.store.RangeFence;
+import dunlin.store.raft.RangeFence;
 import java.time.Duration;
 import java.util.List;
 import java.util.UUID;

@@ -5,7 +5,7 @@ import dunlin.placement.NodeReport.Load;
 import dunlin.placement.NodeReport.Phase;
 import dunlin.placement.SimGroup.Entry;
 import dunlin.store.RangeDescriptor;
-import dunlin.store.RangeFence;
+import dunlin.store.raft.RangeFence;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

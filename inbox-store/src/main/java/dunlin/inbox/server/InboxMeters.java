@@ -4,7 +4,7 @@ import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.RangeState;
 import dunlin.runtime.DropReason;
-import dunlin.store.ProposalLine;
+import dunlin.store.serve.ProposalLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;

@@ -1,7 +1,7 @@
 package dunlin.bench.store;
 
 import dunlin.store.Member;
-import dunlin.store.RangeLocation;
+import dunlin.store.serve.RangeLocation;
 import java.util.List;
 import java.util.UUID;
 

@@ -5,7 +5,7 @@ import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
-import dunlin.store.ResultCodec;
+import dunlin.store.serve.ResultCodec;
 import java.nio.ByteBuffer;
 import java.util.Collections;
 import java.util.List;

@@ -2,12 +2,12 @@ package dunlin.bench.store;
 
 import dunlin.bench.store.Rows.Row;
 import dunlin.store.Completion;
-import dunlin.store.RangeLocation;
 import dunlin.store.StoreException;
 import dunlin.store.remote.RangeClient;
 import dunlin.store.remote.RangeClientSettings;
 import dunlin.store.remote.RangeMap;
 import dunlin.store.remote.RemoteRange;
+import dunlin.store.serve.RangeLocation;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.server.StoredSessions;
 import dunlin.retain.RetainRepair;
-import dunlin.store.StoredRows;
+import dunlin.store.disk.StoredRows;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

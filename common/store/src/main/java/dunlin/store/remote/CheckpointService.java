@@ -1,10 +1,10 @@
 package dunlin.store.remote;
 
 import com.google.protobuf.ByteString;
-import dunlin.store.LocalCheckpoints;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.store.remote.wire.Wire;
+import dunlin.store.snapshot.LocalCheckpoints;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;

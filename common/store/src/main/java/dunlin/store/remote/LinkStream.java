@@ -1,8 +1,8 @@
 package dunlin.store.remote;
 
 import com.google.protobuf.ByteString;
-import dunlin.store.RangeReply;
 import dunlin.store.remote.wire.Wire;
+import dunlin.store.serve.RangeReply;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.InsecureChannelCredentials;

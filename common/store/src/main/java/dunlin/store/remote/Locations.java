@@ -2,8 +2,8 @@ package dunlin.store.remote;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.InvalidProtocolBufferException;
-import dunlin.store.RangeLocation;
 import dunlin.store.remote.wire.Wire;
+import dunlin.store.serve.RangeLocation;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.UUID;

@@ -1,7 +1,7 @@
 package dunlin.store.remote;
 
-import dunlin.store.RangeLocation;
 import dunlin.store.remote.ClientMeters.Reason;
+import dunlin.store.serve.RangeLocation;
 import io.grpc.Status;
 import java.util.ArrayList;
 import java.util.HashMap;

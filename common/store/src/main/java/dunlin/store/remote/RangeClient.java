@@ -2,11 +2,11 @@ package dunlin.store.remote;
 
 import dunlin.store.CommandCodec;
 import dunlin.store.OutcomeUnknownException;
-import dunlin.store.RangeLocation;
-import dunlin.store.RangeReply;
-import dunlin.store.ResultCodec;
 import dunlin.store.StoreException;
 import dunlin.store.remote.ClientMeters.Reason;
+import dunlin.store.serve.RangeLocation;
+import dunlin.store.serve.RangeReply;
+import dunlin.store.serve.ResultCodec;
 import io.grpc.Status;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;

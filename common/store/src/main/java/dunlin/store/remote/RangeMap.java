@@ -1,6 +1,6 @@
 package dunlin.store.remote;
 
-import dunlin.store.RangeLocation;
+import dunlin.store.serve.RangeLocation;
 import java.util.Optional;
 import java.util.UUID;
 

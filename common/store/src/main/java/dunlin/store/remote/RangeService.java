@@ -1,8 +1,8 @@
 package dunlin.store.remote;
 
-import dunlin.store.LocalCheckpoints;
-import dunlin.store.LocalRanges;
 import dunlin.store.StoreException;
+import dunlin.store.serve.LocalRanges;
+import dunlin.store.snapshot.LocalCheckpoints;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
 import io.grpc.InsecureServerCredentials;

@@ -1,7 +1,7 @@
 package dunlin.store.remote;
 
-import dunlin.store.RangeLocation;
 import dunlin.store.StoreException;
+import dunlin.store.serve.RangeLocation;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 

@@ -2,10 +2,10 @@ package dunlin.store.remote;
 
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
-import dunlin.store.CheckpointSource;
 import dunlin.store.RangeId;
-import dunlin.store.RangeLocation.Peer;
 import dunlin.store.remote.wire.Wire;
+import dunlin.store.serve.RangeLocation.Peer;
+import dunlin.store.snapshot.CheckpointSource;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;

@@ -1,6 +1,6 @@
 package dunlin.store.remote;
 
-import dunlin.store.RangeReply;
+import dunlin.store.serve.RangeReply;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;

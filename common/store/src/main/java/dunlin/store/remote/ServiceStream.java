@@ -1,9 +1,9 @@
 package dunlin.store.remote;
 
-import dunlin.store.LocalRange;
-import dunlin.store.RangeReply;
 import dunlin.store.remote.Frames.EncodedReply;
 import dunlin.store.remote.wire.Wire;
+import dunlin.store.serve.LocalRange;
+import dunlin.store.serve.RangeReply;
 import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.ServerCall;

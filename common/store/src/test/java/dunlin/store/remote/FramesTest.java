@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.fail;
 
-import dunlin.store.RangeLocation;
-import dunlin.store.RangeReply;
 import dunlin.store.remote.Frames.EncodedReply;
 import dunlin.store.remote.Frames.Kind;
+import dunlin.store.serve.RangeLocation;
+import dunlin.store.serve.RangeReply;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;

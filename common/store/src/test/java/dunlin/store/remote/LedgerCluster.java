@@ -1,13 +1,13 @@
 package dunlin.store.remote;
 
-import dunlin.store.CheckpointSource;
-import dunlin.store.LocalCheckpoints;
-import dunlin.store.LocalRange;
-import dunlin.store.LocalRanges;
 import dunlin.store.RangeId;
-import dunlin.store.RangeLocation;
-import dunlin.store.RangeReply;
 import dunlin.store.StoreException;
+import dunlin.store.serve.LocalRange;
+import dunlin.store.serve.LocalRanges;
+import dunlin.store.serve.RangeLocation;
+import dunlin.store.serve.RangeReply;
+import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.LocalCheckpoints;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -4,10 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.store.CheckpointSource;
-import dunlin.store.LocalCheckpoints;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
+import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.LocalCheckpoints;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.InsecureChannelCredentials;

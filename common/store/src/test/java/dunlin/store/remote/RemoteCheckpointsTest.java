@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.store.CheckpointSource;
 import dunlin.store.RangeId;
-import dunlin.store.RangeLocation.Peer;
+import dunlin.store.serve.RangeLocation.Peer;
+import dunlin.store.snapshot.CheckpointSource;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;
 import io.grpc.InsecureChannelCredentials;

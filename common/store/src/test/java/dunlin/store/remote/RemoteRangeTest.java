@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.store.Completion;
-import dunlin.store.RangeLocation;
 import dunlin.store.StoreException;
 import dunlin.store.remote.Caller.Entry;
+import dunlin.store.serve.RangeLocation;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -1,0 +1,143 @@
+package dunlin.store.disk;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.store.CommandKind;
+import dunlin.store.LowDiskException;
+import dunlin.store.RangeId;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Whether the disk of the data directory has room for more commands, and of which kind. */
+public final class DiskSpace implements AutoCloseable {
+  /*
+   * Owner: the upkeep thread measures; any thread asks.
+   * Bounds: two marks. Below the upper one, the low-water mark, the disk is low: only what frees space or holds none is taken. What
+   * is left down to the lower one is its reserve: the log entries and tombstones that it needs, and the files that a compaction writes
+   * before it deletes others. Below the lower mark nothing is taken, since Ratis and RocksDB must have room for what was taken.
+   * Failure: a disk that cannot be asked counts as it did before. What fills between two measurements is met by Ratis and
+   * RocksDB, and stops the process.
+   */
+  private static final Logger log = LoggerFactory.getLogger(DiskSpace.class);
+  private static final long GIB = 1024L * 1024 * 1024;
+
+  /** Where the figures come from. */
+  public interface Source {
+    /** Bytes that this process may still write. */
+    long free();
+
+    long total();
+  }
+
+  private enum State { ENOUGH, LOW, CRITICAL }
+
+  private final Source source;
+  private final long configuredLow;
+  private final long configuredCritical;
+
+  private volatile long free; // single writer: the upkeep thread
+  private volatile long lowMark;
+  private volatile long criticalMark;
+  private volatile State state = State.ENOUGH;
+
+  @GuardedBy("this")
+  private Runnable hide = () -> {};
+
+  /** The marks are in bytes; 0 stands for what the disk's size suggests. */
+  public DiskSpace(Source source, long low, long critical) {
+    this.source = source;
+    configuredLow = low;
+    configuredCritical = critical;
+    measure();
+  }
+
+  /** Shows it, until it is closed. */
+  public synchronized void show(MeterRegistry registry) {
+    var gauges =
+        List.of(
+            Gauge.builder("dunlin.store.disk.free", this, disk -> disk.free)
+                .description("Bytes that the data directory's disk has left")
+                .baseUnit("bytes")
+                .register(registry),
+            Gauge.builder("dunlin.store.disk.low", this, disk -> disk.low() ? 1 : 0)
+                .description("1 while the node takes no commands that need space, because its disk is nearly full")
+                .register(registry),
+            Gauge.builder("dunlin.store.disk.critical", this, disk -> disk.critical() ? 1 : 0)
+                .description("1 while the node takes no commands at all, because its disk has less left than the reserve for freeing space")
+                .register(registry));
+    hide = () -> gauges.forEach(registry::remove);
+  }
+
+  /** Whether it is below the low-water mark. */
+  public boolean low() {
+    return state != State.ENOUGH;
+  }
+
+  /** Whether the reserve is used up, too. */
+  boolean critical() {
+    return state == State.CRITICAL;
+  }
+
+  public boolean takes(CommandKind kind) {
+    return switch (state) {
+      case ENOUGH -> true;
+      case LOW -> kind == CommandKind.RELEASE;
+      case CRITICAL -> false;
+    };
+  }
+
+  /** Whether so many bytes more leave as much as there must be. */
+  public boolean canHold(long bytes) {
+    return source.free() - bytes >= lowMark;
+  }
+
+  public LowDiskException refusal(RangeId range) {
+    return new LowDiskException(
+        critical()
+            ? "range '" + range + "' takes no commands at all: the node's disk has " + free + " bytes left, less than " + criticalMark
+                + " (dunlin.store.disk-critical-min)"
+            : "range '" + range + "' takes no commands that need space: the node's disk has " + free + " bytes left, less than " + lowMark
+                + " (dunlin.store.disk-free-min)");
+  }
+
+  /** Looks again; some room must come back before commands are taken again, or it would go to and fro. */
+  public void measure() {
+    long total = source.total();
+    long now = source.free();
+    if (total <= 0 || now < 0) return;
+    free = now;
+    lowMark = configuredLow > 0 ? configuredLow : Math.min(GIB, total / 20);
+    criticalMark = Math.min(lowMark, configuredCritical > 0 ? configuredCritical : lowMark / 2);
+    State before = state;
+    if (below(now, criticalMark, before == State.CRITICAL)) state = State.CRITICAL;
+    else state = below(now, lowMark, before != State.ENOUGH) ? State.LOW : State.ENOUGH;
+    if (state != before) tell();
+  }
+
+  private static boolean below(long free, long mark, boolean before) {
+    return free < (before ? mark + mark / 4 : mark);
+  }
+
+  private void tell() {
+    switch (state) {
+      case CRITICAL ->
+          log.error(
+              "The disk has {} bytes left, less than {} (dunlin.store.disk-critical-min): no commands are taken, not even such that"
+                  + " free space, before there are {}",
+              free, criticalMark, criticalMark + criticalMark / 4);
+      case LOW ->
+          log.error(
+              "The disk has {} bytes left, less than {} (dunlin.store.disk-free-min): only what frees space or needs none is taken"
+                  + " before there are {}",
+              free, lowMark, lowMark + lowMark / 4);
+      case ENOUGH -> log.warn("The disk has {} bytes left again: all commands are taken", free);
+    }
+  }
+
+  @Override
+  public synchronized void close() {
+    hide.run();
+  }
+}

@@ -1,0 +1,117 @@
+package dunlin.store.disk;
+
+import dunlin.store.StoreException;
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.UUID;
+import java.util.regex.Pattern;
+import org.apache.ratis.proto.RaftProtos.LogEntryProto;
+import org.apache.ratis.proto.RaftProtos.RaftConfigurationProto;
+import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
+import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.protocol.RaftPeerId;
+import org.apache.ratis.server.RaftServerConfigKeys.Log.CorruptionPolicy;
+import org.apache.ratis.server.raftlog.RaftLog;
+import org.apache.ratis.server.storage.RaftStorage;
+import org.apache.ratis.util.SizeInBytes;
+
+/**
+ * Makes the directory of a new Raft group before the server starts, with its first peers in it. So groups begin in
+ * parallel like old ones, where Ratis would add them one by one to a running server; and a crash leaves a whole group
+ * or none, where Ratis could leave one without peers, which waits for ever.
+ */
+public final class GroupStorage {
+  /** Not a UUID, so Ratis leaves it alone. */
+  private static final String UNFINISHED = ".new";
+
+  /** log_FIRST-LAST, and log_inprogress_FIRST for the one that is being written. */
+  private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
+
+  private static final String CONFIGURATION_FILE = "raft-meta.conf";
+  /**
+   * Before the first entry, where the first leader writes the same peers into the log. That entry may be replaced by one of
+   * another first leader, and Ratis then forgets the peers of every index that is cut off, after it has noted the new ones: were
+   * these at index 0 too, the replica would have no peers at all, and close itself at its next election.
+   * One before Ratis' own number for no index, which it does not take here.
+   */
+  private static final long BEFORE_FIRST_INDEX = RaftLog.INVALID_LOG_INDEX - 1;
+
+  private GroupStorage() {}
+
+  public static void create(Path directory, List<RaftPeer> peers) throws IOException {
+    Path unfinished = directory.resolveSibling(directory.getFileName() + UNFINISHED);
+    deleteTree(unfinished);
+    DataDirectory.createDirectory(unfinished);
+    var storage =
+        RaftStorage.newBuilder()
+            .setDirectory(unfinished.toFile())
+            .setOption(RaftStorage.StartupOption.FORMAT)
+            .setLogCorruptionPolicy(CorruptionPolicy.EXCEPTION)
+            .setStorageFreeSpaceMin(SizeInBytes.valueOf(0))
+            .build();
+    try (storage) {
+      storage.initialize();
+      writeConfiguration(storage.getStorageDir().getCurrentDir().toPath(), peers);
+    }
+    Files.move(unfinished, directory, StandardCopyOption.ATOMIC_MOVE);
+    DataDirectory.force(directory.resolveSibling("."));
+  }
+
+  /** The nodes that a group's directory names as its peers; none when it does not tell. */
+  public static List<UUID> peersIn(Path directory) {
+    Path file = directory.resolve("current").resolve(CONFIGURATION_FILE);
+    var nodes = new ArrayList<UUID>();
+    try {
+      var configuration = LogEntryProto.parseFrom(Files.readAllBytes(file)).getConfigurationEntry();
+      configuration.getPeersList().forEach(peer -> nodes.add(RatisPeers.node(RaftPeerId.valueOf(peer.getId()))));
+      configuration.getListenersList().forEach(peer -> nodes.add(RatisPeers.node(RaftPeerId.valueOf(peer.getId()))));
+      return nodes;
+    } catch (IOException | IllegalArgumentException e) {
+      return List.of(); // missing or damaged, like what else may be in there
+    }
+  }
+
+  /** The first entry of a log, as the names of its files tell, which Ratis has not read yet; 0 for an empty one. */
+  public static long logBegin(Path current) {
+    long begin = Long.MAX_VALUE;
+    try (var segments = Files.newDirectoryStream(current, "log_*")) {
+      for (Path segment : segments) {
+        var name = SEGMENT.matcher(String.valueOf(segment.getFileName()));
+        if (name.matches()) begin = Math.min(begin, Long.parseLong(name.group(1)));
+      }
+    } catch (IOException e) {
+      throw new StoreException("the log in " + current + " cannot be listed: " + e.getMessage(), e);
+    }
+    return begin == Long.MAX_VALUE ? 0 : begin;
+  }
+
+  /** The form in which Ratis itself keeps the peers of an entry that has been cut from the log. */
+  private static void writeConfiguration(Path current, List<RaftPeer> peers) throws IOException {
+    var written = RaftConfigurationProto.newBuilder();
+    for (var peer : peers) {
+      if (peer.getStartupRole() == RaftPeerRole.LISTENER) written.addListeners(peer.getRaftPeerProto());
+      else written.addPeers(peer.getRaftPeerProto());
+    }
+    byte[] bytes = LogEntryProto.newBuilder().setIndex(BEFORE_FIRST_INDEX).setConfigurationEntry(written).build().toByteArray();
+    Path file = current.resolve(CONFIGURATION_FILE);
+    Files.write(file, bytes);
+    try (var channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
+      channel.force(true);
+    }
+    DataDirectory.force(current);
+  }
+
+  public static void deleteTree(Path directory) throws IOException {
+    if (!Files.exists(directory)) return;
+    try (var found = Files.walk(directory)) {
+      for (Path path : found.sorted(Comparator.reverseOrder()).toList()) Files.delete(path);
+    }
+  }
+}

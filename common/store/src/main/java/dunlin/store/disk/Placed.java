@@ -1,0 +1,78 @@
+package dunlin.store.disk;
+
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.raft.ControlEntry;
+import java.util.List;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a replica knows of its range as of the last entry that it has applied; kept in the same row as the position. A range
+ * that nobody has placed, as on a node that is alone, has none.
+ *
+ * @param range with the peers of the last configuration that was applied
+ * @param configuration index of the entry that those are from, -1 before the first
+ * @param based whether the rows are known to be right: always, but for a range that was split off and has not applied
+ *     {@link ControlEntry.Base}
+ */
+public record Placed(RangeDescriptor range, long configuration, boolean based) {
+  public static Placed begin(RangeDescriptor range) {
+    return new Placed(range, -1, range.split() == null);
+  }
+
+  public Placed with(List<Peer> peers, long index) {
+    return new Placed(range.withPeers(peers), index, based);
+  }
+
+  /** The same with other keys, of the next epoch. */
+  public Placed with(RangeDescriptor changed) {
+    return new Placed(changed, configuration, based);
+  }
+
+  public Placed confirmed() {
+    return new Placed(range, configuration, true);
+  }
+
+  void writeTo(FieldWriter out) {
+    range.writeTo(out);
+    out.number(configuration);
+    out.flag(based);
+  }
+
+  static Placed readFrom(FieldReader in) {
+    return new Placed(RangeDescriptor.readFrom(in), in.number(), in.flag());
+  }
+
+  /** The row of the empty key: format 1 is a position alone, format 2 goes on with this. */
+  record Head(LogPosition position, @Nullable Placed placed) {
+    private static final int POSITION = 1;
+    private static final int PLACED = 2;
+
+    static Head read(byte @Nullable [] row) {
+      if (row == null) return new Head(LogPosition.NONE, null);
+      return FieldReader.read(
+          row,
+          in -> {
+            int format = in.octet();
+            if (format != POSITION && format != PLACED)
+              throw new IllegalStateException("its position is of no known format: " + format);
+            var where = in.uuid(); // two longs
+            var position = new LogPosition(where.getMostSignificantBits(), where.getLeastSignificantBits());
+            return new Head(position, format == PLACED ? Placed.readFrom(in) : null);
+          });
+    }
+
+    byte[] toBytes() {
+      var known = placed;
+      return FieldWriter.bytesOf(
+          out -> {
+            out.octet(known == null ? POSITION : PLACED);
+            out.uuid(new UUID(position.term(), position.index()));
+            if (known != null) known.writeTo(out);
+          });
+    }
+  }
+}

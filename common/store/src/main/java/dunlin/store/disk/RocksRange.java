@@ -1,0 +1,516 @@
+package dunlin.store.disk;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.store.DamagedException;
+import dunlin.store.KeyInterval;
+import dunlin.store.RangeId;
+import dunlin.store.RangeReader;
+import dunlin.store.StoreException;
+import dunlin.store.disk.Placed.Head;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantReadWriteLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.rocksdb.Checkpoint;
+import org.rocksdb.CompactRangeOptions;
+import org.rocksdb.FlushOptions;
+import org.rocksdb.Options;
+import org.rocksdb.ReadOptions;
+import org.rocksdb.RocksDB;
+import org.rocksdb.RocksDBException;
+import org.rocksdb.SizeApproximationFlag;
+import org.rocksdb.Slice;
+import org.rocksdb.Status;
+import org.rocksdb.WriteBatch;
+import org.rocksdb.WriteOptions;
+
+/**
+ * The rows of one range in a RocksDB of its own, together with the position in the log up to which they have come.
+ *
+ * <p>RocksDB's own log is off: after a crash the rows are those of an earlier position, never a mixture, and the Raft
+ * log brings them forward. The position is the row of the empty key, which no one else may use.
+ */
+public final class RocksRange implements RangeReader {
+  /*
+   * Owner: one thread at a time writes; any thread reads and flushes.
+   * Bounds: see RocksMemory.
+   * Failure: any error of RocksDB is told to the listener and thrown; corruption is noted for the next start. Reads and
+   * writes hold a read lock, close() and replace() the write lock: a call into a closed RocksDB would take the whole
+   * process down. A compaction holds the read lock for minutes; a thread that wants the write lock ends it first.
+   */
+  private static final long READERS_LEAVE_SECONDS = 60;
+  static final byte[] POSITION_KEY = new byte[0];
+  private static final byte[] LOWEST_KEY = {0}; // of a row that is not the position
+
+  private final RangeId range;
+  private final Path directory;
+  private final RocksMemory memory;
+  private final WriteOptions writeOptions = new WriteOptions().setDisableWAL(true);
+  private final WriteBatch batch = new WriteBatch();
+  private final Consumer<StoreException> onFailure;
+  private final Object flushing = new Object();
+  private final Object compacting = new Object();
+  private final AtomicLong deleted = new AtomicLong();
+  private final ReentrantReadWriteLock use = new ReentrantReadWriteLock();
+
+  private volatile LogPosition written; // single writer: the applying thread
+  private volatile LogPosition flushed; // written under flushing
+  private volatile @Nullable Placed placed; // single writer: the applying thread
+  @GuardedBy("compacting")
+  private @Nullable CompactRangeOptions compaction; // while one is under way
+  @GuardedBy("compacting")
+  private int leaving; // those that want the write lock
+  @GuardedBy("use")
+  private Options options;
+  @GuardedBy("use")
+  private RocksDB db;
+  @GuardedBy("use")
+  private boolean closed;
+
+  private RocksRange(
+      RangeId range, Path directory, RocksMemory memory, Options options, RocksDB db, Consumer<StoreException> onFailure)
+      throws RocksDBException {
+    this.range = range;
+    this.directory = directory;
+    this.memory = memory;
+    this.options = options;
+    this.db = db;
+    this.onFailure = onFailure;
+    // What survived is what was flushed.
+    var head = Head.read(db.get(POSITION_KEY));
+    written = head.position();
+    placed = head.placed();
+    flushed = written;
+  }
+
+  /** Opens the rows of a range; a directory that is missing or was never filled becomes an empty range. */
+  public static RocksRange open(RangeId range, Path directory, RocksMemory memory, Consumer<StoreException> onFailure) {
+    boolean exists = Files.exists(directory.resolve("CURRENT"));
+    if (!exists && holdsTables(range, directory))
+      // RocksDB would begin a new database here and delete the tables.
+      throw damage(range, directory, "be opened: its CURRENT file is missing", null);
+    DataDirectory.createDirectory(directory);
+    Options options = memory.options(!exists);
+    RocksDB db = null;
+    try {
+      db = RocksDB.open(options, directory.toString());
+      return new RocksRange(range, directory, memory, options, db, onFailure);
+    } catch (RocksDBException | RuntimeException e) {
+      if (db != null) db.close();
+      options.close();
+      throw e instanceof RocksDBException rocks && !damaged(rocks)
+          ? failure(range, directory, "be opened: " + e.getMessage(), e)
+          : damage(range, directory, "be opened: " + e.getMessage(), e);
+    }
+  }
+
+  /** Up to where rows have come that nobody has open. */
+  public static LogPosition positionIn(Path directory) throws IOException {
+    try (var options = new Options();
+        var db = RocksDB.openReadOnly(options, directory.toString())) {
+      return Head.read(db.get(POSITION_KEY)).position();
+    } catch (RocksDBException e) {
+      throw new IOException("the rows in " + directory + " cannot be opened: " + e.getMessage(), e);
+    }
+  }
+
+  public static boolean holdsTables(RangeId range, Path directory) {
+    if (!Files.isDirectory(directory)) return false;
+    try (var tables = Files.newDirectoryStream(directory, "*.sst")) {
+      return tables.iterator().hasNext();
+    } catch (IOException e) {
+      throw failure(range, directory, "be listed: " + e.getMessage(), e);
+    }
+  }
+
+  /** Up to where the rows that readers see have come. */
+  public LogPosition written() {
+    return written;
+  }
+
+  /** Up to where the rows have come that survive a crash. */
+  public LogPosition flushed() {
+    return flushed;
+  }
+
+  @Override
+  public byte @Nullable [] get(byte[] key) {
+    if (key.length == 0) return null;
+    enter();
+    try {
+      return db.get(key);
+    } catch (RocksDBException e) {
+      throw failed("be read", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  @Override
+  public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
+    enter();
+    // The bound lets RocksDB skip deleted rows behind it instead of walking them.
+    try (var bound = to == null ? null : new Slice(to);
+        var read = new ReadOptions();
+        var rows = db.newIterator(bound == null ? read : read.setIterateUpperBound(bound))) {
+      rows.seek(from);
+      if (rows.isValid() && rows.key().length == 0) rows.next();
+      while (rows.isValid() && visitor.row(rows.key(), rows.value())) rows.next();
+      rows.status();
+    } catch (RocksDBException e) {
+      throw failed("be read", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** What the range is, by its own rows; null for one that nobody has placed. */
+  public @Nullable Placed placed() {
+    return placed;
+  }
+
+  /** Changes what the range is; comes into the rows with the next write. Of the applying thread. */
+  public void place(Placed changed) {
+    placed = changed;
+  }
+
+  /** Bytes of rows that only the log would bring back after a crash, about. */
+  public long unflushedBytes() {
+    enter();
+    try {
+      return written.equals(flushed) ? 0 : db.getLongProperty("rocksdb.cur-size-all-mem-tables");
+    } catch (RocksDBException e) {
+      throw failed("be measured", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** Of the rows from one key up to another, exclusive, or to the last: in files and in memory, about. */
+  long bytes(byte[] from, byte @Nullable [] to) {
+    enter();
+    try {
+      byte[] begin = from.length == 0 ? LOWEST_KEY : from;
+      byte[] end = to == null ? endOfRows() : to;
+      return end == null || Arrays.compareUnsigned(begin, end) >= 0 ? 0 : measured(begin, end);
+    } catch (RocksDBException e) {
+      throw failed("be measured", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  private long measured(byte[] from, byte[] to) {
+    try (var start = new Slice(from);
+        var end = new Slice(to)) {
+      return db.getApproximateSizes(
+          List.of(new org.rocksdb.Range(start, end)),
+          SizeApproximationFlag.INCLUDE_FILES,
+          SizeApproximationFlag.INCLUDE_MEMTABLES)[0];
+    }
+  }
+
+  /** The key of a row of this interval with about half of its bytes below it; nothing when there are too few rows. */
+  Optional<byte[]> middle(KeyInterval keys) {
+    enter();
+    try (var read = new ReadOptions();
+        var rows = db.newIterator(read)) {
+      var found =
+          MiddleKey.find(
+              new MiddleKey.Rows() {
+                @Override
+                public byte @Nullable [] ceiling(byte[] key) {
+                  rows.seek(key.length == 0 ? LOWEST_KEY : key);
+                  return rows.isValid() ? rows.key() : null;
+                }
+
+                @Override
+                public byte @Nullable [] lower(byte @Nullable [] key) {
+                  if (key == null) rows.seekToLast();
+                  else rows.seekForPrev(key);
+                  if (key != null && rows.isValid() && Arrays.equals(rows.key(), key)) rows.prev();
+                  return rows.isValid() && rows.key().length > 0 ? rows.key() : null;
+                }
+
+                @Override
+                public long bytes(byte[] from, byte[] to) {
+                  return measured(from, to);
+                }
+              },
+              keys);
+      rows.status();
+      return found;
+    } catch (RocksDBException e) {
+      throw failed("be read", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** Writes changes and the position they lead to, all or nothing. */
+  public void write(PendingRows changes, LogPosition position) {
+    enter();
+    try {
+      batch.clear();
+      int more = changes.copyTo(batch);
+      batch.put(POSITION_KEY, new Head(position, placed).toBytes());
+      db.write(writeOptions, batch);
+      written = position;
+      deleted.addAndGet(more);
+    } catch (RocksDBException e) {
+      throw failed("be written", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** Brings everything written so far to disk. Blocks for as long as the disk takes. */
+  public void flush() {
+    enter();
+    try (var wait = new FlushOptions().setWaitForFlush(true).setAllowWriteStall(true)) {
+      synchronized (flushing) { // the applying thread flushes, too, when it splits: the position never goes back
+        var position = written;
+        if (position.equals(flushed)) return;
+        db.flush(wait);
+        flushed = position;
+      }
+    } catch (RocksDBException e) {
+      throw failed("be flushed", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** How many rows were deleted since this was opened; all that a split takes away count as one. */
+  public long deleted() {
+    return deleted.get();
+  }
+
+  /**
+   * Rewrites the files, so that what was deleted leaves the disk. Blocks for as long as that takes, or until the rows are closed or
+   * replaced; by one thread at a time.
+   */
+  public void compact() {
+    enter();
+    try (var options = new CompactRangeOptions().setExclusiveManualCompaction(false)) {
+      if (!beginCompaction(options)) return;
+      try {
+        db.compactRange(db.getDefaultColumnFamily(), null, null, options);
+      } finally {
+        endCompaction();
+      }
+    } catch (RocksDBException e) {
+      if (e.getStatus() == null || e.getStatus().getCode() != Status.Code.Incomplete) throw failed("be compacted", e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  boolean compacting() {
+    synchronized (compacting) {
+      return compaction != null;
+    }
+  }
+
+  private boolean beginCompaction(CompactRangeOptions options) {
+    synchronized (compacting) {
+      if (leaving > 0 || compaction != null) return false;
+      compaction = options;
+      return true;
+    }
+  }
+
+  private void endCompaction() {
+    synchronized (compacting) {
+      compaction = null;
+    }
+  }
+
+  /** Ends a compaction that is under way, and lets none begin before {@link #stay}. */
+  private void leave() {
+    synchronized (compacting) {
+      leaving++;
+      if (compaction != null) compaction.setCanceled(true);
+    }
+  }
+
+  private void stay() {
+    synchronized (compacting) {
+      leaving--;
+    }
+  }
+
+  /** Refuses rows that end before the log begins: what lay between was flushed once and is gone. */
+  public void requireReach(long logBegin) {
+    if (logBegin > flushed.index() + 1)
+      throw new DamagedException(
+          "range '" + range + "': its rows in " + directory + " end at entry " + flushed.index()
+              + " and its log begins at entry " + logBegin + "; rows are lost");
+  }
+
+  /** Makes a directory that has the rows as they are now. */
+  public void checkpoint(Path made) {
+    enter();
+    try (var maker = Checkpoint.create(db)) {
+      maker.createCheckpoint(made.toString());
+    } catch (RocksDBException e) {
+      throw failure(range, directory, "be copied to " + made + ": " + e.getMessage(), e);
+    } finally {
+      use.readLock().unlock();
+    }
+  }
+
+  /** Makes a directory that has the rows from the cut up, as rows of another range to which nothing has been applied yet. */
+  public void copyUpper(Path made, byte[] cut, Placed upper) throws IOException {
+    checkpoint(made);
+    try (var options = memory.options(false);
+        var copy = RocksDB.open(options, made.toString());
+        var changes = new WriteBatch();
+        var wait = new FlushOptions().setWaitForFlush(true).setAllowWriteStall(true)) {
+      copy.deleteFilesInRanges(copy.getDefaultColumnFamily(), List.of(LOWEST_KEY, cut), false);
+      changes.deleteRange(LOWEST_KEY, cut);
+      changes.put(POSITION_KEY, new Head(LogPosition.NONE, upper).toBytes());
+      copy.write(writeOptions, changes);
+      copy.flush(wait);
+    } catch (RocksDBException e) {
+      throw new IOException("the rows from the cut up cannot be copied to " + made + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Drops the rows from the cut up, and brings everything to disk. Of the applying thread. */
+  public void dropUpper(byte[] cut, Placed lower, LogPosition position) {
+    enter();
+    try {
+      byte[] end = endOfRows();
+      batch.clear();
+      if (end != null && Arrays.compareUnsigned(cut, end) < 0) batch.deleteRange(cut, end);
+      batch.put(POSITION_KEY, new Head(position, lower).toBytes());
+      db.write(writeOptions, batch);
+      placed = lower;
+      written = position;
+      deleted.incrementAndGet();
+    } catch (RocksDBException e) {
+      throw failed("be written", e);
+    } finally {
+      use.readLock().unlock();
+    }
+    flush();
+  }
+
+  /** A key behind the last row, or null when there is none. */
+  private byte @Nullable [] endOfRows() throws RocksDBException {
+    try (var read = new ReadOptions();
+        var rows = db.newIterator(read)) {
+      rows.seekToLast();
+      rows.status();
+      return rows.isValid() ? Arrays.copyOf(rows.key(), rows.key().length + 1) : null;
+    }
+  }
+
+  /**
+   * Puts the rows that are ready beside these in their place, when they are newer. Of the writing thread; readers wait
+   * meanwhile.
+   */
+  public void replaceByReady(RowsDirectory files) throws IOException, InterruptedException {
+    if (!Files.exists(files.ready())) return;
+    if (positionIn(files.ready()).index() <= written.index()) {
+      files.deleteReady();
+      return;
+    }
+    leave();
+    try {
+      swap(files);
+    } finally {
+      stay();
+    }
+    files.deleteOld();
+  }
+
+  private void swap(RowsDirectory files) throws IOException, InterruptedException {
+    if (!use.writeLock().tryLock(READERS_LEAVE_SECONDS, TimeUnit.SECONDS))
+      throw new IOException("the readers of range '" + range + "' do not leave");
+    try {
+      if (closed) throw new IOException("range '" + range + "' is closed");
+      db.close();
+      options.close();
+      closed = true; // when it cannot be opened again
+      files.swapIn();
+      options = memory.options(false);
+      db = RocksDB.open(options, directory.toString());
+      closed = false;
+      var head = Head.read(db.get(POSITION_KEY));
+      written = head.position();
+      placed = head.placed();
+      flushed = written;
+    } catch (RocksDBException e) {
+      throw failed("be opened after they were replaced", e);
+    } finally {
+      use.writeLock().unlock();
+    }
+  }
+
+  /** Closes the database when no reader or writer is inside; answers false when one stayed for longer than this. */
+  public boolean close(long untilNanos) throws InterruptedException {
+    leave(); // for good
+    if (!use.writeLock().tryLock(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) return false;
+    try {
+      closeNow();
+      return true;
+    } finally {
+      use.writeLock().unlock();
+    }
+  }
+
+  /** Closes the database when nobody else knows it yet. */
+  public void closeNow() {
+    if (closed) return;
+    closed = true;
+    db.close();
+    batch.close();
+    writeOptions.close();
+    options.close();
+  }
+
+  private void enter() {
+    use.readLock().lock();
+    if (closed) {
+      use.readLock().unlock();
+      throw new StoreException("range '" + range + "' is closed");
+    }
+  }
+
+  private StoreException failed(String what, RocksDBException e) {
+    boolean corrupt = e.getStatus() != null && e.getStatus().getCode() == Status.Code.Corruption;
+    if (corrupt) new RowsDirectory(directory).markDamaged();
+    String message = what + ": " + e.getMessage();
+    var failure = corrupt ? damage(range, directory, message, e) : failure(range, directory, message, e);
+    onFailure.accept(failure);
+    return failure;
+  }
+
+  /** Whether a database that does not open will not open the next time either: not when there is no room, or no right. */
+  private static boolean damaged(RocksDBException e) {
+    if (e.getStatus() == null) return true;
+    return switch (e.getStatus().getCode()) {
+      case Corruption, InvalidArgument, NotFound -> true;
+      case IOError -> String.valueOf(e.getMessage()).contains("No such file");
+      default -> false;
+    };
+  }
+
+  private static StoreException damage(RangeId range, Path directory, String what, @Nullable Exception cause) {
+    String message = "range '" + range + "': its rows in " + directory + " cannot " + what;
+    return cause == null ? new DamagedException(message) : new DamagedException(message, cause);
+  }
+
+  private static StoreException failure(RangeId range, Path directory, String what, Exception cause) {
+    return new StoreException("range '" + range + "': its rows in " + directory + " cannot " + what, cause);
+  }
+}

@@ -1,0 +1,216 @@
+package dunlin.store.node;
+
+import dunlin.store.ClusterSettings;
+import dunlin.store.PeerSecurity;
+import dunlin.store.StoreException;
+import dunlin.store.StoreSettings;
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.RatisPeers;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.net.UnknownHostException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
+import org.apache.ratis.protocol.ClientId;
+import org.apache.ratis.protocol.GroupManagementRequest;
+import org.apache.ratis.protocol.RaftClientReply;
+import org.apache.ratis.protocol.RaftGroup;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.server.storage.RaftStorage;
+import org.apache.ratis.statemachine.StateMachine;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The one Raft server of a process, and what is asked of it while it runs. */
+public final class RaftNode {
+  /*
+   * Owner: the store builds, starts and closes it; calls that wait are made on any thread that may block.
+   */
+  private static final Logger log = LoggerFactory.getLogger(RaftNode.class);
+  private static final long TLS_FILES_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private final RaftServer server;
+  private final PeerCallsOnly peerCalls;
+  private final @Nullable PeerTls tls;
+  private final @Nullable PeerConnections connections; // null without peers
+  private final ClientId clientId = ClientId.randomId();
+  private final AtomicLong calls = new AtomicLong();
+
+  private final Map<RaftGroupId, CompletableFuture<RaftClientReply>> removals = new ConcurrentHashMap<>();
+
+  private long tlsReadNanos = System.nanoTime(); // of the upkeep thread
+
+  private RaftNode(
+      RaftServer server, PeerCallsOnly peerCalls, @Nullable PeerTls tls, @Nullable PeerConnections connections) {
+    this.server = server;
+    this.peerCalls = peerCalls;
+    this.tls = tls;
+    this.connections = connections;
+  }
+
+  public static RaftNode build(
+      UUID nodeId, StoreSettings settings, DataDirectory data, PeerCallers callers, Function<RaftGroupId, StateMachine> ranges)
+      throws IOException {
+    requireSafe(settings.cluster());
+    requireFreePort(settings.cluster());
+    var tls =
+        settings.cluster().hasPeers() && settings.cluster().security() instanceof PeerSecurity.MutualTls files
+            ? new PeerTls(files)
+            : null;
+    var peerCalls = new PeerCallsOnly(RatisPeers.id(nodeId), callers);
+    var server =
+        RaftServer.newBuilder()
+            .setServerId(RatisPeers.id(nodeId))
+            .setStateMachineRegistry(ranges::apply)
+            .setProperties(RatisSettings.of(settings, data))
+            .setParameters(RatisSettings.parameters(settings, peerCalls, tls))
+            .setOption(RaftStorage.StartupOption.RECOVER)
+            .build();
+    callers.serve(server);
+    return new RaftNode(server, peerCalls, tls, settings.cluster().hasPeers() ? new PeerConnections(server) : null);
+  }
+
+  public RaftServer server() {
+    return server;
+  }
+
+  /** Looks from time to time whether the files of the cluster port's TLS have changed. */
+  public void refreshTls(long nowNanos) {
+    if (tls == null || nowNanos - tlsReadNanos < TLS_FILES_NANOS) return;
+    tlsReadNanos = nowNanos;
+    tls.refresh();
+  }
+
+  /** Tries to connect to peers that cannot be reached. */
+  public void reconnect() {
+    if (connections == null) return;
+    try {
+      connections.retry();
+    } catch (IOException | RuntimeException e) { // a group that has just gone, or all of it
+      log.debug("Peers are not tried again this time", e);
+    }
+  }
+
+  public void start() throws IOException {
+    server.start();
+  }
+
+  public Set<RaftGroupId> groups() {
+    var groups = new HashSet<RaftGroupId>();
+    server.getGroupIds().forEach(groups::add);
+    return groups;
+  }
+
+  RaftServer.Division division(RaftGroupId group) throws IOException {
+    return server.getDivision(group);
+  }
+
+  /** Begins to serve a group whose directory is there: so it is revived by a restart that comes in between, or not at all. */
+  public void add(RaftGroup group, Duration deadline) {
+    var id = group.getGroupId();
+    peerCalls.starting(id);
+    var adding =
+        server
+            .groupManagementAsync(GroupManagementRequest.newAdd(clientId, server.getId(), calls.incrementAndGet(), group, false))
+            .whenComplete((_, _) -> peerCalls.started(id));
+    await(adding, "serve group " + id.getUuid(), deadline);
+  }
+
+  /** Ends serving a group and deletes its directory. May be asked again after it took too long, and then waits for the same. */
+  public void remove(RaftGroupId group, Duration deadline) {
+    var under = removals.get(group);
+    if (under == null) {
+      if (!groups().contains(group)) return;
+      under = begin(group);
+    }
+    await(under, "remove group " + group.getUuid(), deadline);
+  }
+
+  /** Not on the caller's thread: Ratis closes the group on that, for as long as it takes. */
+  private CompletableFuture<RaftClientReply> begin(RaftGroupId group) {
+    var removal =
+        CompletableFuture.supplyAsync(
+                () ->
+                    server.groupManagementAsync(
+                        GroupManagementRequest.newRemove(
+                            clientId, server.getId(), calls.incrementAndGet(), group, true, false)),
+                task -> Thread.ofPlatform().daemon().name("dunlin-remove-" + group.getUuid()).start(task))
+            .thenCompose(reply -> reply);
+    removals.put(group, removal);
+    var _ = removal.whenComplete((_, _) -> removals.remove(group, removal));
+    return removal;
+  }
+
+  public void close() throws IOException {
+    server.close();
+  }
+
+  /** Waits for what Ratis was asked; its refusal becomes ours. */
+  public static RaftClientReply await(CompletableFuture<RaftClientReply> asked, String what, Duration deadline) {
+    try {
+      var reply = asked.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
+      var refusal = reply.getException();
+      if (refusal != null) throw new StoreException("cannot " + what + ": " + refusal.getMessage(), refusal);
+      if (!reply.isSuccess()) throw new StoreException("cannot " + what + ": refused without a reason");
+      return reply;
+    } catch (ExecutionException e) {
+      Throwable root = e;
+      while (root.getCause() != null) root = root.getCause();
+      throw new StoreException("cannot " + what + ": " + root.getMessage(), root);
+    } catch (TimeoutException e) {
+      throw new StoreException("cannot " + what + " within " + deadline, e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while it should " + what, e);
+    }
+  }
+
+  /** Refuses to be open to everybody, unless the settings allow it. */
+  private static void requireSafe(ClusterSettings cluster) {
+    if (!cluster.hasPeers()) return;
+    boolean open =
+        switch (cluster.security()) {
+          case PeerSecurity.MutualTls _ -> false;
+          case PeerSecurity.Plaintext(boolean beyondLoopback) -> !beyondLoopback;
+        };
+    if (open && !loopback(cluster.bindAddress()))
+      throw new StoreException(
+          "the cluster port would be open without TLS on " + cluster.bindAddress()
+              + ": anyone who reaches it could take over the ranges. Set dunlin.cluster.tls.*, or dunlin.cluster.plaintext"
+              + " where no one else can reach it");
+  }
+
+  private static boolean loopback(String address) {
+    try {
+      for (var one : InetAddress.getAllByName(address)) if (!one.isLoopbackAddress()) return false;
+      return true;
+    } catch (UnknownHostException e) {
+      throw new StoreException("the address " + address + " for the cluster port is unknown", e);
+    }
+  }
+
+  /** Ratis ends the whole Java process when its port is taken. */
+  private static void requireFreePort(ClusterSettings cluster) {
+    if (!cluster.hasPeers()) return;
+    try (var socket = new ServerSocket()) {
+      socket.setReuseAddress(true);
+      socket.bind(new InetSocketAddress(InetAddress.getByName(cluster.bindAddress()), cluster.port()));
+    } catch (IOException e) {
+      throw new StoreException("cluster port " + cluster.port() + " cannot be used: " + e.getMessage(), e);
+    }
+  }
+}

@@ -1,0 +1,101 @@
+package dunlin.store.raft;
+
+import dunlin.store.Replica;
+import dunlin.store.StoreException;
+import dunlin.store.disk.DataDirectory;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.function.Consumer;
+
+/** One replica by JMX. */
+final class RangeBean implements RangeMXBean {
+  private static final Duration DEADLINE = Duration.ofSeconds(30);
+
+  private final Replica<?, ?> replica;
+  private final RangeMeters meters;
+
+  RangeBean(Replica<?, ?> replica, RangeMeters meters) {
+    this.replica = replica;
+    this.meters = meters;
+  }
+
+  @Override
+  public String getRole() {
+    return replica.status().role().name().toLowerCase(Locale.ROOT);
+  }
+
+  @Override
+  public String getLeader() {
+    return replica.status().leader().map(UUID::toString).orElse("");
+  }
+
+  @Override
+  public long getTerm() {
+    return replica.status().term();
+  }
+
+  @Override
+  public long getCommittedIndex() {
+    return replica.status().committed();
+  }
+
+  @Override
+  public long getAppliedIndex() {
+    return replica.status().applied();
+  }
+
+  @Override
+  public long getApplyLag() {
+    return replica.status().applyLag();
+  }
+
+  @Override
+  public Map<String, Long> getPeerLags() {
+    var lags = new TreeMap<String, Long>();
+    for (var peer : replica.status().peers()) lags.put(peer.member().node().toString(), peer.lag());
+    return lags;
+  }
+
+  @Override
+  public long getLogBytes() {
+    return replica.status().logBytes();
+  }
+
+  @Override
+  public int getQueued() {
+    return replica.status().queued();
+  }
+
+  @Override
+  public double getCommitMillis() {
+    return meters.commitMillis();
+  }
+
+  @Override
+  public double getCommitMillisMax() {
+    return meters.commitMillisMax();
+  }
+
+  @Override
+  public void transferLeadership(String node) {
+    change(node, id -> replica.transferLeadership(id, DEADLINE));
+  }
+
+  @Override
+  public void removePeer(String node) {
+    change(node, id -> replica.remove(id, DEADLINE));
+  }
+
+  private static void change(String node, Consumer<UUID> change) {
+    UUID id = DataDirectory.uuid(node);
+    if (id == null) throw new IllegalArgumentException("'" + node + "' is no node's id");
+    try {
+      change.accept(id);
+    } catch (StoreException e) {
+      throw new IllegalStateException(e.getMessage()); // without ours, which a console does not know
+    }
+  }
+}

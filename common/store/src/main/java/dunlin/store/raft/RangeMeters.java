@@ -1,0 +1,102 @@
+package dunlin.store.raft;
+
+import dunlin.store.RangeId;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.ToDoubleFunction;
+
+/** The meters of one range, tagged with its name: its kind, for the first of it. */
+final class RangeMeters implements AutoCloseable {
+  private final MeterRegistry registry;
+  private final String range;
+  private final List<Meter> registered = new ArrayList<>();
+  private final Timer commit;
+  private final Counter entries;
+  private final Counter operations;
+  private final Counter rejectedCommands;
+  private final Counter rejectedCallers;
+  private final Counter rejectedReads;
+  private final Counter installedBytes;
+  private final Counter stuckFollowers;
+
+  RangeMeters(MeterRegistry registry, RangeId range) {
+    this.registry = registry;
+    this.range = range.toString();
+    commit =
+        register(
+            Timer.builder("dunlin.store.commit")
+                .description("From a command's proposal until it is durable, applied and readable")
+                .tag("range", this.range)
+                .register(registry));
+    entries = counter("dunlin.store.entries", "Log entries applied here that were proposed here");
+    operations = counter("dunlin.store.operations", "Commands applied here that were proposed here");
+    rejectedCommands = counter("dunlin.store.rejected", "Commands refused because the range's queue was full");
+    rejectedCallers =
+        counter("dunlin.store.callers.rejected", "Callers that could not wait for room in the range's queue because too many did");
+    installedBytes = counter("dunlin.store.install.bytes", "Bytes of other replicas' rows fetched because this one was behind");
+    stuckFollowers = counter("dunlin.store.followers.stuck", "Times that a follower answered but took no log entry for a minute");
+    rejectedReads = counter("dunlin.store.reads.rejected", "Reads refused because the readers' queue was full");
+  }
+
+  <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {
+    register(Gauge.builder(name, source, value).description(description).tag("range", range).register(registry));
+  }
+
+  void committed(long nanos) {
+    commit.record(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  double commitMillis() {
+    return commit.mean(TimeUnit.MILLISECONDS);
+  }
+
+  double commitMillisMax() {
+    return commit.max(TimeUnit.MILLISECONDS);
+  }
+
+  void applied(int commands) {
+    entries.increment();
+    operations.increment(commands);
+  }
+
+  void commandRejected() {
+    rejectedCommands.increment();
+  }
+
+  void callerRejected() {
+    rejectedCallers.increment();
+  }
+
+  void installed(long bytes) {
+    installedBytes.increment((double) bytes);
+  }
+
+  void followerStuck() {
+    stuckFollowers.increment();
+  }
+
+  void readRejected() {
+    rejectedReads.increment();
+  }
+
+  /** Takes the meters out of the registry, which else would keep a closed range alive. */
+  @Override
+  public void close() {
+    registered.forEach(registry::remove);
+  }
+
+  private Counter counter(String name, String description) {
+    return register(Counter.builder(name).description(description).tag("range", range).register(registry));
+  }
+
+  private <M extends Meter> M register(M meter) {
+    registered.add(meter);
+    return meter;
+  }
+}

@@ -1,0 +1,708 @@
+package dunlin.store.raft;
+
+import static java.util.Objects.requireNonNull;
+
+import dunlin.store.CommandCodec;
+import dunlin.store.Completion;
+import dunlin.store.DamagedException;
+import dunlin.store.Member;
+import dunlin.store.OutdatedException;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeId;
+import dunlin.store.RangeLoad;
+import dunlin.store.RangeLogic;
+import dunlin.store.RangeProgress;
+import dunlin.store.RangeReader;
+import dunlin.store.RangeStatus;
+import dunlin.store.Replica;
+import dunlin.store.ReplicaRole;
+import dunlin.store.StoreException;
+import dunlin.store.StoreSettings;
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.DiskSpace;
+import dunlin.store.disk.GroupStorage;
+import dunlin.store.disk.LogPosition;
+import dunlin.store.disk.Placed;
+import dunlin.store.disk.RatisPeers;
+import dunlin.store.disk.ReplicaLoad;
+import dunlin.store.disk.RocksMemory;
+import dunlin.store.disk.RocksRange;
+import dunlin.store.disk.RowsDirectory;
+import dunlin.store.disk.SpaceCompaction;
+import dunlin.store.snapshot.CheckpointSource;
+import dunlin.store.snapshot.Checkpoints;
+import dunlin.store.snapshot.LogTruncation;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.server.RaftServer;
+import org.apache.ratis.util.LifeCycle;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** This process's replica of one range: its rows, its log's state machine, its proposer and its readers. */
+final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Events, SpaceCompaction.Rows {
+  /*
+   * Owner: the store starts and closes it; the upkeep thread calls upkeep(). Everything else by any thread.
+   * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
+   * Failure: the first failure fences the range for good: proposals and reads fail with it, waiting ones too, and the
+   * store is told. To be taken out of the range's peers fences it likewise, and is no failure of the store.
+   *
+   * Long because here is where the parts of a replica meet: the parts themselves are classes of their own.
+   */
+  private static final Logger log = LoggerFactory.getLogger(ReplicatedRange.class);
+  /** How often in a row the upkeep may find the group closed and nobody saying why. */
+  private static final int CLOSED_PATIENCE = 10;
+
+  private static final Duration BASE_DEADLINE = Duration.ofSeconds(10);
+
+  private final RangeId id;
+  private final RaftGroupId group;
+  private final List<RaftPeer> peers;
+  private final DataDirectory data;
+  private final RowsDirectory files;
+  private final DiskSpace disk;
+  private final RowsCopy copy;
+  private final RangeLogic<C, R> logic;
+  private final RangeMeters meters;
+  private final Leadership leadership;
+  private final Membership membership;
+  private final Barriers barriers;
+  private final RangeProposer<C, R> proposer;
+  private final CommandCodec<C> codec;
+  private final LeaderMonitor care;
+  private final LogTruncation logCare;
+  private final ControlProposals controls;
+  private final ReplicaLoad load;
+  private final @Nullable RangeDescriptor initial;
+  private final Consumer<RangeDescriptor> onSplit;
+  private final AtomicBoolean basing = new AtomicBoolean();
+  private final AtomicLong rowsRead = new AtomicLong();
+  private final CompletableFuture<RocksRange> opening = new CompletableFuture<>();
+  private final ThreadPoolExecutor readers;
+  private final Consumer<StoreException> onFailure;
+  private final AtomicReference<@Nullable StoreException> failure = new AtomicReference<>();
+
+  private volatile RangeStateMachine<C, R> stateMachine; // replaced only while no Raft server runs
+  private volatile boolean launched;
+  private volatile boolean readingRows;
+  private volatile boolean logRead;
+  private volatile boolean quarantined;
+  private volatile boolean removed;
+  private volatile @Nullable RaftServer serving; // set once, when the range is served
+
+  private int notRunning; // of the upkeep thread
+  private @Nullable Boolean notedOthers; // likewise
+
+  ReplicatedRange(
+      RangeId id,
+      List<RaftPeer> peers,
+      StoreSettings settings,
+      DataDirectory data,
+      DiskSpace disk,
+      CheckpointSource source,
+      RangeMeters meters,
+      CommandCodec<C> codec,
+      RangeLogic<C, R> logic,
+      @Nullable RangeDescriptor initial,
+      Consumer<RangeDescriptor> onSplit,
+      Consumer<StoreException> onFailure) {
+    this.id = id;
+    this.group = RaftGroupId.valueOf(id.uuid());
+    this.peers = List.copyOf(peers);
+    this.data = data;
+    this.disk = disk;
+    files = new RowsDirectory(data.rows(id));
+    copy = new RowsCopy(id, files, settings.cluster(), disk, source, meters, () -> failure.get() != null, this::logWritten);
+    this.logic = logic;
+    this.meters = meters;
+    this.initial = initial;
+    this.onSplit = onSplit;
+    this.onFailure = onFailure;
+    controls = new ControlProposals(id, group);
+    load = new ReplicaLoad(id, this::readable);
+    leadership = new Leadership(id, group);
+    membership = new Membership(id, group, leadership);
+    barriers = new Barriers(id, settings.queuedReadsMax());
+    proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::descriptorOrNull, this::failed);
+    this.codec = codec;
+    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
+    logCare = new LogTruncation(settings, data.raft(id));
+    care = new LeaderMonitor(this, data.identity().nodeId(), meters);
+    leadership.listen(
+        leads -> {
+          proposer.wake();
+          if (leads) confirmBase();
+        });
+    readers =
+        new ThreadPoolExecutor(
+            settings.readers(),
+            settings.readers(),
+            0,
+            TimeUnit.SECONDS,
+            new ArrayBlockingQueue<>(settings.queuedReadsMax()),
+            Thread.ofPlatform().daemon().name(threadName("reader-"), 0).factory(),
+            (_, _) -> {
+              meters.readRejected();
+              throw new RejectedExecutionException("range '" + id + "': its readers are busy or gone");
+            });
+    meters.gauge("dunlin.store.reads.queued", "Reads that wait for a reader", readers, pool -> pool.getQueue().size());
+    meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logCare.bytes());
+    meters.gauge("dunlin.store.leading", "1 on the node that leads the range", leadership, leads -> leads.leading() ? 1 : 0);
+    meters.gauge(
+        "dunlin.store.quarantined", "1 while the range's damaged files are put aside and it has no replica here", this,
+        range -> range.quarantined ? 1 : 0);
+    meters.gauge("dunlin.store.term", "Raft's term of the range", this, range -> range.status().term());
+    meters.gauge(
+        "dunlin.store.committed", "Last entry of the log that a majority has", this, range -> range.status().committed());
+    meters.gauge("dunlin.store.applied", "Last entry of the log that readers see", this, range -> range.status().applied());
+    meters.gauge(
+        "dunlin.store.apply.lag", "Committed entries that readers here do not see yet", this, range -> range.status().applyLag());
+    meters.gauge(
+        "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
+        range -> range.status().largestLag());
+    meters.gauge(
+        "dunlin.store.install.waiting", "Seconds that a snapshot of another replica has waited to be installed", copy,
+        RowsCopy::waitingSeconds);
+  }
+
+  @Override
+  public boolean propose(C command, Completion<R> completion) {
+    return proposer.propose(EntryFormat.FIRST_EPOCH, command, completion);
+  }
+
+  @Override
+  public boolean propose(long epoch, C command, Completion<R> completion) {
+    return proposer.propose(epoch, command, completion);
+  }
+
+  @Override
+  public boolean whenRoom(Runnable caller) {
+    return proposer.whenRoom(caller);
+  }
+
+  @Override
+  public Optional<RangeDescriptor> descriptor() {
+    return Optional.ofNullable(descriptorOrNull());
+  }
+
+  private @Nullable RangeDescriptor descriptorOrNull() {
+    var rows = rows();
+    var placed = rows == null ? null : rows.placed();
+    return placed == null ? null : placed.range();
+  }
+
+  @Override
+  public boolean based() {
+    var rows = rows();
+    if (rows == null || rows.written().index() < 0) return false;
+    var placed = rows.placed();
+    return placed == null || placed.based();
+  }
+
+  @Override
+  public long unflushedBytes() {
+    return readable().unflushedBytes();
+  }
+
+  @Override
+  public RangeLoad load() {
+    return load;
+  }
+
+  @Override
+  public void flush() {
+    readable().flush();
+  }
+
+  @Override
+  public void split(long epoch, byte[] cut, UUID child, Duration deadline) {
+    if (!leadership.leading()) throw leadership.notLeader();
+    var before = descriptorOrNull();
+    if (before == null) throw new OutdatedException("range '" + id + "' was not placed and cannot be split");
+    if (before.epoch() != epoch || !before.keys().splitsAt(cut) || !RangeId.isOf(id.kind(), child))
+      throw new OutdatedException("range '" + id + "' is " + before + ", which is not to be split at epoch " + epoch);
+    controls.proposeAndTell(server(), new ControlEntry.Split(epoch, cut, child), deadline);
+    var after = descriptorOrNull();
+    if (after == null || after.epoch() != epoch + 1 || !Arrays.equals(after.keys().end(), cut))
+      throw new OutdatedException("range '" + id + "' has become " + after);
+  }
+
+  /** On the applying thread. */
+  @Override
+  public void split(RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException {
+    long begun = System.nanoTime();
+    var rows = opening.join();
+    byte[] cut = upper.keys().start();
+    var child = new RangeId(upper.kind(), upper.id());
+    if (!data.holds(child)) {
+      var made = new RowsDirectory(data.rows(child));
+      GroupStorage.deleteTree(made.splitting());
+      rows.copyUpper(made.splitting(), cut, Placed.begin(upper));
+      synchronized (data) { // nobody begins a replica of the child in between
+        if (data.holds(child)) GroupStorage.deleteTree(made.splitting());
+        else made.completeSplit(upper);
+      }
+    }
+    rows.dropUpper(cut, requireNonNull(rows.placed()).with(lower), at);
+    logic.open(rows);
+    log.info(
+        "Range {}: split at entry {}; {} has the keys {} now; it took {} ms",
+        id, at.index(), child, upper.keys(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
+    onSplit.accept(upper);
+  }
+
+  /** On the applying thread. */
+  @Override
+  public void confirmed() {
+    var now = descriptorOrNull();
+    if (now != null) onSplit.accept(now);
+  }
+
+  /** Says into the log of a range that was split off where its rows are from, once, when this replica leads. */
+  private void confirmBase() {
+    var now = descriptorOrNull();
+    var origin = now == null ? null : now.split();
+    var server = serving;
+    if (origin == null || server == null || based() || !basing.compareAndSet(false, true)) return;
+    Thread.ofPlatform()
+        .daemon()
+        .name(threadName("base"))
+        .start(
+            () -> {
+              try {
+                controls.propose(server, new ControlEntry.Base(origin), BASE_DEADLINE);
+              } catch (StoreException e) {
+                log.info("Range {}: its rows are not confirmed yet: {}", id, e.getMessage());
+              } finally {
+                basing.set(false);
+              }
+            });
+  }
+
+  @Override
+  public RangeReader reader() {
+    return load.reader();
+  }
+
+  @Override
+  public Executor readers() {
+    return readers;
+  }
+
+  @Override
+  public RangeId id() {
+    return id;
+  }
+
+  @Override
+  public CompletableFuture<@Nullable Void> readBarrier() {
+    var failed = failure.get();
+    if (failed != null) return CompletableFuture.failedFuture(failed);
+    var server = serving;
+    return server == null ? CompletableFuture.failedFuture(leadership.notLeader()) : barriers.ask(server, group, leadership);
+  }
+
+  @Override
+  public RangeStatus status() {
+    var rows = rows();
+    long applied = rows == null ? -1 : rows.written().index();
+    long flushed = rows == null ? -1 : rows.flushed().index();
+    var server = serving;
+    if (server != null && failure.get() == null) {
+      try {
+        return membership.status(server.getDivision(group), applied, flushed, logCare.bytes(), proposer.queued());
+      } catch (IOException | RuntimeException e) { // it is just being closed, and Ratis throws what it likes then
+        log.debug("Range {}: no status", id, e);
+      }
+    }
+    var role = quarantined ? ReplicaRole.QUARANTINED : removed ? ReplicaRole.OUTSIDE : ReplicaRole.STOPPED;
+    return new RangeStatus(id, role, null, 0, -1, applied, flushed, logCare.bytes(), proposer.queued(), List.of(), -1);
+  }
+
+  @Override
+  public void onLeadership(Consumer<Boolean> listener) {
+    leadership.listen(listener);
+  }
+
+  @Override
+  public void addListener(Member member, Duration deadline) {
+    membership.addListener(server(), member, deadline);
+  }
+
+  @Override
+  public void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
+    membership.changePeers(server(), configuration, voters, listeners, deadline);
+  }
+
+  @Override
+  public void promote(UUID node, Duration deadline) {
+    membership.promote(server(), node, deadline);
+  }
+
+  @Override
+  public void remove(UUID node, Duration deadline) {
+    membership.remove(server(), node, deadline);
+  }
+
+  @Override
+  public void elect() {
+    membership.elect(server());
+  }
+
+  @Override
+  public void transferLeadership(UUID node, Duration deadline) {
+    membership.transfer(server(), node, deadline);
+  }
+
+  private RaftServer server() {
+    var failed = failure.get();
+    if (failed != null) throw failed;
+    var server = serving;
+    if (server == null) throw new StoreException("range '" + id + "' has not started");
+    return server;
+  }
+
+  /** Who is to have a replica when this one is made; empty for this node alone. */
+  List<RaftPeer> peers() {
+    return peers;
+  }
+
+  RangeMXBean bean() {
+    return new RangeBean(this, meters);
+  }
+
+  RaftGroupId group() {
+    return group;
+  }
+
+  RangeStateMachine<C, R> stateMachine() {
+    return stateMachine;
+  }
+
+  CompletableFuture<RocksRange> opening() {
+    return opening;
+  }
+
+  /** Opens the rows and lets the logic see them, on a thread of their own; the state machine waits for it. */
+  void open(CompletableFuture<RocksMemory> memory, Executor thread) {
+    launched = true;
+    var _ =
+        memory
+            .thenApplyAsync(this::openRows, thread)
+            .whenComplete(
+                (rows, e) -> {
+                  if (e == null) opening.complete(rows);
+                  else opening.completeExceptionally(openFailure(e instanceof CompletionException ? e.getCause() : e));
+                });
+  }
+
+  private StoreException openFailure(@Nullable Throwable cause) {
+    if (cause instanceof StoreException known) return known;
+    String message = "range '" + id + "' cannot be opened: " + cause;
+    return cause == null ? new StoreException(message) : new StoreException(message, cause);
+  }
+
+  private RocksRange openRows(RocksMemory memory) {
+    try {
+      files.recover();
+    } catch (IOException e) {
+      throw new StoreException("range '" + id + "': its rows in " + data.rows(id) + " cannot be put in order: " + e.getMessage(), e);
+    }
+    var rows = RocksRange.open(id, data.rows(id), memory, this::rowsFailed);
+    try {
+      if (initial != null && rows.placed() == null && rows.written().index() < 0) rows.place(Placed.begin(initial));
+      copy.replace(rows); // one that was complete when the process ended: its log may be cut already
+      readingRows = true;
+      logic.open(counting(rows));
+      return rows;
+    } catch (IOException | InterruptedException e) {
+      rows.closeNow();
+      throw new StoreException("range '" + id + "': its rows in " + data.rows(id) + " cannot be replaced: " + e, e);
+    } catch (RuntimeException | Error e) {
+      rows.closeNow();
+      throw e;
+    }
+  }
+
+  /** The same rows, each counted as it is read: who waits for the start sees by that that it gets on. */
+  private RangeReader counting(RangeReader rows) {
+    return new RangeReader() {
+      @Override
+      public byte @Nullable [] get(byte[] key) {
+        rowsRead.incrementAndGet();
+        return rows.get(key);
+      }
+
+      @Override
+      public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
+        rows.scan(
+            from,
+            to,
+            (key, value) -> {
+              rowsRead.incrementAndGet();
+              return visitor.row(key, value);
+            });
+      }
+    };
+  }
+
+  /** Any thread; asks neither Ratis nor RocksDB. */
+  RangeProgress progress() {
+    var applying = stateMachine;
+    return new RangeProgress(
+        id, step(), rowsRead.get(), applying.appliedEntries(), applying.entriesLeft(), led(), proposer.queued(),
+        Duration.ofNanos(proposer.oldestNanos(System.nanoTime())));
+  }
+
+  private RangeProgress.Step step() {
+    if (rows() == null) return readingRows ? RangeProgress.Step.ROWS : RangeProgress.Step.FILES;
+    return logRead ? RangeProgress.Step.ENTRIES : RangeProgress.Step.LOG;
+  }
+
+  private void rowsFailed(StoreException e) {
+    if (opening.isDone()) failed(e); // else the opener is told
+  }
+
+  @Override
+  public CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin) {
+    return copy.offer(leader, logBegin, threadName("install"));
+  }
+
+  private boolean logWritten() {
+    try {
+      return LogTruncation.written(server().getDivision(group).getRaftLog());
+    } catch (IOException | RuntimeException e) {
+      return true; // it is just being closed, and Ratis throws what it likes then
+    }
+  }
+
+  @Override
+  public void installCopy() throws IOException, InterruptedException {
+    var rows = opening.join();
+    if (copy.replace(rows)) logic.open(rows);
+    else rows.flush(); // Ratis is about to cut the log up to here, so this must be on disk
+  }
+
+  /** What another node fetches when it has fallen behind. */
+  CheckpointSource.Checkpoint checkpoint(Checkpoints checkpoints) throws IOException {
+    var failed = failure.get();
+    if (failed != null) throw failed;
+    return checkpoints.open(id, opening.join(), server().getDivision(group).getRaftLog().getStartIndex());
+  }
+
+  /** Whether other nodes have replicas too, as far as the files tell. */
+  boolean replicated() {
+    var self = data.identity().nodeId();
+    var known = GroupStorage.peersIn(data.raft(id));
+    if (known.isEmpty()) return peers.size() > 1 || data.notes().hadOthers(id);
+    return known.stream().anyMatch(node -> !node.equals(self));
+  }
+
+  /** What the opening of the rows has found damaged, or an earlier life of this process; waits for the opening. */
+  @Nullable StoreException damage() {
+    try {
+      opening.join();
+      return files.foundDamaged() ? new DamagedException("range '" + id + "': its rows were found damaged before") : null;
+    } catch (CompletionException e) {
+      return e.getCause() instanceof DamagedException damaged ? damaged : null;
+    }
+  }
+
+  /** Puts the files aside and serves nothing; after the Raft server that may have known them has stopped. */
+  void quarantine(StoreException why) {
+    var rows = rows();
+    if (rows != null) rows.closeNow();
+    var aside = data.quarantine(id);
+    log.error(
+        "Range {}: its files here are damaged or lost, and what there was is in {}; it has no replica on this node before the"
+            + " range's leader has taken the node out and in again", id, aside, why);
+    stayInQuarantine();
+  }
+
+  void stayInQuarantine() {
+    quarantined = true;
+    fence(new StoreException("range '" + id + "': its files on this node were damaged or lost"));
+  }
+
+  boolean quarantined() {
+    return quarantined;
+  }
+
+  /** Gets ready for another Raft server, after one that did not start has stopped. */
+  void renew() {
+    opening.join().flush(); // Ratis replays from what is flushed, and must not replay what was written since
+    leadership.lost();
+    stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
+  }
+
+  /** The range is served: from now on commands go to its log whenever this replica leads. */
+  void startProposing(RaftServer server) throws IOException {
+    logRead = true;
+    proposer.start(server, group, threadName("proposer"));
+    serving = server;
+    if (leadership.leading()) confirmBase();
+  }
+
+  /** Completed when this replica has led, or else at once when there are others that may. */
+  CompletableFuture<@Nullable Void> ready(RaftServer server) throws IOException {
+    logRead = true;
+    return Membership.alone(server.getDivision(group)) ? leadership.first() : CompletableFuture.completedFuture(null);
+  }
+
+  boolean led() {
+    return leadership.first().isDone();
+  }
+
+  /** Fences the range: nothing that waits or comes later succeeds. */
+  @Override
+  public void failed(StoreException e) {
+    if (fence(e)) onFailure.accept(e);
+  }
+
+  @Override
+  public void removed() {
+    removed = true;
+    if (fence(new StoreException("range '" + id + "' has no replica on this node any more")))
+      log.warn("Range {}: this node has been taken out of it; its replica here can be dropped", id);
+  }
+
+  private boolean fence(StoreException e) {
+    if (!failure.compareAndSet(null, e)) return false;
+    leadership.lost();
+    proposer.fail(e);
+    barriers.fail(e);
+    return true;
+  }
+
+  /** Watches the group, and flushes the rows and cuts the log when it is time. */
+  void upkeep(RaftServer server, boolean copying, long nowNanos) throws IOException {
+    // One that is just being created is declared before Ratis has its group.
+    if (failure.get() != null || serving == null) return;
+    var division = server.getDivision(group);
+    if (!running(server, division)) return;
+    leadership.compare();
+    noteOthers(!Membership.alone(division));
+    care.look(disk.low(), copying, nowNanos);
+    if (leadership.leading()) confirmBase();
+    var rows = opening.join();
+    copy.dropPassed(rows);
+    var leader = division.getInfo().getLeaderId();
+    if (leader != null) copy.look(RatisPeers.node(leader), nowNanos);
+    if (!logCare.flush(rows, stateMachine.appliedBytes(), disk.low(), nowNanos)) return;
+    // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
+    // flushed, is new already, and cuts nothing.
+    long cut = logCare.cut(division.getRaftLog(), rows.flushed().index());
+    if (cut >= 0) {
+      var _ = division.getRaftLog().purge(cut);
+    }
+  }
+
+  @Override
+  public long deleted() {
+    var rows = rows();
+    return rows == null ? 0 : rows.deleted();
+  }
+
+  /** What it has deleted must be in files first. */
+  @Override
+  public void compact() {
+    var rows = readable();
+    rows.flush();
+    rows.compact();
+  }
+
+  /** So that the next start knows, should the files be lost, whether others have the range. */
+  private void noteOthers(boolean others) {
+    if (notedOthers != null && notedOthers == others) return;
+    notedOthers = others;
+    try {
+      data.notes().write(id, others);
+    } catch (IOException e) {
+      log.warn("Range {}: it cannot be noted that it {} replicas on other nodes", id, others ? "has" : "has no", e);
+    }
+  }
+
+  /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
+  private boolean running(RaftServer server, RaftServer.Division division) {
+    var state = division.getInfo().getLifeCycleState();
+    boolean whole = server.getLifeCycleState() == LifeCycle.State.RUNNING;
+    if (whole && (state == LifeCycle.State.RUNNING || state == LifeCycle.State.STARTING)) {
+      notRunning = 0;
+      return true;
+    }
+    // A peer that learns from the others that it is none is closed by Ratis first, and then told so.
+    if (whole && !Membership.alone(division) && ++notRunning < CLOSED_PATIENCE) return false;
+    failed(new StoreException("range '" + id + "': Ratis has stopped serving it (" + state + ")"));
+    return false;
+  }
+
+  /** Lets another node lead, so that the range need not find out that this one is gone. */
+  void handOver() {
+    if (failure.get() == null && leadership.leading()) care.handOverBeforeStop();
+  }
+
+  /** Before Ratis is told to close the group: ends proposing and reading, then flushes: a later start has nothing to replay. */
+  boolean stop(long untilNanos) throws InterruptedException {
+    var closed = new StoreException("range '" + id + "' is closed");
+    failure.compareAndSet(null, closed);
+    leadership.lost();
+    proposer.fail(closed);
+    barriers.fail(closed);
+    readers.shutdown();
+    boolean stopped = proposer.stop(untilNanos);
+    stopped &= copy.ended(untilNanos);
+    stopped &= readers.awaitTermination(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
+    stopped &= stateMachine.ending(untilNanos);
+    var rows = rows();
+    if (rows == null || failure.get() != closed) return stopped;
+    try {
+      rows.flush();
+    } catch (StoreException e) {
+      log.warn("Range {}: not flushed at the end; the next start replays its log", id, e);
+    }
+    return stopped;
+  }
+
+  /** After Ratis has stopped: nothing applies any more. Answers whether the rows are closed. */
+  boolean close(long untilNanos) throws InterruptedException {
+    meters.close();
+    if (!launched) return true;
+    if (!RangeStore.ended(opening, untilNanos)) return false;
+    var rows = rows();
+    return rows == null || rows.close(untilNanos);
+  }
+
+  private RocksRange readable() {
+    var failed = failure.get();
+    if (failed != null) throw failed;
+    var rows = rows();
+    if (rows == null) throw new StoreException("range '" + id + "' has not started");
+    return rows;
+  }
+
+  private @Nullable RocksRange rows() {
+    return opening.isDone() && !opening.isCompletedExceptionally() ? opening.join() : null;
+  }
+
+  private String threadName(String role) {
+    return "dunlin-" + data.identity().nodeId().toString().substring(0, 8) + "-" + id + "-" + role;
+  }
+}

@@ -1,0 +1,49 @@
+package dunlin.store.raft;
+
+import dunlin.store.StoreException;
+import dunlin.store.disk.DataDirectory;
+import java.nio.file.FileSystemException;
+import java.util.Collection;
+import org.jspecify.annotations.Nullable;
+
+/** What a Raft server that did not start says: which range it is about, and whether that range's files are damaged. */
+final class StartFailure {
+  private StartFailure() {}
+
+  /** Ratis names the group or its directory in one of its messages. */
+  static @Nullable ReplicatedRange<?, ?> about(Throwable failed, Collection<ReplicatedRange<?, ?>> ranges) {
+    for (Throwable e = failed; e != null; e = e.getCause())
+      for (var range : ranges) if (names(e.getMessage(), range)) return range;
+    return null;
+  }
+
+  private static boolean names(@Nullable String message, ReplicatedRange<?, ?> range) {
+    return message != null
+        && (message.contains(range.group().toString()) || message.contains(range.id().uuid().toString()));
+  }
+
+  /** Whether it is the files' content that is wrong, and not the rights to them or the room for them. */
+  static boolean damage(Throwable failed) {
+    for (Throwable e = failed; e != null; e = e.getCause())
+      if (e instanceof FileSystemException || e instanceof VirtualMachineError) return false;
+    return true;
+  }
+
+  /** The failure in one sentence that names the range. */
+  static StoreException in(Throwable failed, Collection<ReplicatedRange<?, ?>> ranges, DataDirectory data) {
+    for (var range : ranges) {
+      var rows = range.opening().isCompletedExceptionally() ? range.opening().exceptionNow() : null;
+      if (rows instanceof StoreException e) return e;
+    }
+    Throwable root = failed;
+    for (Throwable e = failed; e != null; e = e.getCause()) {
+      if (e instanceof StoreException known) return known;
+      root = e;
+    }
+    var about = about(failed, ranges);
+    String reason = root.getMessage() == null ? root.toString() : root.getMessage();
+    if (about == null) return new StoreException("the Raft server cannot start: " + reason, failed);
+    return new StoreException(
+        "range '" + about.id() + "': its log in " + data.raft(about.id()) + " cannot be loaded: " + reason, failed);
+  }
+}

@@ -1,0 +1,31 @@
+package dunlin.store.serve;
+
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a request to a range on another node ended. All but {@link Done} and {@link Unknown} say for certain that nothing
+ * was done, so the same request may be sent again.
+ */
+public sealed interface RangeReply {
+  /** The command is durable on a majority and applied. */
+  record Done(byte[] result) implements RangeReply {}
+
+  /** Another replica leads; which one, when this one knows. */
+  record NotLeader(@Nullable UUID leader) implements RangeReply {}
+
+  /** The range is no longer, or not yet, what the caller takes it for; so it is here. */
+  record WrongEpoch(RangeLocation now) implements RangeReply {}
+
+  /** A bounded queue is full. */
+  record Overloaded() implements RangeReply {}
+
+  /** There is no such range here, or it takes no commands now. */
+  record Unavailable(String reason) implements RangeReply {}
+
+  /** The time was up before anything was done. */
+  record Expired() implements RangeReply {}
+
+  /** The command may have been committed, or may still be. */
+  record Unknown(String reason) implements RangeReply {}
+}

@@ -1,0 +1,138 @@
+package dunlin.store.snapshot;
+
+import dunlin.store.ClusterSettings;
+import dunlin.store.RangeId;
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.DiskSpace;
+import dunlin.store.disk.GroupStorage;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.HashSet;
+import java.util.UUID;
+import java.util.concurrent.locks.LockSupport;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongConsumer;
+import java.util.zip.CRC32C;
+
+/** Fetches a checkpoint of a range into a directory, as far as it is not there already. */
+public final class CheckpointDownload {
+  /*
+   * Owner: one thread, which may block.
+   * Bounds: one chunk in memory; the rate and the deadline of the settings; no more bytes than the disk can spare.
+   * Failure: any failure leaves what has come: whole files are told by size and checksum and never fetched twice, and a
+   * file that was cut off is continued when it is of the same checkpoint.
+   */
+  private static final String ORIGIN = "ORIGIN";
+
+  private final CheckpointSource source;
+  private final ClusterSettings settings;
+  private final DiskSpace disk;
+  private final BooleanSupplier cancelled;
+  private final LongConsumer fetched;
+  private final long begunNanos = System.nanoTime();
+
+  private long bytes;
+
+  public CheckpointDownload(
+      CheckpointSource source, ClusterSettings settings, DiskSpace disk, BooleanSupplier cancelled, LongConsumer fetched) {
+    this.source = source;
+    this.settings = settings;
+    this.disk = disk;
+    this.cancelled = cancelled;
+    this.fetched = fetched;
+  }
+
+  public void fetch(UUID node, RangeId range, Path into) throws IOException {
+    var checkpoint = source.open(node, range);
+    requireSane(checkpoint);
+    DataDirectory.createDirectory(into);
+    boolean same = origin(into).equals(checkpoint.id().toString());
+    deleteOthers(into, checkpoint);
+    long missing = 0;
+    for (var file : checkpoint.files()) if (!whole(into.resolve(file.name()), file)) missing += file.bytes();
+    if (!disk.canHold(missing))
+      throw new IOException("the disk cannot hold a copy of range '" + range + "' of " + missing + " more bytes");
+    Files.writeString(into.resolve(ORIGIN), checkpoint.id().toString());
+    for (var file : checkpoint.files()) fetch(node, checkpoint.id(), file, into.resolve(file.name()), same);
+    Files.delete(into.resolve(ORIGIN));
+    DataDirectory.force(into);
+  }
+
+  private void fetch(UUID node, UUID checkpoint, CheckpointSource.File file, Path to, boolean same) throws IOException {
+    if (whole(to, file)) return;
+    if (!same || (Files.exists(to) && Files.size(to) >= file.bytes())) Files.deleteIfExists(to);
+    if (!Files.exists(to)) DataDirectory.createFile(to);
+    try (var out = FileChannel.open(to, StandardOpenOption.WRITE, StandardOpenOption.APPEND)) {
+      for (long at = out.size(); at < file.bytes(); ) {
+        requireTime(checkpoint);
+        int length = (int) Math.min(CheckpointSource.CHUNK_BYTES_MAX, file.bytes() - at);
+        byte[] chunk = source.read(node, checkpoint, file.name(), at, length);
+        if (chunk.length != length)
+          throw new IOException(chunk.length + " bytes came of " + length + " of " + file.name());
+        for (var in = ByteBuffer.wrap(chunk); in.hasRemaining(); ) out.write(in);
+        at += length;
+        bytes += length;
+        fetched.accept(length);
+      }
+      out.force(true);
+    }
+    if (!whole(to, file)) {
+      Files.delete(to);
+      throw new IOException(file.name() + " of checkpoint " + checkpoint + " did not come as it was announced");
+    }
+  }
+
+  /** Keeps to the rate, and ends when it is time to. */
+  private void requireTime(UUID checkpoint) throws IOException {
+    long due = begunNanos + (long) (bytes * 1e9 / settings.installBytesPerSecond());
+    for (long left; (left = due - System.nanoTime()) > 0 && !cancelled.getAsBoolean(); ) {
+      LockSupport.parkNanos(Math.min(left, 100_000_000));
+      if (Thread.currentThread().isInterrupted()) throw new InterruptedIOException("given up while checkpoint " + checkpoint + " came");
+    }
+    if (cancelled.getAsBoolean()) throw new IOException("given up: the range is closed");
+    if (System.nanoTime() - begunNanos > settings.installDeadline().toNanos())
+      throw new IOException("checkpoint " + checkpoint + " has not come within " + settings.installDeadline());
+  }
+
+  /** Names of another node become paths of this one. */
+  private static void requireSane(CheckpointSource.Checkpoint checkpoint) throws IOException {
+    var names = new HashSet<String>();
+    for (var file : checkpoint.files())
+      if (!file.name().matches("[A-Za-z0-9_-][A-Za-z0-9._-]{0,100}")
+          || file.name().equals(ORIGIN)
+          || !names.add(file.name())
+          || file.bytes() < 0) throw new IOException("checkpoint " + checkpoint.id() + " announces the file " + file);
+    if (!names.contains("CURRENT")) throw new IOException("checkpoint " + checkpoint.id() + " is of no RocksDB: " + names);
+  }
+
+  private static String origin(Path into) throws IOException {
+    Path origin = into.resolve(ORIGIN);
+    return Files.exists(origin) ? Files.readString(origin) : "";
+  }
+
+  private static void deleteOthers(Path into, CheckpointSource.Checkpoint checkpoint) throws IOException {
+    var wanted = new HashSet<String>();
+    checkpoint.files().forEach(file -> wanted.add(file.name()));
+    try (var found = Files.newDirectoryStream(into)) {
+      for (Path path : found) if (!wanted.contains(String.valueOf(path.getFileName()))) GroupStorage.deleteTree(path);
+    }
+  }
+
+  private static boolean whole(Path path, CheckpointSource.File file) throws IOException {
+    return Files.exists(path) && Files.size(path) == file.bytes() && checksum(path) == file.checksum();
+  }
+
+  static int checksum(Path file) throws IOException {
+    var crc = new CRC32C();
+    var buffer = ByteBuffer.allocate(CheckpointSource.CHUNK_BYTES_MAX);
+    try (var in = FileChannel.open(file)) {
+      while (in.read(buffer.clear()) >= 0) crc.update(buffer.flip());
+    }
+    return (int) crc.getValue();
+  }
+}

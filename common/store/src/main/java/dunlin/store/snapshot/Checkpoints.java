@@ -1,0 +1,167 @@
+package dunlin.store.snapshot;
+
+import static java.util.Objects.requireNonNull;
+
+import dunlin.store.RangeId;
+import dunlin.store.StoreException;
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.GroupStorage;
+import dunlin.store.disk.LogPosition;
+import dunlin.store.disk.RocksRange;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The checkpoints of this node's ranges that other nodes fetch: hard links, so they cost what RocksDB deletes meanwhile. */
+public final class Checkpoints {
+  /*
+   * Owner: any thread that may block; one opens at a time, reads go on beside that.
+   * Bounds: OPEN_MAX of the node, each until IDLE_NANOS after its last read; one that is still good for a range is given to
+   * all that ask. Full: the one that has not been read for the longest gives way, unless all are in use; then who asks is
+   * refused, and comes again.
+   * Failure: what a process leaves is deleted when the next one opens the directory.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Checkpoints.class);
+  private static final int OPEN_MAX = 4;
+  private static final long IN_USE_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(2);
+  /** The older one is, the more of the log must be sent after it. */
+  private static final long REUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
+
+  private static final class Open {
+    private final UUID range;
+    private final Path directory;
+    private final long madeNanos;
+    private final LogPosition position;
+    private final CheckpointSource.Checkpoint content;
+
+    private volatile long usedNanos;
+
+    Open(UUID range, Path directory, long madeNanos, LogPosition position, CheckpointSource.Checkpoint content) {
+      this.range = range;
+      this.directory = directory;
+      this.madeNanos = madeNanos;
+      usedNanos = madeNanos;
+      this.position = position;
+      this.content = content;
+    }
+  }
+
+  private final Path directory;
+  private final LongSupplier nanos;
+  private final Map<UUID, Open> open = new HashMap<>(); // guarded by itself
+
+  public Checkpoints(Path directory, LongSupplier nanos) {
+    this.directory = directory;
+    this.nanos = nanos;
+  }
+
+  /** @param logBegin first entry that the range's log still has: an older checkpoint would be no help */
+  public synchronized CheckpointSource.Checkpoint open(RangeId range, RocksRange rows, long logBegin) throws IOException {
+    expire();
+    long now = nanos.getAsLong();
+    synchronized (open) {
+      for (var one : open.values())
+        if (one.range.equals(range.uuid()) && one.position.index() + 1 >= logBegin && now - one.madeNanos < REUSE_NANOS) {
+          one.usedNanos = now;
+          return one.content;
+        }
+    }
+    makeRoom(now);
+    var id = UUID.randomUUID();
+    Path made = directory.resolve(id.toString());
+    DataDirectory.createDirectory(directory);
+    try {
+      rows.checkpoint(made);
+      var one = new Open(range.uuid(), made, nanos.getAsLong(), RocksRange.positionIn(made), content(id, made));
+      synchronized (open) {
+        open.put(id, one);
+      }
+      log.info("Range {}: checkpoint {} at entry {} is to be fetched", range, id, one.position.index());
+      return one.content;
+    } catch (IOException | RuntimeException e) {
+      GroupStorage.deleteTree(made);
+      throw e;
+    }
+  }
+
+  public byte[] read(UUID checkpoint, String name, long offset, int bytes) throws IOException {
+    Open one;
+    synchronized (open) {
+      one = open.get(checkpoint);
+    }
+    if (one == null) throw new StoreException("checkpoint " + checkpoint + " is not there any more");
+    var file = one.content.files().stream().filter(each -> each.name().equals(name)).findFirst();
+    if (file.isEmpty() || bytes < 1 || bytes > CheckpointSource.CHUNK_BYTES_MAX || offset < 0 || offset > file.get().bytes() - bytes)
+      throw new StoreException("checkpoint " + checkpoint + " has no " + bytes + " bytes at " + offset + " of '" + name + "'");
+    one.usedNanos = nanos.getAsLong();
+    var out = ByteBuffer.allocate(bytes);
+    try (var in = FileChannel.open(one.directory.resolve(name))) {
+      while (out.hasRemaining())
+        if (in.read(out, offset + out.position()) < 0) throw new IOException(name + " of checkpoint " + checkpoint + " has shrunk");
+    }
+    return out.array();
+  }
+
+  /** Whether somebody has read from a copy of this range in the last seconds. */
+  public boolean inUse(RangeId range) {
+    long now = nanos.getAsLong();
+    synchronized (open) {
+      return open.values().stream().anyMatch(one -> one.range.equals(range.uuid()) && now - one.usedNanos < IN_USE_NANOS);
+    }
+  }
+
+  /** Deletes what nobody has read for a while. */
+  public void expire() {
+    long now = nanos.getAsLong();
+    var gone = new ArrayList<Open>();
+    synchronized (open) {
+      open.values().removeIf(one -> now - one.usedNanos > IDLE_NANOS && gone.add(one));
+    }
+    gone.forEach(Checkpoints::delete);
+  }
+
+  /** A range whose log is cut often needs another checkpoint before those it had are idle for long. */
+  private void makeRoom(long now) {
+    Open oldest;
+    synchronized (open) {
+      if (open.size() < OPEN_MAX) return;
+      oldest = Collections.max(open.values(), Comparator.comparingLong(one -> now - one.usedNanos));
+      if (now - oldest.usedNanos < IN_USE_NANOS)
+        throw new StoreException(OPEN_MAX + " checkpoints are being fetched already; come again");
+      open.values().remove(oldest);
+    }
+    delete(oldest);
+  }
+
+  private static void delete(Open gone) {
+    try {
+      GroupStorage.deleteTree(gone.directory);
+    } catch (IOException e) {
+      log.warn("Checkpoint {} cannot be deleted; the next start tries again", gone.directory, e);
+    }
+  }
+
+  private static CheckpointSource.Checkpoint content(UUID id, Path made) throws IOException {
+    var files = new ArrayList<CheckpointSource.File>();
+    try (var found = Files.newDirectoryStream(made)) {
+      for (Path path : found)
+        files.add(
+            new CheckpointSource.File(
+                requireNonNull(path.getFileName()).toString(), Files.size(path), CheckpointDownload.checksum(path)));
+    }
+    return new CheckpointSource.Checkpoint(id, files);
+  }
+}

@@ -1,0 +1,100 @@
+package dunlin.store.snapshot;
+
+import dunlin.store.StoreSettings;
+import dunlin.store.disk.RocksRange;
+import java.io.File;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.apache.ratis.server.raftlog.RaftLog;
+
+/** When one range's rows are flushed and its log is cut, and where: by entries, bytes, age and the terms of its entries. */
+public final class LogTruncation {
+  /*
+   * Owner: the upkeep thread; bytes() by any thread.
+   * Bounds: what is kept is entriesKept, one segment more, and at most SEGMENTS_KEPT that could be cut but for their end.
+   *
+   * The log is cut by segments, and a segment ends where its size is reached or where a leader's term ends. Where a term ends is also
+   * where a node ends that leads, hands over and stops, with its rows flushed up to there: the log of the others must not begin
+   * just behind it. To a follower that stands exactly there Ratis 3.3.0 cannot append, because the entry before is gone, and tells it
+   * for ever to install a snapshot that it already has (RATIS-2500).
+   */
+  private static final Pattern CLOSED_SEGMENT = Pattern.compile("log_\\d+-(\\d+)");
+  private static final int SEGMENTS_KEPT = 8;
+  /** While the disk is low: what was deleted is to come into files, where it can be compacted, and out of the log. */
+  private static final long LOW_DISK_AGE_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  private final StoreSettings settings;
+  private final Path log;
+
+  private boolean looked;
+  private long flushedNanos; // at the first look that is the start
+  private long flushedBytes;
+  private volatile long bytes; // single writer: the upkeep thread
+
+  public LogTruncation(StoreSettings settings, Path log) {
+    this.settings = settings;
+    this.log = log;
+  }
+
+  /** Bytes of the log's files when they were last looked at. */
+  public long bytes() {
+    return bytes;
+  }
+
+  /** Flushes the rows if it is time, and answers whether the log can be cut now. */
+  public boolean flush(RocksRange rows, long appliedBytes, boolean diskLow, long nowNanos) {
+    if (!looked) flushedNanos = nowNanos;
+    looked = true;
+    bytes = bytesIn(log.resolve("current").toFile());
+    long entries = rows.written().index() - rows.flushed().index();
+    long age = settings.snapshotAge().toNanos();
+    boolean due =
+        entries >= settings.snapshotEntries()
+            || appliedBytes - flushedBytes >= settings.snapshotLogBytes()
+            || nowNanos - flushedNanos >= (diskLow ? Math.min(age, LOW_DISK_AGE_NANOS) : age);
+    if (!due) return false;
+    flushedNanos = nowNanos;
+    flushedBytes = appliedBytes;
+    if (entries == 0) return false;
+    rows.flush();
+    return true;
+  }
+
+  /** Whether all of its entries are on disk. */
+  public static boolean written(RaftLog entries) {
+    var last = entries.getLastEntryTermIndex();
+    return last == null || last.getIndex() <= entries.getFlushIndex();
+  }
+
+  /** Up to where the log can be cut when the rows are flushed up to this entry; -1 when nothing can. */
+  public long cut(RaftLog entries, long flushed) {
+    if (!settings.cluster().hasPeers()) return flushed;
+    long most = Math.min(flushed, entries.getNextIndex() - 1 - settings.cluster().entriesKept());
+    long[] ends = closedSegmentEnds().filter(end -> end <= most).sorted().toArray();
+    long must = ends.length > SEGMENTS_KEPT ? ends[ends.length - 1 - SEGMENTS_KEPT] : -1;
+    return LongStream.of(ends).filter(end -> end == must || !endsTerm(entries, end)).max().orElse(-1);
+  }
+
+  private static boolean endsTerm(RaftLog entries, long index) {
+    var last = entries.getTermIndex(index);
+    var next = entries.getTermIndex(index + 1);
+    return last == null || next == null || last.getTerm() != next.getTerm();
+  }
+
+  private LongStream closedSegmentEnds() {
+    String[] names = log.resolve("current").toFile().list();
+    if (names == null) return LongStream.empty();
+    return Stream.of(names).map(CLOSED_SEGMENT::matcher).filter(Matcher::matches).mapToLong(name -> Long.parseLong(name.group(1)));
+  }
+
+  private static long bytesIn(File directory) {
+    long bytes = 0;
+    File[] files = directory.listFiles();
+    if (files != null) for (File file : files) bytes += file.length();
+    return bytes;
+  }
+}

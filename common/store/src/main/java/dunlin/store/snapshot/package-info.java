@@ -1,0 +1,5 @@
+/** Snapshots of a range: how they are made, fetched by a replica that is too far behind, and how the log is truncated after them. */
+@NullMarked
+package dunlin.store.snapshot;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,33 @@
+package dunlin.store.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.store.ClusterSettings;
+import dunlin.store.StoreSettings;
+import dunlin.store.disk.DataDirectory;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.apache.ratis.server.RaftServerConfigKeys.Rpc;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class RatisSettingsTest {
+  @TempDir Path directory;
+
+  /**
+   * One drawn time is under way when the leader goes, and another has to pass in silence. A third one passes when the first votes
+   * cannot be asked for, because the way to the other node has not been used since that was away. Half a second is for the rest.
+   */
+  @Test
+  void aLeaderThatIsGoneIsMissedSoonEnoughForWritesToGoOnWithinFiveSeconds() {
+    try (var data = DataDirectory.open(directory)) {
+      var properties = RatisSettings.of(StoreSettings.defaults().with(ClusterSettings.loopback(7000)), data);
+      long least = Rpc.timeoutMin(properties).toLong(TimeUnit.MILLISECONDS);
+      long most = Rpc.timeoutMax(properties).toLong(TimeUnit.MILLISECONDS);
+
+      assertThat(3 * most).isLessThanOrEqualTo(4500);
+      assertThat(most - least).as("else two candidates meet again and again").isGreaterThanOrEqualTo(least / 2);
+      assertThat(least).as("a pause of a busy machine is no reason to depose anybody").isGreaterThanOrEqualTo(1000);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package dunlin.store.raft;
+
+import dunlin.store.RangeId;
+import dunlin.store.snapshot.CheckpointSource;
+import java.io.IOException;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** Carries checkpoints between the stores of this process that are open. */
+public final class DirectCheckpoints implements CheckpointSource {
+  private final Map<UUID, RangeStore> open = new ConcurrentHashMap<>();
+
+  public void opened(RangeStore store) {
+    open.put(store.member().node(), store);
+  }
+
+  public void closing(RangeStore store) {
+    open.remove(store.member().node());
+  }
+
+  @Override
+  public Checkpoint open(UUID node, RangeId range) throws IOException {
+    return at(node).openCheckpoint(range);
+  }
+
+  @Override
+  public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
+    return at(node).readCheckpoint(checkpoint, file, offset, bytes);
+  }
+
+  private RangeStore at(UUID node) throws IOException {
+    var there = open.get(node);
+    if (there == null) throw new IOException("node " + node + " is not there");
+    return there;
+  }
+}

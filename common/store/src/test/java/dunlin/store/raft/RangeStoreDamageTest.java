@@ -1,0 +1,204 @@
+package dunlin.store.raft;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.store.ClusterSettings;
+import dunlin.store.RangeId;
+import dunlin.store.StoreException;
+import dunlin.store.StoreSettings;
+import dunlin.store.disk.NodeIdentity;
+import dunlin.store.raft.Command.Put;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a start says when the files of a stopped node were damaged: no acknowledged command may be lost in silence. */
+class RangeStoreDamageTest {
+  @TempDir Path directory;
+
+  @BeforeEach
+  void aNodeWithRowsHasStopped() {
+    var d = StoreSettings.defaults();
+    var small =
+        new StoreSettings(
+            true, ClusterSettings.NONE, d.memoryBytes(), 0, 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), 64 * 1024, d.snapshotEntries(),
+            d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
+    try (var one = OneRange.start(directory, small)) {
+      for (int i = 0; i < 50; i++) one.apply(new Put("key" + i, "value" + i));
+    }
+  }
+
+  @Test
+  void aFlippedByteInTheLog() throws IOException {
+    Path segment = only(log(), "log_inprogress_*");
+    flip(segment, Files.size(segment) / 2);
+    refused("range 'routes': its log in " + group() + " cannot be loaded: ");
+  }
+
+  @Test
+  void aLogThatIsGone() throws IOException {
+    delete(group());
+    refused("range 'routes': it has rows in " + rows() + " but its log in " + group() + " is gone");
+    assertThat(group()).as("nothing was begun anew").doesNotExist();
+  }
+
+  @Test
+  void aLogAndRowsThatAreGone() throws IOException {
+    delete(group());
+    delete(rows());
+    refused("range 'routes': it had a replica here, and both its log in " + group() + " and its rows in " + rows() + " are gone");
+    assertThat(group()).as("nothing was begun anew").doesNotExist();
+  }
+
+  /** As a crash in the very first start leaves it, or a version that made no notes. */
+  @Test
+  void aReplicaThatIsNotNotedIsNotedBeforeItVotesAgain() throws IOException {
+    Path note = directory.resolve("replicas").resolve(group().getFileName());
+    Files.delete(note);
+    try (var one = OneRange.start(directory)) {
+      assertThat(note).hasBinaryContent(new byte[] {1, 0});
+      assertThat(one.rows()).hasSize(50);
+    }
+    delete(group());
+    delete(rows());
+    refused("range 'routes': it had a replica here");
+  }
+
+  @Test
+  void aLogWithoutItsMetadata() throws IOException {
+    Files.delete(log().resolve("raft-meta"));
+    refused("range 'routes': its log in " + group() + " cannot be loaded: ");
+  }
+
+  @Test
+  void rowsWithoutCurrent() throws IOException {
+    Files.delete(rows().resolve("CURRENT"));
+    refused("range 'routes': its rows in " + rows() + " cannot be opened: its CURRENT file is missing");
+  }
+
+  @Test
+  void rowsWithAnEmptyCurrent() throws IOException {
+    Files.write(rows().resolve("CURRENT"), new byte[0]);
+    refused("range 'routes': its rows in " + rows() + " cannot be opened: ");
+  }
+
+  @Test
+  void rowsWithADamagedManifest() throws IOException {
+    flip(only(rows(), "MANIFEST-*"), 20);
+    refused("range 'routes': its rows in " + rows() + " cannot be opened: ");
+  }
+
+  @Test
+  void rowsWithoutManifest() throws IOException {
+    Files.delete(only(rows(), "MANIFEST-*"));
+    refused("range 'routes': its rows in " + rows() + " cannot be opened: ");
+  }
+
+  @Test
+  void aTruncatedTable() throws IOException {
+    Path table = only(rows(), "*.sst");
+    try (var file = new RandomAccessFile(table.toFile(), "rw")) {
+      file.setLength(file.length() / 2);
+    }
+    refused("range 'routes': its rows in " + rows() + " cannot be opened: ");
+  }
+
+  @Test
+  void aFlippedByteInATable() throws IOException {
+    flip(only(rows(), "*.sst"), 30);
+    refused("range 'routes': its rows in " + rows() + " cannot be ");
+  }
+
+  @Test
+  void rowsThatEndBeforeTheLogBegins() throws IOException {
+    // A second life rolls the log, and its clean end cuts off the first segment.
+    try (var one = OneRange.start(directory)) {
+      one.apply(new Put("in the next segment", ""));
+    }
+    assertThat(group().resolve("current").toFile().list()).noneMatch(name -> name.matches("log_(inprogress_)?0.*"));
+    delete(rows());
+    refused("range 'routes': its rows in " + rows() + " end at entry -1 and its log begins at entry ");
+  }
+
+  @Test
+  void lostRowsComeBackWhenTheLogIsWhole() throws IOException {
+    delete(rows());
+    try (var one = OneRange.start(directory)) {
+      assertThat(one.logic.applied).isEqualTo(50);
+      assertThat(one.rows()).hasSize(50);
+    }
+  }
+
+  @Test
+  void aRangeThatNobodyDeclared() throws IOException {
+    Path stranger = Files.createDirectory(group().resolveSibling("01234567-89ab-8def-8123-456789abcdef"));
+    refused("holds ranges that this version does not know: [" + stranger.getFileName() + "]");
+  }
+
+  @Test
+  void whatACrashLeftOfANewGroupIsCleared() throws IOException {
+    Files.createDirectories(group().resolveSibling(group().getFileName() + ".new").resolve("current"));
+    OneRange.start(directory).close();
+  }
+
+  /** The start fails clearly and not by standing still, leaves no thread and the directory free, and changes none of the rows. */
+  private void refused(String message) throws IOException {
+    byte[] identity = Files.readAllBytes(directory.resolve("dunlin.node"));
+    assertThatThrownBy(() -> OneRange.start(directory))
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining(message);
+
+    var nodeId = NodeIdentity.read(directory).nodeId().toString();
+    await()
+        .atMost(OneRange.DEADLINE)
+        .untilAsserted(
+            () ->
+                assertThat(Thread.getAllStackTraces().keySet())
+                    .filteredOn(thread -> thread.getName().contains(nodeId) || thread.getName().contains(nodeId.substring(0, 8)))
+                    .allMatch(Thread::isDaemon));
+    assertThatThrownBy(() -> OneRange.start(directory)).as("again").hasMessageContaining(message);
+    assertThat(Files.readAllBytes(directory.resolve("dunlin.node"))).hasSameSizeAs(identity);
+  }
+
+  private Path group() {
+    return directory.resolve("raft").resolve(RangeId.firstOf("routes").uuid().toString());
+  }
+
+  private Path log() {
+    return group().resolve("current");
+  }
+
+  private Path rows() {
+    return directory.resolve("ranges").resolve(RangeId.firstOf("routes").uuid().toString());
+  }
+
+  private static Path only(Path directory, String glob) throws IOException {
+    try (var found = Files.newDirectoryStream(directory, glob)) {
+      var paths = new ArrayList<Path>();
+      found.forEach(paths::add);
+      paths.sort(Comparator.comparing(Path::toString));
+      assertThat(paths).as("%s in %s", glob, directory).isNotEmpty();
+      return paths.getLast();
+    }
+  }
+
+  private static void flip(Path file, long at) throws IOException {
+    byte[] bytes = Files.readAllBytes(file);
+    bytes[(int) at] ^= 0x40;
+    Files.write(file, bytes);
+  }
+
+  private static void delete(Path tree) throws IOException {
+    try (var found = Files.walk(tree)) {
+      for (Path path : found.sorted(Comparator.reverseOrder()).toList()) Files.delete(path);
+    }
+  }
+}

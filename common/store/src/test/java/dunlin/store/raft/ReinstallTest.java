@@ -1,0 +1,383 @@
+package dunlin.store.raft;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.store.ClusterSettings;
+import dunlin.store.ReplicaRole;
+import dunlin.store.StoreSettings;
+import dunlin.store.disk.GroupStorage;
+import dunlin.store.disk.RowsDirectory;
+import dunlin.store.raft.Command.Append;
+import dunlin.store.raft.Command.Put;
+import dunlin.store.snapshot.CheckpointSource;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** How a replica that lost the way back through the log, or its files, gets its rows from another one. */
+class ReinstallTest {
+  private static final int ENTRY_BYTES = 64 * 1024;
+
+  @TempDir Path directory;
+
+  private Trio start() {
+    return start(UnaryOperator.identity());
+  }
+
+  private Trio start(UnaryOperator<ClusterSettings> cluster) {
+    return Trio.start(
+        directory,
+        cluster,
+        d ->
+            new StoreSettings(
+                true, d.cluster(), d.memoryBytes(), 0, 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), ENTRY_BYTES, 10,
+                ENTRY_BYTES, Duration.ofSeconds(1), 1, 16));
+  }
+
+  /** Cuts the log of the nodes that run to where no other can follow. */
+  private static void cutLog(Trio trio) {
+    cutLog(trio, trio.nodes.stream().filter(node -> node.running != null).toList());
+  }
+
+  /** A file of the log has twice the bytes of the largest entry, and is cut only where a leader's term does not end. */
+  private static void cutLog(Trio trio, List<Trio.Node> nodes) {
+    for (int i = 0; i < 4; i++) trio.apply(new Put("large", "x".repeat(ENTRY_BYTES * 3 / 4)));
+    for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+    for (var node : nodes) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
+  }
+
+  private static Path group(Trio.Node node) {
+    return node.data.resolve("raft").resolve(Trio.RANGE.uuid().toString());
+  }
+
+  private static Path log(Trio.Node node) {
+    return group(node).resolve("current");
+  }
+
+  private static Path rows(Trio.Node node) {
+    return node.data.resolve("ranges").resolve(Trio.RANGE.uuid().toString());
+  }
+
+  private static long firstSegment(Trio.Node node) throws IOException {
+    try (var found = Files.list(log(node))) {
+      return found.map(path -> path.getFileName().toString())
+          .filter(name -> name.startsWith("log_"))
+          .mapToLong(name -> Long.parseLong(name.replace("log_inprogress_", "").replace("log_", "").replaceAll("-.*", "")))
+          .min()
+          .orElse(-1);
+    }
+  }
+
+  @Test
+  void aFollowerBehindTheCutLogTakesACopyOfTheRows() {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var behind = trio.followers().getFirst();
+      await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
+      behind.close();
+      cutLog(trio);
+
+      behind.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
+
+      assertThat(behind.meters.get("dunlin.store.install.bytes").counter().count()).isPositive();
+      assertThat(behind.logic.opened).as("the logic has seen the copy").isEqualTo(2);
+      assertThat(behind.logic.rowsAtOpen).anyMatch(row -> row.startsWith("after="));
+      trio.leader().range().transferLeadership(behind.id(), Trio.DEADLINE);
+      assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
+      behind.close();
+      behind.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
+    }
+  }
+
+  /** Its own log then ends within the leader's, which goes over to appending from there and asks for no copy a second time. */
+  @Test
+  void anOldLeaderWithATailThatNobodyElseHasComesAlongByACopy() {
+    try (var trio = start(ReinstallTest::patient)) {
+      for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
+      var old = trio.leader();
+      var others = trio.followers();
+      for (var other : others) await().atMost(Trio.DEADLINE).until(() -> other.rows().equals(old.rows()));
+      var closing = others.stream().map(other -> CompletableFuture.runAsync(other::close, Thread::startVirtualThread)).toList();
+      CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+      var tail = new ArrayList<CompletableFuture<String>>();
+      for (int i = 0; i < 8; i++) tail.add(Trio.propose(old, new Append("tail", "t")));
+      assertThat(old.range().status().leaderOrNull()).as("it has not noticed yet that it is alone").isEqualTo(old.id());
+      await().atMost(Trio.DEADLINE).until(() -> tail.stream().allMatch(CompletableFuture::isCompletedExceptionally));
+      old.close();
+
+      others.forEach(Trio.Node::restart);
+      cutLog(trio); // to within what is the tail of the old one's
+      old.copiesHeld = new CountDownLatch(1);
+      old.restart();
+      await().atMost(Trio.DEADLINE).until(() -> old.copiesAsked.get() > 0);
+      for (int i = 0; i < 5; i++) trio.apply(new Append("meanwhile", "c")); // the leader appends while the copy is not there
+      old.copiesHeld.countDown();
+
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.rows()).noneMatch(row -> row.startsWith("tail="));
+      assertThat(old.copiesAsked).as("a copy that is ready is not fetched again").hasValue(1);
+      assertThat(old.meters.get("dunlin.store.install.waiting").gauge().value()).isZero();
+      assertThat(new RowsDirectory(rows(old)).ready()).doesNotExist();
+      trio.leader().range().transferLeadership(old.id(), Trio.DEADLINE);
+      assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
+    }
+  }
+
+  /** It stands where its term has ended. Did the log begin just there, Ratis could neither append to it nor have it install a copy. */
+  @Test
+  void aLeaderThatHandedOverAndStoppedComesAlongWhenTheLogWasCutMeanwhile() {
+    try (var trio = start()) {
+      for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
+      var old = trio.leader();
+      old.close();
+      for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
+      for (var other : trio.nodes) if (other != old) await().atMost(Trio.DEADLINE).until(() -> cutWasDue(other));
+
+      old.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.copiesAsked).as("the entries that it lacks are still there").hasValue(0);
+
+      old.close();
+      cutLog(trio);
+      old.restart();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
+      assertThat(old.copiesAsked).hasValue(1);
+    }
+  }
+
+  /** Whether everything has been flushed, which is when the log is cut. */
+  private static boolean cutWasDue(Trio.Node node) {
+    var status = node.range().status();
+    return status.applied() > 100 && status.flushed() == status.applied();
+  }
+
+  /** Terms that end one after another may not keep the log for ever. */
+  @Test
+  void aLogOfManyShortTermsIsCut() {
+    try (var trio = start()) {
+      for (int term = 0; term < 12; term++) {
+        for (int i = 0; i < 10; i++) trio.apply(new Append("row", "a"));
+        trio.leader().range().transferLeadership(trio.followers().getFirst().id(), Trio.DEADLINE);
+      }
+      for (int i = 0; i < 60; i++) trio.apply(new Append("row", "b"));
+      for (var node : trio.nodes) await().atMost(Trio.DEADLINE).until(() -> firstSegment(node) > 0);
+    }
+  }
+
+  @Test
+  void aCopyFromALeaderThatIsGoneIsGivenUpForTheNextOnes() {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var behind = trio.followers().getFirst();
+      await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
+      behind.close();
+      cutLog(trio);
+      behind.copiesHeld = new CountDownLatch(1);
+      behind.restart();
+      await().atMost(Trio.DEADLINE).until(() -> behind.copiesAsked.get() > 0);
+
+      behind.copiesHeld = new CountDownLatch(0); // the next one does not wait
+      var silent = trio.leader();
+      var next = trio.followers().stream().filter(node -> node != behind).findFirst().orElseThrow();
+      silent.range().transferLeadership(next.id(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE.dividedBy(2)).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(next.rows()));
+    }
+  }
+
+  /** So that a leader has the time to take commands while the others are closed: it steps down later. */
+  private static ClusterSettings patient(ClusterSettings usual) {
+    return new ClusterSettings(
+        usual.port(), usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(5), usual.entriesKept(),
+        usual.installBytesPerSecond(), usual.installDeadline());
+  }
+
+  @Test
+  void aCopyThatWasReadyWhenTheProcessEndedIsTaken() throws IOException {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var behind = trio.followers().getFirst();
+      await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
+      behind.close();
+      cutLog(trio);
+      // As if it had been killed between the completion of the copy and the swap, with its log cut already.
+      var files = new RowsDirectory(rows(behind));
+      var checkpoint = trio.leader().store().openCheckpoint(Trio.RANGE);
+      Files.createDirectories(files.ready());
+      for (var file : checkpoint.files())
+        try (var out = Files.newOutputStream(files.ready().resolve(file.name()))) {
+          for (long at = 0; at < file.bytes(); ) {
+            int length = (int) Math.min(CheckpointSource.CHUNK_BYTES_MAX, file.bytes() - at);
+            out.write(trio.leader().store().readCheckpoint(checkpoint.id(), file.name(), at, length));
+            at += length;
+          }
+        }
+
+      behind.restart();
+
+      assertThat(behind.logic.opened).isEqualTo(1);
+      assertThat(behind.logic.rowsAtOpen).anyMatch(row -> row.startsWith("after="));
+      assertThat(files.ready()).doesNotExist();
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
+      assertThatThrownBy(() -> trio.leader().store().readCheckpoint(checkpoint.id(), "../../dunlin.node", 0, 1))
+          .hasMessageContaining("has no 1 bytes at 0 of '../../dunlin.node'");
+    }
+  }
+
+  @Test
+  void damagedFilesOfOneReplicaArePutAsideAndFetchedAnew() throws IOException {
+    try (var trio = start()) {
+      for (int i = 0; i < 60; i++) trio.apply(new Put("key" + i, "x".repeat(1000)));
+      var damagedLog = trio.followers().getFirst();
+      var damagedRows = trio.followers().getLast();
+
+      damagedLog.close();
+      Path segment = last(log(damagedLog), "log_*");
+      flip(segment, Files.size(segment) / 2);
+      rejoin(trio, damagedLog);
+      damagedRows.close();
+      flip(last(rows(damagedRows), "MANIFEST-*"), 20);
+      rejoin(trio, damagedRows);
+
+      // Whole again: any two of them can go on.
+      trio.leader().range().transferLeadership(damagedLog.id(), Trio.DEADLINE);
+      trio.nodes.stream().filter(node -> node != damagedLog && node != damagedRows).forEach(Trio.Node::close);
+      trio.apply(new Put("last", ""));
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(damagedRows.rows()).hasSize(61));
+    }
+  }
+
+  /** A new replica with a vote would have forgotten what the lost one voted for. */
+  @Test
+  void aReplicaThatLostLogAndRowsComesBackAsListenerOnly() throws IOException {
+    try (var trio = start()) {
+      for (int i = 0; i < 60; i++) trio.apply(new Put("key" + i, ""));
+      var lost = trio.followers().getFirst();
+      lost.close();
+      GroupStorage.deleteTree(group(lost));
+      GroupStorage.deleteTree(rows(lost));
+      lost.restart();
+      assertThat(lost.role()).isEqualTo(ReplicaRole.QUARANTINED);
+      assertThat(lost.store().stored()).containsExactly(Trio.RANGE.uuid());
+      assertThatThrownBy(
+              () -> lost.store().createReplica(Trio.RANGE, trio.members(), false, Command.CODEC, lost.logic, Trio.DEADLINE))
+          .hasMessageContaining("had a replica here that may have voted");
+      lost.close();
+      GroupStorage.deleteTree(lost.data.resolve("quarantine")); // by somebody who has seen that there is nothing in it
+
+      rejoin(trio, lost);
+
+      trio.leader().range().remove(lost.id(), Trio.DEADLINE);
+      lost.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
+      assertThat(lost.store().stored()).as("dropped is not lost").isEmpty();
+      lost.close();
+      lost.startEmpty();
+    }
+  }
+
+  /** The others still send to its address what is for the lost one, whose votes and acknowledgements it must not give. */
+  @Test
+  void aNewNodeAtTheAddressOfALostOneDoesNotSpeakForIt() throws IOException {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var leader = trio.leader();
+      var lost = trio.followers().getFirst();
+      var other = trio.followers().getLast();
+      lost.close();
+      GroupStorage.deleteTree(lost.data);
+      lost.startEmpty();
+      lost.join(trio.members());
+      trio.apply(new Put("second", "2"));
+      await().during(Duration.ofSeconds(5)).atMost(Trio.DEADLINE).until(() -> lost.rows().isEmpty());
+      other.close();
+
+      var alone = Trio.propose(leader, new Put("third", "3"));
+      await().atMost(Trio.DEADLINE).until(alone::isDone);
+      assertThat(alone).isCompletedExceptionally();
+      assertThat(lost.rows()).isEmpty();
+
+      other.restart();
+      trio.leader().range().addListener(lost.store().member(), Trio.DEADLINE);
+      trio.leader().range().promote(lost.id(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(lost.rows()).isEqualTo(trio.leader().rows()).contains("second=2"));
+    }
+  }
+
+  /** The others have called it all the time. Ratis would hand their calls to a group that is only about to start, which then fails. */
+  @Test
+  void aReplicaThatIsCalledWhileItIsMadeIsMade() throws InterruptedException {
+    try (var trio = start()) {
+      trio.apply(new Put("first", "1"));
+      var again = trio.followers().getFirst();
+      again.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
+      cutLog(trio, trio.nodes.stream().filter(node -> node != again).toList());
+      var slow = new HeldLogic();
+      var members = trio.members();
+      var made =
+          CompletableFuture.supplyAsync(
+              () -> again.store().createReplica(Trio.RANGE, members, true, Command.CODEC, slow, Trio.DEADLINE),
+              Thread::startVirtualThread);
+      assertThat(slow.asked.await(Trio.DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
+      // It is told to install a copy once a second.
+      await().during(Duration.ofSeconds(3)).atMost(Trio.DEADLINE).until(() -> !made.isDone());
+      slow.mayOpen.countDown();
+
+      await().atMost(Trio.DEADLINE).until(made::isDone);
+      assertThat(made).isCompleted();
+      trio.leader().range().remove(again.id(), Trio.DEADLINE);
+      again.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
+      again.join(members);
+      trio.leader().range().addListener(again.store().member(), Trio.DEADLINE);
+      await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(again.rows()).isEqualTo(trio.leader().rows()));
+    }
+  }
+
+  private static void rejoin(Trio trio, Trio.Node node) throws IOException {
+    node.restart();
+    assertThat(node.role()).isEqualTo(ReplicaRole.QUARANTINED);
+    assertThat(node.data.resolve("quarantine")).isNotEmptyDirectory();
+    assertThat(Trio.propose(node, new Put("a", ""))).isCompletedExceptionally();
+    node.close();
+    node.restart();
+    assertThat(node.role()).as("not by itself: it has forgotten what it voted").isEqualTo(ReplicaRole.QUARANTINED);
+
+    trio.leader().range().remove(node.id(), Trio.DEADLINE);
+    node.join(trio.members());
+    trio.leader().range().addListener(node.store().member(), Trio.DEADLINE);
+    trio.leader().range().promote(node.id(), Trio.DEADLINE);
+    await().atMost(Trio.DEADLINE).until(() -> node.role() == ReplicaRole.FOLLOWER);
+    await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(node.rows()).hasSize(60));
+    node.close();
+    node.restart();
+    assertThat(node.role()).isNotEqualTo(ReplicaRole.QUARANTINED);
+    await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(node.rows()).hasSize(60));
+  }
+
+  private static Path last(Path directory, String glob) throws IOException {
+    try (var found = Files.newDirectoryStream(directory, glob)) {
+      var paths = new ArrayList<Path>();
+      found.forEach(paths::add);
+      paths.sort(Comparator.comparing(Path::toString));
+      return paths.getLast();
+    }
+  }
+
+  private static void flip(Path file, long at) throws IOException {
+    byte[] bytes = Files.readAllBytes(file);
+    bytes[(int) at] ^= 0x40;
+    Files.write(file, bytes);
+  }
+}

@@ -1,0 +1,96 @@
+package dunlin.store.raft;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.store.ClusterSettings;
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.DiskSpace;
+import dunlin.store.disk.LogPosition;
+import dunlin.store.disk.RowsDirectory;
+import dunlin.store.raft.Command.Put;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class RowsCopyTest {
+  private static final UUID NODE = new UUID(1, 1);
+
+  /** Ratis forgets what its log has still to write when a copy is taken over. */
+  @Test
+  void aCopyIsOfferedWhenTheLogIsWrittenAndNotBefore(@TempDir Path directory) throws Exception {
+    var written = new AtomicBoolean();
+    var meters = new SimpleMeterRegistry();
+    try (var leader = OneRange.start(directory.resolve("leader"));
+        var data = DataDirectory.open(directory.resolve("here"));
+        var disk = new DiskSpace(data.disk(), 0, 0)) {
+      leader.apply(new Put("a", "1"));
+      var copies = new DirectCheckpoints();
+      copies.opened(leader.store);
+      var node = leader.store.member().node();
+      var range = leader.range.id();
+      var rows = new RowsDirectory(data.rows(range));
+      var copy =
+          new RowsCopy(range, rows, ClusterSettings.NONE, disk, copies, new RangeMeters(meters, range), () -> false, written::get);
+
+      var fetching = copy.offer(node, 0, "fetching");
+      await().atMost(OneRange.DEADLINE).until(() -> copy.waitingSeconds() > 0);
+      var waiting = copy.offer(node, 0, "waiting");
+      assertThat(fetching).isNotDone();
+      assertThat(waiting).isNotDone();
+      written.set(true);
+      assertAsksAgain(fetching);
+      assertAsksAgain(waiting);
+      assertThat(copy.offer(node, 0, "taken")).isCompleted();
+
+      written.set(false); // more has come meanwhile
+      var again = copy.offer(node, 0, "again");
+      assertThat(again).isNotDone();
+      written.set(true);
+      assertAsksAgain(again);
+    }
+  }
+
+  private static void assertAsksAgain(CompletableFuture<LogPosition> offered) {
+    assertThatThrownBy(() -> offered.get(OneRange.DEADLINE.toSeconds(), TimeUnit.SECONDS))
+        .hasCauseInstanceOf(IOException.class)
+        .hasMessageContaining("taken when the leader asks again");
+  }
+
+  @Test
+  void aTryIsGivenUpWhileItFetches() {
+    var one = new RowsCopy.Try(NODE);
+
+    one.giveUp();
+
+    assertThat(Thread.interrupted()).isTrue();
+    one.fetched();
+  }
+
+  @Test
+  void aTryThatHasFetchedAllCannotBeGivenUp() {
+    var one = new RowsCopy.Try(NODE);
+    one.fetched();
+
+    one.giveUp();
+
+    assertThat(Thread.interrupted()).isFalse();
+  }
+
+  @Test
+  void givingUpInTheMomentInWhichAllHasComeLeavesNothingBehind() {
+    var one = new RowsCopy.Try(NODE);
+    one.giveUp();
+
+    one.fetched();
+
+    assertThat(Thread.interrupted()).isFalse();
+  }
+}

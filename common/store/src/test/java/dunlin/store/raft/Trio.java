@@ -1,0 +1,275 @@
+package dunlin.store.raft;
+
+import static org.awaitility.Awaitility.await;
+
+import dunlin.store.ClusterSettings;
+import dunlin.store.Member;
+import dunlin.store.NotLeaderException;
+import dunlin.store.RangeId;
+import dunlin.store.Replica;
+import dunlin.store.ReplicaRole;
+import dunlin.store.StoreException;
+import dunlin.store.StoreSettings;
+import dunlin.store.disk.DiskSpace;
+import dunlin.store.snapshot.CheckpointSource;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.UnaryOperator;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+
+/** Three stores in this process that keep one range together over loopback ports, and calls to whichever leads it. */
+public final class Trio implements AutoCloseable {
+  public static final Duration DEADLINE = Duration.ofMinutes(3);
+  public static final RangeId RANGE = RangeId.firstOf("routes");
+
+  private final Path directory;
+  private final UnaryOperator<ClusterSettings> cluster;
+  private final UnaryOperator<StoreSettings> store;
+  public final List<Node> nodes = new ArrayList<>();
+  private final DirectCheckpoints checkpoints = new DirectCheckpoints();
+
+  /** A node: its directory and port stay, its process comes and goes. */
+  public final class Node {
+    final Path data;
+    public final int port;
+    public final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+    volatile long diskFree = Long.MAX_VALUE / 2;
+    volatile @Nullable RangeStore running;
+    volatile @Nullable Replica<Command, String> replica;
+    volatile Command.Logic logic = new Command.Logic();
+    /** How often this node has asked another one for a copy of its rows. */
+    final AtomicInteger copiesAsked = new AtomicInteger();
+    /** What such a copy waits for. */
+    volatile CountDownLatch copiesHeld = new CountDownLatch(0);
+
+    Node(Path data, int port) {
+      this.data = data;
+      this.port = port;
+    }
+
+    public RangeStore store() {
+      var now = running;
+      if (now == null) throw new IllegalStateException("node in " + data + " is closed");
+      return now;
+    }
+
+    public Replica<Command, String> range() {
+      var now = replica;
+      if (now == null) throw new IllegalStateException("node in " + data + " has no replica");
+      return now;
+    }
+
+    public UUID id() {
+      return store().member().node();
+    }
+
+    public ReplicaRole role() {
+      return running == null || replica == null ? ReplicaRole.STOPPED : range().status().role();
+    }
+
+    void openStore() {
+      var opened = RangeStore.open(settings(port), data, meters, disk());
+      opened.fetchCheckpointsBy(new Direct(this));
+      running = opened;
+      checkpoints.opened(opened);
+    }
+
+    private DiskSpace.Source disk() {
+      return new DiskSpace.Source() {
+        @Override
+        public long free() {
+          return diskFree;
+        }
+
+        @Override
+        public long total() {
+          return Long.MAX_VALUE;
+        }
+      };
+    }
+
+    void declare(List<Member> peers) {
+      logic = new Command.Logic();
+      replica = store().range(RANGE, peers, Command.CODEC, logic);
+    }
+
+    /** Opens and starts it again. */
+    public Node restart() {
+      openStore();
+      declare(List.of());
+      store().start(DEADLINE);
+      return this;
+    }
+
+    /** Opens and starts it without any range. */
+    Node startEmpty() {
+      openStore();
+      store().start(DEADLINE);
+      return this;
+    }
+
+    void join(List<Member> peers) {
+      logic = new Command.Logic();
+      replica = store().createReplica(RANGE, peers, true, Command.CODEC, logic, DEADLINE);
+    }
+
+    public void close() {
+      var closing = running;
+      if (closing == null) return;
+      checkpoints.closing(closing);
+      OneRange.close(closing);
+      running = null;
+      replica = null;
+    }
+
+    List<String> rows() {
+      var rows = new ArrayList<String>();
+      try {
+        CompletableFuture.runAsync(
+                () ->
+                    range().reader().scan(
+                        new byte[0], null, (key, value) -> rows.add(Command.text(key) + "=" + Command.text(value))),
+                range().readers())
+            .get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+      } catch (InterruptedException | ExecutionException | TimeoutException e) {
+        throw new AssertionError("not read", e);
+      }
+      return rows;
+    }
+  }
+
+  /** Counts the checkpoints that a node asks for, and holds them. */
+  final class Direct implements CheckpointSource {
+    private final Node asking;
+
+    Direct(Node asking) {
+      this.asking = asking;
+    }
+
+    @Override
+    public Checkpoint open(UUID node, RangeId range) throws IOException {
+      asking.copiesAsked.incrementAndGet();
+      try {
+        if (!asking.copiesHeld.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)) throw new IOException("held for too long");
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IOException("interrupted", e);
+      }
+      return checkpoints.open(node, range);
+    }
+
+    @Override
+    public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
+      return checkpoints.read(node, checkpoint, file, offset, bytes);
+    }
+  }
+
+  private Trio(Path directory, UnaryOperator<ClusterSettings> cluster, UnaryOperator<StoreSettings> store) {
+    this.directory = directory;
+    this.cluster = cluster;
+    this.store = store;
+    // A Raft server that is closed while it leads ends some of its threads so; other tests wait beside this one.
+    Awaitility.doNotCatchUncaughtExceptionsByDefault();
+  }
+
+  public static Trio start(Path directory) {
+    return start(directory, UnaryOperator.identity(), UnaryOperator.identity());
+  }
+
+  public static Trio start(Path directory, UnaryOperator<ClusterSettings> cluster, UnaryOperator<StoreSettings> store) {
+    var trio = new Trio(directory, cluster, store);
+    for (int i = 0; i < 3; i++) trio.newNode().openStore();
+    try {
+      var members = trio.members();
+      for (var node : trio.nodes) node.declare(members);
+      var starts = trio.nodes.stream().map(node -> CompletableFuture.runAsync(() -> node.store().start(DEADLINE), Thread::startVirtualThread));
+      CompletableFuture.allOf(starts.toArray(CompletableFuture<?>[]::new)).join();
+      return trio;
+    } catch (RuntimeException e) {
+      trio.close();
+      throw e;
+    }
+  }
+
+  /** A node more, with an empty directory. */
+  Node newNode() {
+    var node = new Node(directory.resolve("node-" + nodes.size()), FreePort.find());
+    nodes.add(node);
+    return node;
+  }
+
+  List<Member> members() {
+    return nodes.stream().filter(node -> node.running != null).map(node -> node.store().member()).toList();
+  }
+
+  private StoreSettings settings(int port) {
+    var usual = ClusterSettings.loopback(port);
+    var quick =
+        new ClusterSettings(
+            port, usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(2), 50,
+            usual.installBytesPerSecond(), usual.installDeadline());
+    return store.apply(StoreSettings.defaults().with(cluster.apply(quick)));
+  }
+
+  /** The node that leads and is ready to, waited for. */
+  public Node leader() {
+    return await().atMost(DEADLINE).until(this::leading, Optional::isPresent).orElseThrow();
+  }
+
+  private Optional<Node> leading() {
+    return nodes.stream()
+        .filter(node -> node.replica != null && node.role() == ReplicaRole.LEADER)
+        .filter(node -> node.range().readBarrier().handle((_, e) -> e == null).completeOnTimeout(false, 1, TimeUnit.SECONDS).join())
+        .findFirst();
+  }
+
+  public List<Node> followers() {
+    var leader = leader();
+    return nodes.stream().filter(node -> node != leader && node.running != null).toList();
+  }
+
+  /** Proposes on the leader, again as long as it was surely not done. */
+  public String apply(Command command) {
+    long until = System.nanoTime() + DEADLINE.toNanos();
+    while (true) {
+      try {
+        return propose(leader(), command).get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
+      } catch (ExecutionException e) {
+        if (e.getCause() instanceof NotLeaderException && System.nanoTime() < until) continue;
+        throw new AssertionError("not applied: " + command, e);
+      } catch (InterruptedException | TimeoutException e) {
+        throw new AssertionError("not applied: " + command, e);
+      }
+    }
+  }
+
+  static CompletableFuture<String> propose(Node node, Command command) {
+    var result = new CompletableFuture<String>();
+    if (!node.range().propose(command, OneRange.completing(result)))
+      result.completeExceptionally(new StoreException("the queue is full"));
+    return result;
+  }
+
+  @Override
+  public void close() {
+    stopAll();
+  }
+
+  void stopAll() {
+    var closing = nodes.stream().map(node -> CompletableFuture.runAsync(node::close, Thread::startVirtualThread));
+    CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
+  }
+}

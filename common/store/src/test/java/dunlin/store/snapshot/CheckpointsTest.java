@@ -1,0 +1,132 @@
+package dunlin.store.snapshot;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.store.RangeId;
+import dunlin.store.StoreException;
+import dunlin.store.disk.LogPosition;
+import dunlin.store.disk.PendingRows;
+import dunlin.store.disk.RocksMemory;
+import dunlin.store.disk.RocksRange;
+import dunlin.store.raft.Command;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CheckpointsTest {
+  private static final RangeId RANGE = RangeId.firstOf("routes");
+  private static final int OPEN_MAX = 4;
+  private static final Duration IN_USE = Duration.ofSeconds(10);
+  private static final Duration IDLE = Duration.ofMinutes(2);
+
+  @TempDir Path directory;
+
+  private RocksMemory memory;
+  private RocksRange rows;
+  private Checkpoints checkpoints;
+  private long now;
+  private int index;
+
+  @BeforeEach
+  void open() {
+    memory = new RocksMemory(8 * 1024 * 1024);
+    rows = RocksRange.open(RANGE, directory.resolve("rows"), memory, _ -> {});
+    checkpoints = new Checkpoints(directory.resolve("checkpoints"), () -> now);
+  }
+
+  @AfterEach
+  void close() {
+    rows.closeNow();
+    memory.close();
+  }
+
+  @Test
+  void oneThatTheLogStillGoesOnFromIsGivenToAll() throws IOException {
+    write();
+    var first = checkpoints.open(RANGE, rows, 0);
+
+    assertThat(checkpoints.open(RANGE, rows, index + 1).id()).isEqualTo(first.id());
+    assertThat(checkpoints.open(RANGE, rows, index + 2).id()).as("the log begins behind it").isNotEqualTo(first.id());
+  }
+
+  @Test
+  void theOneUnreadForTheLongestGivesWayToTheNext() throws IOException {
+    var open = fill();
+    pass(IN_USE);
+    for (int i = 0; i < OPEN_MAX; i++) if (i != 1) read(open.get(i));
+
+    var next = another();
+
+    assertThat(made()).hasSize(OPEN_MAX).contains(next.id().toString()).doesNotContain(open.get(1).id().toString());
+    assertThatThrownBy(() -> read(open.get(1))).isInstanceOf(StoreException.class).hasMessageContaining("is not there any more");
+    read(open.getFirst());
+  }
+
+  @Test
+  void noneGivesWayThatIsBeingRead() throws IOException {
+    var open = fill();
+    pass(IN_USE.minusMillis(1));
+
+    assertThatThrownBy(this::another).isInstanceOf(StoreException.class).hasMessageContaining("come again");
+    for (var one : open) read(one);
+    assertThat(made()).hasSize(OPEN_MAX);
+  }
+
+  @Test
+  void whatNobodyReadsIsDeleted() throws IOException {
+    var open = fill();
+    pass(IDLE);
+    read(open.getLast());
+    pass(Duration.ofMillis(1));
+
+    checkpoints.expire();
+
+    assertThat(made()).containsExactly(open.getLast().id().toString());
+    assertThat(checkpoints.inUse(RANGE)).isTrue();
+    pass(IN_USE);
+    assertThat(checkpoints.inUse(RANGE)).isFalse();
+  }
+
+  private List<CheckpointSource.Checkpoint> fill() throws IOException {
+    var open = new ArrayList<CheckpointSource.Checkpoint>();
+    for (int i = 0; i < OPEN_MAX; i++) open.add(another());
+    return open;
+  }
+
+  /** The log has been cut behind all that were there before. */
+  private CheckpointSource.Checkpoint another() throws IOException {
+    write();
+    return checkpoints.open(RANGE, rows, index + 1);
+  }
+
+  private void write() {
+    var pending = new PendingRows(rows, _ -> {});
+    index += 10;
+    pending.put(Command.bytes("row"), Command.bytes(Integer.toString(index)));
+    rows.write(pending, new LogPosition(1, index));
+  }
+
+  private void read(CheckpointSource.Checkpoint checkpoint) throws IOException {
+    var file = checkpoint.files().stream().filter(each -> each.name().equals("CURRENT")).findFirst().orElseThrow();
+    assertThat(checkpoints.read(checkpoint.id(), "CURRENT", 0, (int) file.bytes())).hasSize((int) file.bytes());
+  }
+
+  private List<String> made() throws IOException {
+    try (var found = Files.list(directory.resolve("checkpoints"))) {
+      return found.map(path -> UUID.fromString(path.getFileName().toString()).toString()).toList();
+    }
+  }
+
+  private void pass(Duration time) {
+    now += time.toNanos();
+  }
+}
