@@ -36,7 +36,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One network connection of a client: reads packets, brings them to its session, and closes with the right reason; MQTT 5,
- * sections 3.1 and 4.13. The one handler of its channel's pipeline. Long, since all states of a connection are told in one place.
+ * sections 3.1 and 4.13. The one handler of its channel's pipeline. Long, since all states of a connection are in one place.
  */
 final class Connection extends KeepAliveWheel.Watched implements ChannelInboundHandler, PacketHandler, ReadSizes.Reader {
   /*

@@ -101,7 +101,7 @@ final class MessageMemory {
   /**
    * Has bytes put aside for what is read for a session that holds so many: {@link #giveBack} them when it has come.
    *
-   * @return how many; 0 when there is no room for any now, and the session is told when that may have changed
+   * @return how many; 0 when there is no room for any now, and the session is notified when that may have changed
    */
   int reservePage(LiveSession session, long held) {
     int bytes = Math.clamp(share.free() / PAGE_PART, PAGE_BYTES_MIN, PAGE_BYTES);

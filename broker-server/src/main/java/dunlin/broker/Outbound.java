@@ -118,7 +118,10 @@ final class Outbound {
     return queued() < queueMessagesMax ? (int) Math.max(-1, queueBytesMax - queueBytes) : -1;
   }
 
-  /** Whether a message of QoS 1 or 2 of a session without an inbox would be sent at once; if not for memory, the session is told when there is some. */
+  /**
+   * Whether a message of QoS 1 or 2 of a session without an inbox would be sent at once; if not for memory, the session is
+   * notified when there is some.
+   */
   boolean sendsAtOnce(int size) {
     if (queued() > 0 || !mayFly(nextSequence) || !connection.writable(size)) return false;
     if (memory.takes(heldBytes, size)) return true;

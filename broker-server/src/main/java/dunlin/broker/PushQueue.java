@@ -17,7 +17,7 @@ final class PushQueue implements Runnable {
    * Owner: any thread offers, in practice the one that applies the session range; the event loop takes.
    * Bounds: messagesMax messages and bytesMax bytes. A message for several connections in a row counts its bytes once, since there is one
    *   of it; the one that passes a bound is still taken.
-   * Full: a stored message is left in its inbox, and its connection is told once that it is behind, upon which it reads the inbox: at most
+   * Full: a stored message is left in its inbox, and its connection is notified once that it is behind, upon which it reads the inbox: at most
    *   one such note for each connection. A message of QoS 0 is dropped and counted.
    * Failure: one that a connection cannot take is reported and costs no other.
    *

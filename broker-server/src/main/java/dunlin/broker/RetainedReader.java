@@ -184,7 +184,7 @@ final class RetainedReader {
     }
   }
 
-  /** Whether there is memory for what is read next; if not, the session is told when there is some. */
+  /** Whether there is memory for what is read next; if not, the session is notified when there is some. */
   private boolean reserve() {
     reserved = session.loop().messageMemory().reservePage(session, session.outbound().heldBytes());
     return reserved > 0;

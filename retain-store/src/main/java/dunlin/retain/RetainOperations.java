@@ -133,7 +133,7 @@ final class RetainOperations implements RetainedMXBean {
     }
   }
 
-  /** A JMX client need not have our classes, so a failure is told in words. */
+  /** A JMX client need not have our classes, so a failure is reported in words. */
   private static <T> T await(CompletableFuture<T> answer, String otherwise) {
     try {
       return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);

@@ -34,7 +34,7 @@ final class LocalReplicas {
   private final Runnable changed;
   private final Map<UUID, Hosted> hosted = new ConcurrentHashMap<>();
 
-  /** @param changed is told when a replica has come or gone, leads or does not lead any more; must be quick */
+  /** @param changed is called when a replica has come or gone, leads or does not lead any more; must be quick */
   LocalReplicas(RangeStore store, Collection<RangeKind<?, ?>> kinds, CreationNotes notes, Runnable changed) {
     this.store = store;
     this.changed = changed;

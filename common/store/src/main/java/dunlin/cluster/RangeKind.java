@@ -13,7 +13,7 @@ import java.util.function.ToIntFunction;
  *
  * @param name a short lower-case word; a node that knows the kind has it among its roles
  * @param logic makes the logic of a replica that is about to be opened
- * @param opened is told each replica, before it has started
+ * @param opened gets each replica, before it has started
  * @param together how many of a key's first bytes name what must stay in one range: rows that have these in common are never
  *     put into two. 0 where ranges of this kind cannot be split. Asked for whatever bytes, not only for keys of rows
  */

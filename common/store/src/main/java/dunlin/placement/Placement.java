@@ -68,7 +68,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
   private @Nullable UUID cluster;
   private volatile Published published = new Published(ClusterMap.empty(), List.of());
 
-  /** @param watcher is told the new map after each log entry that changed it, on the applying thread */
+  /** @param watcher gets the new map after each log entry that changed it, on the applying thread */
   public Placement(Consumer<ClusterMap> watcher) {
     this.watcher = watcher;
   }

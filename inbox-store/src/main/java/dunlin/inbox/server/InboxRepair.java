@@ -27,7 +27,7 @@ public final class InboxRepair {
    * A removal goes through the log: rows changed behind the log's back would be contradicted by the entries that the next start
    * replays over them.
    *
-   * Failure: what was not done is told by a StoreException; a removal that was cut short goes on where it is asked for again.
+   * Failure: what was not done is reported by a StoreException; a removal that was cut short goes on where it is asked for again.
    */
   private static final int STEPS_MAX = 1_000;
 
@@ -52,7 +52,7 @@ public final class InboxRepair {
   /**
    * Removes a session with its subscriptions and messages. Its will, if it has one, is due then: a node publishes it when it starts.
    *
-   * @param routes is told each route that nobody needs any more
+   * @param routes gets each route that nobody needs any more
    * @return whether there was one
    */
   public boolean removeSession(String tenant, String clientId, RemovedRoutes routes) {

@@ -27,7 +27,7 @@ final class RouteAnnouncer {
    * in which calls end.
    * Bounds: IN_FLIGHT_MAX calls under way; what waits is one entry for each route, and there are no more routes than topic
    * filters subscribed to, now and by sessions that have just ended.
-   * Failure: who waits for a route is told at once; the announcement is made again every RETRY.
+   * Failure: a caller that waits for a route gets the error at once; the announcement is made again every RETRY.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RouteAnnouncer.class);
   private static final int IN_FLIGHT_MAX = 256;

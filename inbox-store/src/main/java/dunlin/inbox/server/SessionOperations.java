@@ -120,7 +120,7 @@ final class SessionOperations implements SessionsMXBean {
     try {
       for (var answer : answers) if (answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS)) deleted++;
     } catch (ExecutionException e) {
-      // A JMX client need not have our classes, so a failure is told in words.
+      // A JMX client need not have our classes, so a failure is reported in words.
       throw new IllegalStateException("sessions were not deleted: " + (e.getCause() == null ? e : e.getCause()).getMessage());
     } catch (TimeoutException e) {
       throw new IllegalStateException("sessions were not deleted within " + PATIENCE_SECONDS + " s");

@@ -54,7 +54,7 @@ final class StrayRoutes {
     this.removed = removed;
   }
 
-  /** The routes that are needed now. What changes from here on is told to {@link #changed}. */
+  /** The routes that are needed now. What changes from here on goes to {@link #changed}. */
   void expect(List<RouteKey> needed) {
     hand(() -> known = new HashSet<>(needed));
   }

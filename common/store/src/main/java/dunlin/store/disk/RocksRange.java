@@ -41,7 +41,7 @@ public final class RocksRange implements RangeReader {
   /*
    * Owner: one thread at a time writes; any thread reads and flushes.
    * Bounds: see RocksMemory.
-   * Failure: any error of RocksDB is told to the listener and thrown; corruption is noted for the next start. Reads and
+   * Failure: any error of RocksDB is reported to the listener and thrown; corruption is noted for the next start. Reads and
    * writes hold a read lock, close() and replace() the write lock: a call into a closed RocksDB would take the whole
    * process down. A compaction holds the read lock for minutes; a thread that wants the write lock ends it first.
    */

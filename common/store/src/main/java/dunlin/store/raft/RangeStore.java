@@ -64,7 +64,7 @@ import org.slf4j.LoggerFactory;
 public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   /*
    * Owner: the one that opened it calls open, range, start and close; the rest by any thread.
-   * Failure: a range whose log, disk or logic fails is fenced at once and onFatal is told once; the process should then
+   * Failure: a range whose log, disk or logic fails is fenced at once and onFatal is called once; the process should then
    * stop, since a voter that goes on with a dead log costs the next fault its majority. A start that fails leaves
    * nothing running but at most one idle daemon thread of Ratis per range that it could not load.
    *

@@ -63,7 +63,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
    * Owner: the store starts and closes it; the upkeep thread calls upkeep(). Everything else by any thread.
    * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
    * Failure: the first failure fences the range for good: proposals and reads fail with it, waiting ones too, and the
-   * store is told. To be taken out of the range's peers fences it likewise, and is no failure of the store.
+   * store is told. To be taken out of the range's peers fences it, too, and is no failure of the store.
    *
    * Long because here is where the parts of a replica meet: the parts themselves are classes of their own.
    */
