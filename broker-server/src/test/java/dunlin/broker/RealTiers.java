@@ -41,7 +41,7 @@ final class RealTiers implements AutoCloseable {
   private final InboxServer inbox;
 
   RealTiers(Path dataDirectory, FrontendSettings settings) {
-    this(dataDirectory, settings, StoreSettings.defaults().queuedCommandsMax(), StoreSettings.defaults().commandsPerEntry());
+    this(dataDirectory, settings, StoreSettings.defaults().queue().commandsMax(), StoreSettings.defaults().entries().commandsMax());
   }
 
   /**
@@ -56,19 +56,11 @@ final class RealTiers implements AutoCloseable {
                 false,
                 usual.cluster(),
                 usual.memoryBytes(),
-                usual.diskFreeMin(),
-                usual.diskCriticalMin(),
-                queuedCommandsMax,
-                usual.queuedBytesMax(),
-                usual.entriesInFlight(),
-                commandsPerEntry,
-                usual.bytesPerEntry(),
-                usual.entryBytesMax(),
-                usual.snapshotEntries(),
-                usual.snapshotLogBytes(),
-                usual.snapshotAge(),
-                usual.readers(),
-                usual.queuedReadsMax()),
+                usual.disk(),
+                new StoreSettings.Queue(queuedCommandsMax, usual.queue().bytesMax()),
+                new StoreSettings.Entries(usual.entries().inFlight(), commandsPerEntry, usual.entries().fullAt(), usual.entries().bytesMax()),
+                usual.snapshots(),
+                usual.reads()),
             dataDirectory,
             meters);
     frontend =

@@ -277,11 +277,11 @@ final class NodeSettings {
               + " `dunlin.store.disk-free-min` is a reserve for acknowledgements, removals and expiry. 0 means half of `dunlin.store.disk-free-min`.");
   static final Setting<Integer> STORE_SNAPSHOT_ENTRIES =
       Setting.integer(
-          "dunlin.store.snapshot-entries", STORE.snapshotEntries(), 1, 10_000_000,
+          "dunlin.store.snapshot-entries", STORE.snapshots().entries(), 1, 10_000_000,
           "Maximum number of log entries between snapshots of a range. A snapshot flushes the rows and truncates the log.");
   static final Setting<Duration> STORE_SNAPSHOT_AGE =
       Setting.duration(
-          "dunlin.store.snapshot-age", STORE.snapshotAge(), Duration.ofSeconds(1), Duration.ofDays(1),
+          "dunlin.store.snapshot-age", STORE.snapshots().age(), Duration.ofSeconds(1), Duration.ofDays(1),
           "Maximum time between snapshots of a range.");
 
   static final Setting<Integer> INBOX_SHARDS =
@@ -347,19 +347,11 @@ final class NodeSettings {
         settings.get(FSYNC),
         ClusterKeys.read(settings),
         settings.get(STORE_MEMORY),
-        settings.get(STORE_DISK_FREE_MIN),
-        settings.get(STORE_DISK_CRITICAL_MIN),
-        STORE.queuedCommandsMax(),
-        STORE.queuedBytesMax(),
-        STORE.entriesInFlight(),
-        STORE.commandsPerEntry(),
-        STORE.bytesPerEntry(),
-        STORE.entryBytesMax(),
-        settings.get(STORE_SNAPSHOT_ENTRIES),
-        STORE.snapshotLogBytes(),
-        settings.get(STORE_SNAPSHOT_AGE),
-        STORE.readers(),
-        STORE.queuedReadsMax());
+        new StoreSettings.Disk(settings.get(STORE_DISK_FREE_MIN), settings.get(STORE_DISK_CRITICAL_MIN)),
+        STORE.queue(),
+        STORE.entries(),
+        new StoreSettings.Snapshots(settings.get(STORE_SNAPSHOT_ENTRIES), STORE.snapshots().logBytes(), settings.get(STORE_SNAPSHOT_AGE)),
+        STORE.reads());
   }
 
   /**

@@ -380,9 +380,14 @@ final class Repair {
     private static StoreSettings settings() {
       var usual = StoreSettings.defaults();
       return new StoreSettings(
-          true, usual.cluster(), usual.memoryBytes(), 1, 0, usual.queuedCommandsMax(), usual.queuedBytesMax(), usual.entriesInFlight(),
-          usual.commandsPerEntry(), usual.bytesPerEntry(), usual.entryBytesMax(), usual.snapshotEntries(), usual.snapshotLogBytes(),
-          usual.snapshotAge(), usual.readers(), usual.queuedReadsMax());
+          true,
+          usual.cluster(),
+          usual.memoryBytes(),
+          new StoreSettings.Disk(1, 0),
+          usual.queue(),
+          usual.entries(),
+          usual.snapshots(),
+          usual.reads());
     }
 
     @Override

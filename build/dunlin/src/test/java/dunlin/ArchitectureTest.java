@@ -13,9 +13,9 @@ import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.tngtech.archunit.base.DescribedPredicate;
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
-import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.lang.ArchCondition;
@@ -189,16 +189,43 @@ class ArchitectureTest {
         .check(CLASSES);
   }
 
+  /** Packages of a tier that nobody else uses, though their types are public for each other; and the one type that others do use. */
   @Test
-  void mostTypesAreHidden() {
-    Map<Boolean, Long> byVisibility =
-        CLASSES.stream()
-            .filter(type -> !type.isAnonymousClass() && !type.getSimpleName().equals("package-info") && !type.isNestedClass())
-            .collect(
-                Collectors.partitioningBy(type -> type.getModifiers().contains(JavaModifier.PUBLIC), Collectors.counting()));
-    long open = byVisibility.getOrDefault(true, 0L);
-    long hidden = byVisibility.getOrDefault(false, 0L);
+  void whatATierIsMadeOfStaysInIt() {
+    only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range"), List.of());
+    only("dunlin.store", List.of("dunlin.store.node", "dunlin.store.disk"), List.of("StoredRows"));
+    only("dunlin.broker", List.of("dunlin.broker.limit"), List.of("NodeBudget"));
+  }
 
-    assertThat(open).as("public types of %d", open + hidden).isLessThan((open + hidden) / 2);
+  private static void only(String tier, List<String> packages, List<String> shown) {
+    classes()
+        .that()
+        .resideInAnyPackage(packages.toArray(String[]::new))
+        .and(DescribedPredicate.describe("are not shown", (JavaClass each) -> !shown.contains(outermost(each).getSimpleName())))
+        .should()
+        .onlyHaveDependentClassesThat()
+        .resideInAPackage(tier + "..")
+        .check(CLASSES);
+  }
+
+  @Test
+  void mostTypesAreUsedInTheirTierOnly() {
+    List<JavaClass> types = CLASSES.stream().filter(each -> each.isTopLevelClass() && !each.getSimpleName().equals("package-info")).toList();
+    List<JavaClass> used =
+        types.stream()
+            .filter(each -> each.getDirectDependenciesToSelf().stream().anyMatch(from -> !tier(from.getOriginClass()).equals(tier(each))))
+            .toList();
+
+    assertThat(used).as("types of %d that another tier uses", types.size()).hasSizeLessThan(types.size() / 3);
+  }
+
+  private static JavaClass outermost(JavaClass type) {
+    return type.getEnclosingClass().map(ArchitectureTest::outermost).orElse(type);
+  }
+
+  private static String tier(JavaClass type) {
+    String inside = type.getPackageName().substring("dunlin".length());
+    int end = inside.indexOf('.', 1);
+    return end < 0 ? inside : inside.substring(0, end);
   }
 }

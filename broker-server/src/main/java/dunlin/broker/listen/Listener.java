@@ -66,13 +66,13 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   Listener(ListenerSettings settings, Listeners all, DecoderLimits common, MeterRegistry meters) {
     this.settings = settings;
     this.all = all;
-    this.decoderLimits = settings.packetMax() == 0 ? common : common.withPacketMax(settings.packetMax());
+    var limits = settings.limits();
+    this.decoderLimits = limits.packetMax() == 0 ? common : common.withPacketMax(limits.packetMax());
     this.tls = settings.type().encrypted() ? TlsContext.load(settings, meters) : null;
-    this.rate =
-        settings.connectRate() == 0 ? null : new RateBucket(settings.connectRate(), settings.connectBurst(), System::nanoTime);
-    this.addresses = settings.connectionsPerAddressMax() == 0 ? null : new AddressCounts(settings.connectionsPerAddressMax());
+    this.rate = limits.connectRate() == 0 ? null : new RateBucket(limits.connectRate(), limits.connectBurst(), System::nanoTime);
+    this.addresses = limits.connectionsPerAddressMax() == 0 ? null : new AddressCounts(limits.connectionsPerAddressMax());
     this.origins = WebOrigins.of(settings);
-    this.proxies = settings.proxyProtocol() ? Listeners.ranges(settings) : List.of();
+    this.proxies = settings.proxy().header() ? Listeners.ranges(settings) : List.of();
     for (ListenerRefusal reason : ListenerRefusal.values()) {
       refused.put(
           reason,
@@ -114,11 +114,11 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   @Nullable ListenerRefusal admit(Channel accepted) {
     InetAddress address = addressOf(accepted.remoteAddress());
     boolean unix = settings.type() == ListenerSettings.Type.UNIX;
-    if (settings.proxyProtocol() && !unix && !isProxy(address)) return ListenerRefusal.PROXY_ADDRESS;
-    if (connections.get() >= settings.connectionsMax()) return ListenerRefusal.CONNECTIONS;
+    if (settings.proxy().header() && !unix && !isProxy(address)) return ListenerRefusal.PROXY_ADDRESS;
+    if (connections.get() >= settings.limits().connectionsMax()) return ListenerRefusal.CONNECTIONS;
     if (rate != null && !rate.take()) return ListenerRefusal.RATE;
     if (!all.take()) return ListenerRefusal.PROCESS;
-    boolean counted = addresses == null || unix || settings.proxyProtocol();
+    boolean counted = addresses == null || unix || settings.proxy().header();
     if (!counted && (address == null || !Objects.requireNonNull(addresses).add(address))) {
       all.giveBack();
       return ListenerRefusal.ADDRESS;
@@ -144,7 +144,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     all.giveBack();
     if (addresses == null || settings.type() == ListenerSettings.Type.UNIX) return;
     InetAddress address =
-        addressOf(settings.proxyProtocol() ? ProxyFront.sourceOf(closed.channel()) : closed.channel().remoteAddress());
+        addressOf(settings.proxy().header() ? ProxyFront.sourceOf(closed.channel()) : closed.channel().remoteAddress());
     if (address != null) addresses.remove(address);
   }
 
@@ -177,7 +177,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   /** Puts together what turns a connection's bytes into those of MQTT; of plain TCP there is nothing but the last handler. */
   void assemble(Channel accepted, ChannelHandler mqtt) {
     ChannelPipeline pipeline = accepted.pipeline();
-    if (settings.proxyProtocol()) {
+    if (settings.proxy().header()) {
       pipeline.addLast(new HAProxyMessageDecoder(ProxyFront.EXTENSIONS_MAX), new ProxyFront(this));
     }
     if (tls != null) pipeline.addLast(tls.newHandler(accepted.alloc()), new TlsFront(this));
@@ -189,7 +189,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   public Peer peerOf(Channel connection) {
     SocketAddress source = ProxyFront.sourceOf(connection);
     SocketAddress address = source != null ? source : connection.remoteAddress();
-    if (address == null) address = all.unixAddress(settings.path()); // clients of Unix domain sockets have no name
+    if (address == null) address = all.unixAddress(settings.address().path()); // clients of Unix domain sockets have no name
     if (tls == null) return Peer.at(address, settings.name());
     List<X509Certificate> certificates = certificatesOf(connection);
     ListenerSettings.Identity identity = settings.tls().identity();
@@ -249,9 +249,9 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
 
   @Override
   public String getAddress() {
-    if (settings.type() == ListenerSettings.Type.UNIX) return settings.path();
+    if (settings.type() == ListenerSettings.Type.UNIX) return settings.address().path();
     int bound = port();
-    return settings.host() + ":" + (bound < 0 ? settings.port() : bound);
+    return settings.address().host() + ":" + (bound < 0 ? settings.address().port() : bound);
   }
 
   @Override

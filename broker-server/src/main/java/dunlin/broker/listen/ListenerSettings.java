@@ -8,40 +8,50 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * One place that clients connect to, and what it asks of them. Paths that are empty are not set.
+ * One place that clients connect to, and what it asks of them.
  *
  * @param name names it in settings, metrics and JMX
- * @param host address that it binds to; not for a Unix domain socket
- * @param port its port, 0 for any free one
- * @param path of the URL for WebSocket, of the file for a Unix domain socket
+ * @param address where it is
  * @param versions those of MQTT that are served
- * @param connectionsMax connections at the same time
- * @param connectionsPerAddressMax those of one client address, 0 for as many as there may be
- * @param connectRate new connections a second, 0 for as many as come
- * @param connectBurst how many may come at once before the rate counts
- * @param packetMax largest packet in bytes that a client may send, 0 for what all listeners have
- * @param proxyProtocol whether a PROXY protocol header must come first, of version 1 or 2
- * @param proxyFrom addresses and networks that such a header is believed of
+ * @param limits how many connections it takes, and what they may send
+ * @param proxy whether a proxy is in front of it
  * @param origins web pages that may open a WebSocket, {@code *} for all; empty for those of the same host
- * @param backlog connections that the operating system keeps until they are accepted
  */
 public record ListenerSettings(
-    String name,
-    Type type,
-    String host,
-    int port,
-    String path,
-    Set<ProtocolVersion> versions,
-    int connectionsMax,
-    int connectionsPerAddressMax,
-    int connectRate,
-    int connectBurst,
-    int packetMax,
-    boolean proxyProtocol,
-    List<String> proxyFrom,
-    List<String> origins,
-    int backlog,
-    Tls tls) {
+    String name, Type type, Address address, Set<ProtocolVersion> versions, Limits limits, Proxy proxy, List<String> origins, Tls tls) {
+
+  /**
+   * Where a listener is.
+   *
+   * @param host address that it binds to; not for a Unix domain socket
+   * @param port its port, 0 for any free one
+   * @param path of the URL for WebSocket, of the file for a Unix domain socket; empty for none
+   * @param backlog connections that the operating system keeps until they are accepted
+   */
+  public record Address(String host, int port, String path, int backlog) {}
+
+  /**
+   * How many connections a listener takes, and what they may send.
+   *
+   * @param connectionsMax connections at the same time
+   * @param connectionsPerAddressMax those of one client address, 0 for as many as there may be
+   * @param connectRate new connections a second, 0 for as many as come
+   * @param connectBurst how many may come at once before the rate counts
+   * @param packetMax largest packet in bytes that a client may send, 0 for what all listeners have
+   */
+  public record Limits(int connectionsMax, int connectionsPerAddressMax, int connectRate, int connectBurst, int packetMax) {}
+
+  /**
+   * Whether a proxy is in front of a listener.
+   *
+   * @param header whether a PROXY protocol header must come first, of version 1 or 2
+   * @param from addresses and networks that such a header is believed of
+   */
+  public record Proxy(boolean header, List<String> from) {
+    public Proxy {
+      from = List.copyOf(from);
+    }
+  }
 
   /** What the bytes of MQTT travel in. */
   public enum Type {
@@ -142,14 +152,19 @@ public record ListenerSettings(
 
   public ListenerSettings {
     versions = Set.copyOf(versions);
-    proxyFrom = List.copyOf(proxyFrom);
     origins = List.copyOf(origins);
   }
 
   /** MQTT over TCP with nothing asked of clients. */
   public static ListenerSettings tcp(String name, String host, int port) {
     return new ListenerSettings(
-        name, Type.TCP, host, port, "", Set.of(ProtocolVersion.values()), Integer.MAX_VALUE, 0, 0, 1, 0, false, List.of(), List.of(), 4_096,
+        name,
+        Type.TCP,
+        new Address(host, port, "", 4_096),
+        Set.of(ProtocolVersion.values()),
+        new Limits(Integer.MAX_VALUE, 0, 0, 1, 0),
+        new Proxy(false, List.of()),
+        List.of(),
         Tls.none());
   }
 

@@ -150,8 +150,8 @@ public final class Listeners implements AutoCloseable {
   }
 
   private static void checkPath(ListenerSettings one) {
-    if (!one.path().startsWith("/")) {
-      throw new ListenerException("the path " + one.path() + " (" + one.key("path") + ") does not begin with a slash");
+    if (!one.address().path().startsWith("/")) {
+      throw new ListenerException("the path " + one.address().path() + " (" + one.key("path") + ") does not begin with a slash");
     }
   }
 
@@ -166,7 +166,7 @@ public final class Listeners implements AutoCloseable {
   /** The networks that a proxy of a listener may be in. */
   static List<AddressRange> ranges(ListenerSettings one) {
     List<AddressRange> ranges = new ArrayList<>();
-    for (String text : one.proxyFrom()) {
+    for (String text : one.proxy().from()) {
       ranges.add(
           AddressRange.parse(text)
               .orElseThrow(
@@ -179,7 +179,7 @@ public final class Listeners implements AutoCloseable {
   private static InetAddress checkedAddress(ListenerSettings one, boolean mayListenAnywhere) {
     InetAddress address;
     try {
-      address = InetAddress.getByName(one.host());
+      address = InetAddress.getByName(one.address().host());
     } catch (UnknownHostException e) {
       throw new ListenerException("cannot listen on " + where(one) + " (" + one.key("host") + "): unknown host", e);
     }
@@ -193,21 +193,21 @@ public final class Listeners implements AutoCloseable {
   }
 
   private static void checkFree(ListenerSettings one, InetAddress address) {
-    if (one.port() == 0) return;
+    if (one.address().port() == 0) return;
     try (ServerSocket probe = new ServerSocket()) {
       probe.setReuseAddress(true);
-      probe.bind(new InetSocketAddress(address, one.port()));
+      probe.bind(new InetSocketAddress(address, one.address().port()));
     } catch (IOException e) {
       throw cannotListen(one, e);
     }
   }
 
   private static UnixSocketFile clear(ListenerSettings one) {
-    if (one.path().isEmpty()) {
+    if (one.address().path().isEmpty()) {
       throw new ListenerException("listener " + one.name() + " needs " + one.key("path") + ", the file of its socket");
     }
     try {
-      UnixSocketFile file = new UnixSocketFile(Path.of(one.path()));
+      UnixSocketFile file = new UnixSocketFile(Path.of(one.address().path()));
       file.clear();
       return file;
     } catch (IOException | InvalidPathException e) {
@@ -216,7 +216,7 @@ public final class Listeners implements AutoCloseable {
   }
 
   private static String where(ListenerSettings one) {
-    return one.type() == ListenerSettings.Type.UNIX ? one.path() : one.host() + ":" + one.port();
+    return one.type() == ListenerSettings.Type.UNIX ? one.address().path() : one.address().host() + ":" + one.address().port();
   }
 
   private static ListenerException cannotListen(ListenerSettings one, Throwable cause) {
@@ -246,15 +246,15 @@ public final class Listeners implements AutoCloseable {
     SocketAddress address;
     if (unix) {
       clear(one);
-      address = unixAddress(one.path());
+      address = unixAddress(one.address().path());
     } else {
-      address = new InetSocketAddress(checkedAddress(one, mayListenAnywhere), one.port());
+      address = new InetSocketAddress(checkedAddress(one, mayListenAnywhere), one.address().port());
     }
     ServerBootstrap bootstrap =
         new ServerBootstrap()
             .group(group)
             .channel(settings.transport().serverChannel(one.type()))
-            .option(ChannelOption.SO_BACKLOG, one.backlog())
+            .option(ChannelOption.SO_BACKLOG, one.address().backlog())
             .handler(new ListenerGate(listener))
             .childOption(
                 ChannelOption.WRITE_BUFFER_WATER_MARK,
@@ -269,7 +269,7 @@ public final class Listeners implements AutoCloseable {
     if (!unix) bootstrap.option(ChannelOption.SO_REUSEADDR, true).childOption(ChannelOption.TCP_NODELAY, true);
     try {
       listener.listens(bootstrap.bind(address).syncUninterruptibly().channel());
-      if (unix) new UnixSocketFile(Path.of(one.path())).protect();
+      if (unix) new UnixSocketFile(Path.of(one.address().path())).protect();
     } catch (RuntimeException e) {
       throw cannotListen(one, e);
     } catch (Exception e) { // bind() rethrows the checked BindException unchecked
@@ -306,7 +306,7 @@ public final class Listeners implements AutoCloseable {
       channel.close().awaitUninterruptibly(1_000);
       if (listener.settings().type() != ListenerSettings.Type.UNIX) continue;
       try {
-        new UnixSocketFile(Path.of(listener.settings().path())).delete();
+        new UnixSocketFile(Path.of(listener.settings().address().path())).delete();
       } catch (IOException e) {
         log.warn("the socket of listener {} stays behind", listener.getName(), e);
       }

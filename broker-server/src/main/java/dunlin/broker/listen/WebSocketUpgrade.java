@@ -75,7 +75,7 @@ final class WebSocketUpgrade extends ChannelInboundHandlerAdapter {
     if (fault instanceof TooLongHttpLineException) refuse(ctx, HttpResponseStatus.REQUEST_URI_TOO_LONG, "");
     else if (fault instanceof TooLongHttpHeaderException) refuse(ctx, HttpResponseStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "");
     else if (fault != null) refuse(ctx, HttpResponseStatus.BAD_REQUEST, "");
-    else if (!path(request.uri()).equals(listener.settings().path())) refuse(ctx, HttpResponseStatus.NOT_FOUND, "");
+    else if (!path(request.uri()).equals(listener.settings().address().path())) refuse(ctx, HttpResponseStatus.NOT_FOUND, "");
     else if (!request.method().equals(HttpMethod.GET)) refuse(ctx, HttpResponseStatus.METHOD_NOT_ALLOWED, "Allow: GET\r\n");
     else if (!asksForWebSocket(request)) refuse(ctx, HttpResponseStatus.UPGRADE_REQUIRED, "Upgrade: websocket\r\n");
     else if (!headers.contains(HttpHeaderNames.SEC_WEBSOCKET_VERSION, "13", false)) {

@@ -44,8 +44,14 @@ final class Fronts implements AutoCloseable {
 
   private static ListenerSettings listener(String name, ListenerSettings.Type type, String path, boolean proxied, int perAddress) {
     return new ListenerSettings(
-        name, type, "127.0.0.1", 0, path, Set.of(ProtocolVersion.values()), 100, perAddress, 0, 1, 0, proxied,
-        List.of("127.0.0.0/8"), List.of(), 16, ListenerSettings.Tls.none());
+        name,
+        type,
+        new ListenerSettings.Address("127.0.0.1", 0, path, 16),
+        Set.of(ProtocolVersion.values()),
+        new ListenerSettings.Limits(100, perAddress, 0, 1, 0),
+        new ListenerSettings.Proxy(proxied, List.of("127.0.0.0/8")),
+        List.of(),
+        ListenerSettings.Tls.none());
   }
 
   Listener listener(String name) {

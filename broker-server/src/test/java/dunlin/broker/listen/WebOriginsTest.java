@@ -91,7 +91,13 @@ class WebOriginsTest {
   private static WebOrigins origins(String... allowed) {
     return WebOrigins.of(
         new ListenerSettings(
-            "web", ListenerSettings.Type.WS, "127.0.0.1", 0, "/mqtt", Set.of(ProtocolVersion.values()), 100, 0, 0, 1, 0, false, List.of(),
-            List.of(allowed), 16, ListenerSettings.Tls.none()));
+            "web",
+            ListenerSettings.Type.WS,
+            new ListenerSettings.Address("127.0.0.1", 0, "/mqtt", 16),
+            Set.of(ProtocolVersion.values()),
+            new ListenerSettings.Limits(100, 0, 0, 1, 0),
+            new ListenerSettings.Proxy(false, List.of()),
+            List.of(allowed),
+            ListenerSettings.Tls.none()));
   }
 }

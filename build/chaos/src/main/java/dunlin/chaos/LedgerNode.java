@@ -117,9 +117,14 @@ public final class LedgerNode implements LocalRanges {
             usual.installBytesPerSecond(), usual.installDeadline());
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        options.fsync(), cluster, d.memoryBytes(), options.diskFreeMin(), d.diskCriticalMin(), d.queuedCommandsMax(),
-        d.queuedBytesMax(), d.entriesInFlight(), d.commandsPerEntry(), d.bytesPerEntry(), d.bytesPerEntry(), options.logCut().snapshotEntries(),
-        options.logCut().snapshotBytes(), d.snapshotAge(), d.readers(), d.queuedReadsMax());
+        options.fsync(),
+        cluster,
+        d.memoryBytes(),
+        new StoreSettings.Disk(options.diskFreeMin(), d.disk().criticalMin()),
+        d.queue(),
+        new StoreSettings.Entries(d.entries().inFlight(), d.entries().commandsMax(), d.entries().fullAt(), d.entries().fullAt()),
+        new StoreSettings.Snapshots(options.logCut().snapshotEntries(), options.logCut().snapshotBytes(), d.snapshots().age()),
+        d.reads());
   }
 
   private synchronized void answer(String line) {

@@ -35,7 +35,7 @@ record NodeOptions(
 
     static final LogCut USUAL =
         new LogCut(
-            ClusterSettings.NONE.entriesKept(), StoreSettings.defaults().snapshotEntries(), StoreSettings.defaults().snapshotLogBytes());
+            ClusterSettings.NONE.entriesKept(), StoreSettings.defaults().snapshots().entries(), StoreSettings.defaults().snapshots().logBytes());
   }
 
   List<String> arguments() {

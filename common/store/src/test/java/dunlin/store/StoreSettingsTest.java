@@ -14,14 +14,14 @@ class StoreSettingsTest {
   void refusesValuesOutOfBoundsByName() {
     var d = StoreSettings.defaults();
     assertThat(d.fsync()).isTrue();
-    assertThatThrownBy(() -> with(70_000, 64 * 1024, d.queuedBytesMax(), Duration.ofMinutes(1)))
+    assertThatThrownBy(() -> with(70_000, 64 * 1024, d.queue().bytesMax(), Duration.ofMinutes(1)))
         .hasMessage("cluster port is 70000, must be from 0 to 65535");
-    assertThatThrownBy(() -> with(0, d.entryBytesMax() + 1, d.queuedBytesMax(), Duration.ofMinutes(1)))
-        .hasMessageContaining("bytesPerEntry is 4194305");
-    assertThatThrownBy(() -> with(0, 64 * 1024, 4L * d.entryBytesMax() - 1, Duration.ofMinutes(1)))
-        .hasMessageContaining("queuedBytesMax is 16777215");
-    assertThatThrownBy(() -> with(0, 64 * 1024, d.queuedBytesMax(), Duration.ZERO))
-        .hasMessageContaining("snapshotAge (ms) is 0");
+    assertThatThrownBy(() -> with(0, d.entries().bytesMax() + 1, d.queue().bytesMax(), Duration.ofMinutes(1)))
+        .hasMessageContaining("entries.fullAt is 4194305");
+    assertThatThrownBy(() -> with(0, 64 * 1024, 4L * d.entries().bytesMax() - 1, Duration.ofMinutes(1)))
+        .hasMessageContaining("queue.bytesMax is 16777215");
+    assertThatThrownBy(() -> with(0, 64 * 1024, d.queue().bytesMax(), Duration.ZERO))
+        .hasMessageContaining("snapshots.age (ms) is 0");
   }
 
   @Test
@@ -52,6 +52,13 @@ class StoreSettingsTest {
   private static StoreSettings with(int port, int bytesPerEntry, long queuedBytes, Duration age) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, ClusterSettings.loopback(port), d.memoryBytes(), 0, 0, 16, queuedBytes, 8, 256, bytesPerEntry, d.entryBytesMax(), 1000, 1 << 20, age, 1, 1);
+        true,
+        ClusterSettings.loopback(port),
+        d.memoryBytes(),
+        new StoreSettings.Disk(0, 0),
+        new StoreSettings.Queue(16, queuedBytes),
+        new StoreSettings.Entries(8, 256, bytesPerEntry, d.entries().bytesMax()),
+        new StoreSettings.Snapshots(1000, 1 << 20, age),
+        new StoreSettings.Reads(1, 1));
   }
 }

@@ -122,19 +122,11 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
         false,
         usual.cluster(),
         usual.memoryBytes(),
-        usual.diskFreeMin(),
-        usual.diskCriticalMin(),
-        usual.queuedCommandsMax(),
-        usual.queuedBytesMax(),
-        usual.entriesInFlight(),
-        usual.commandsPerEntry(),
-        usual.bytesPerEntry(),
-        usual.entryBytesMax(),
-        usual.snapshotEntries(),
-        usual.snapshotLogBytes(),
-        usual.snapshotAge(),
-        usual.readers(),
-        usual.queuedReadsMax());
+        usual.disk(),
+        usual.queue(),
+        usual.entries(),
+        usual.snapshots(),
+        usual.reads());
   }
 
   /** Stops it and starts it again over the same rows. */

@@ -101,10 +101,18 @@ final class StoreNode implements LocalRanges, AutoCloseable {
             arguments.number("install-rate", usual.installBytesPerSecond()), usual.installDeadline());
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        Boolean.parseBoolean(arguments.text("fsync", String.valueOf(d.fsync()))), cluster, d.memoryBytes(), d.diskFreeMin(),
-        d.diskCriticalMin(), d.queuedCommandsMax(), d.queuedBytesMax(), (int) arguments.number("entries-in-flight", d.entriesInFlight()),
-        (int) arguments.number("commands-per-entry", d.commandsPerEntry()), d.bytesPerEntry(), d.entryBytesMax(),
-        d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), d.readers(), d.queuedReadsMax());
+        Boolean.parseBoolean(arguments.text("fsync", String.valueOf(d.fsync()))),
+        cluster,
+        d.memoryBytes(),
+        d.disk(),
+        d.queue(),
+        new StoreSettings.Entries(
+            (int) arguments.number("entries-in-flight", d.entries().inFlight()),
+            (int) arguments.number("commands-per-entry", d.entries().commandsMax()),
+            d.entries().fullAt(),
+            d.entries().bytesMax()),
+        d.snapshots(),
+        d.reads());
   }
 
   Path directory() {

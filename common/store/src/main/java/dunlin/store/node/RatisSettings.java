@@ -42,7 +42,7 @@ final class RatisSettings {
 
   /** Bytes of one log entry as Ratis counts them: ours, and its own envelope around them. */
   static int logEntryBytes(StoreSettings settings) {
-    return settings.entryBytesMax() + KIB;
+    return settings.entries().bytesMax() + KIB;
   }
 
   private static void elections(RaftProperties properties, ClusterSettings cluster) {
@@ -70,7 +70,7 @@ final class RatisSettings {
   private static void log(RaftProperties properties, StoreSettings settings) {
     int entryBytes = logEntryBytes(settings);
     // Cutting the log drops whole segments, and a start reads every one that is left: keep them small. Two are cached.
-    long segmentBytes = Math.max(Math.min(8L * MIB, settings.snapshotLogBytes() / 2), 2L * entryBytes);
+    long segmentBytes = Math.max(Math.min(8L * MIB, settings.snapshots().logBytes() / 2), 2L * entryBytes);
     Log.setSegmentSizeMax(properties, SizeInBytes.valueOf(segmentBytes));
     Log.setSegmentCacheNumMax(properties, 2);
     Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(2 * segmentBytes));
@@ -89,7 +89,7 @@ final class RatisSettings {
     // The only way to turn fsync off that still orders writes; async-flush acknowledges what is not even written.
     Log.setUnsafeFlushEnabled(properties, !settings.fsync());
     // Our own window must be the narrow place: at these limits Ratis blocks or refuses.
-    long windowBytes = Math.max(64L * MIB, 2L * settings.entriesInFlight() * entryBytes);
+    long windowBytes = Math.max(64L * MIB, 2L * settings.entries().inFlight() * entryBytes);
     Write.setByteLimit(properties, SizeInBytes.valueOf(windowBytes));
     Log.setQueueByteLimit(properties, SizeInBytes.valueOf(windowBytes));
     // One entry per write for the whole time, without a bound; we never retry under the same id.

@@ -47,7 +47,7 @@ final class RangeProposer<C, R> {
   /*
    * Owner: the proposer thread takes from the queue and submits, which may block; any thread proposes. An entry under
    * way belongs to the thread that takes it out of `inFlight`: the applying thread (claim), or the one that sees it fail.
-   * Bounds: queuedCommandsMax and queuedBytesMax wait (CommandQueue), entriesInFlight entries are under way. Full: propose()
+   * Bounds: StoreSettings.Queue says what may wait (CommandQueue); Entries.inFlight entries are under way. Full: propose()
    * answers false and counts; a caller of whenRoom() is told by the proposer thread when half of the queue is free.
    * Failure: while this replica does not lead, commands that come or wait fail with NotLeaderException; after fail(), with
    * its exception. What was handed to Ratis' log fails with OutcomeUnknownException in both cases. The thread lives on to
@@ -126,7 +126,7 @@ final class RangeProposer<C, R> {
   /** Those under way and those that are applied and not written yet, by call id. */
   private final ConcurrentMap<Long, Entry> unanswered = new ConcurrentHashMap<>();
   private final Semaphore places;
-  /** Call ids that Ratis may forget; emptied with each entry, so about entriesInFlight long. */
+  /** Call ids that Ratis may forget; emptied with each entry, so about entries.inFlight long. */
   private final ConcurrentLinkedQueue<Long> replied = new ConcurrentLinkedQueue<>();
 
   private volatile @Nullable Thread thread; // set once
@@ -153,8 +153,8 @@ final class RangeProposer<C, R> {
     this.meters = meters;
     this.descriptor = descriptor;
     this.onFailure = onFailure;
-    queue = new CommandQueue<>(range, settings.queuedCommandsMax(), settings.queuedBytesMax());
-    places = new Semaphore(settings.entriesInFlight());
+    queue = new CommandQueue<>(range, settings.queue().commandsMax(), settings.queue().bytesMax());
+    places = new Semaphore(settings.entries().inFlight());
     meters.gauge("dunlin.store.queued", "Commands that wait for the log", queue, CommandQueue::commands);
     meters.gauge("dunlin.store.queued.bytes", "Bytes of the commands that wait for the log", queue, CommandQueue::bytes);
     meters.gauge("dunlin.store.queued.callers", "Callers that wait for room in the queue", queue, CommandQueue::callersWaiting);
@@ -266,7 +266,7 @@ final class RangeProposer<C, R> {
     if (!disk.takes(kind)) return disk.refusal(range);
     var now = descriptor.get();
     if (now != null && now.epoch() != epoch) return new WrongEpochException(now, epoch);
-    int most = settings.entryBytesMax() - EntryFormat.headerBytes(epoch) - EntryFormat.COMMAND_HEADER_BYTES;
+    int most = settings.entries().bytesMax() - EntryFormat.headerBytes(epoch) - EntryFormat.COMMAND_HEADER_BYTES;
     if (bytes <= most) return null;
     return new StoreException("range '" + range + "': a command of " + bytes + " bytes exceeds the limit of " + most);
   }
@@ -346,11 +346,11 @@ final class RangeProposer<C, R> {
     long epoch = first == null ? EntryFormat.FIRST_EPOCH : first.epoch();
     int header = EntryFormat.headerBytes(epoch);
     int bytes = header;
-    while (proposals.size() < settings.commandsPerEntry()) {
+    while (proposals.size() < settings.entries().commandsMax()) {
       var next = queue.peek();
       if (next == null || next.epoch() != epoch) break;
       int more = EntryFormat.COMMAND_HEADER_BYTES + next.bytes();
-      if (!proposals.isEmpty() && bytes + more > settings.bytesPerEntry()) break;
+      if (!proposals.isEmpty() && bytes + more > settings.entries().fullAt()) break;
       queue.poll();
       proposals.add(next);
       bytes += more;

@@ -114,7 +114,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     this.nanoTime = nanoTime;
     this.data = data;
     this.meters = meters;
-    this.disk = new DiskSpace(disk, settings.diskFreeMin(), settings.diskCriticalMin());
+    this.disk = new DiskSpace(disk, settings.disk().freeMin(), settings.disk().criticalMin());
     checkpoints = new Checkpoints(data.checkpoints(), System::nanoTime);
     callers = new PeerCallers(meters, System::nanoTime);
     // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has things to do meanwhile.

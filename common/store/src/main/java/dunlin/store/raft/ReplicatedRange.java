@@ -140,7 +140,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     load = new ReplicaLoad(id, this::readable);
     leadership = new Leadership(id, group);
     membership = new Membership(id, group, leadership);
-    barriers = new Barriers(id, settings.queuedReadsMax());
+    barriers = new Barriers(id, settings.reads().queuedMax());
     proposer = new RangeProposer<>(id, settings, codec, leadership, disk, meters, this::descriptorOrNull, this::failed);
     this.codec = codec;
     stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
@@ -153,11 +153,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
         });
     readers =
         new ThreadPoolExecutor(
-            settings.readers(),
-            settings.readers(),
+            settings.reads().threads(),
+            settings.reads().threads(),
             0,
             TimeUnit.SECONDS,
-            new ArrayBlockingQueue<>(settings.queuedReadsMax()),
+            new ArrayBlockingQueue<>(settings.reads().queuedMax()),
             Thread.ofPlatform().daemon().name(threadName("reader-"), 0).factory(),
             (_, _) -> {
               meters.readRejected();

@@ -51,10 +51,10 @@ public final class LogTruncation {
     looked = true;
     bytes = bytesIn(log.resolve("current").toFile());
     long entries = rows.written().index() - rows.flushed().index();
-    long age = settings.snapshotAge().toNanos();
+    long age = settings.snapshots().age().toNanos();
     boolean due =
-        entries >= settings.snapshotEntries()
-            || appliedBytes - flushedBytes >= settings.snapshotLogBytes()
+        entries >= settings.snapshots().entries()
+            || appliedBytes - flushedBytes >= settings.snapshots().logBytes()
             || nowNanos - flushedNanos >= (diskLow ? Math.min(age, LOW_DISK_AGE_NANOS) : age);
     if (!due) return false;
     flushedNanos = nowNanos;

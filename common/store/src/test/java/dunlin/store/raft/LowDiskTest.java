@@ -122,7 +122,13 @@ class LowDiskTest {
   private static StoreSettings settings() {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        false, ClusterSettings.NONE, d.memoryBytes(), LOW, CRITICAL, d.queuedCommandsMax(), d.queuedBytesMax(), d.entriesInFlight(),
-        d.commandsPerEntry(), d.bytesPerEntry(), d.entryBytesMax(), d.snapshotEntries(), 1L << 40, Duration.ofMinutes(30), 1, 16);
+        false,
+        ClusterSettings.NONE,
+        d.memoryBytes(),
+        new StoreSettings.Disk(LOW, CRITICAL),
+        d.queue(),
+        d.entries(),
+        new StoreSettings.Snapshots(d.snapshots().entries(), 1L << 40, Duration.ofMinutes(30)),
+        new StoreSettings.Reads(1, 16));
   }
 }

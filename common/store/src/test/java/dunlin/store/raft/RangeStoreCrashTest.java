@@ -246,7 +246,13 @@ class RangeStoreCrashTest {
   private static StoreSettings settings(int commandsPerEntry, int entriesInFlight, int snapshotEntries, int ageSeconds) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, ClusterSettings.NONE, d.memoryBytes(), 0, 0, 4096, d.queuedBytesMax(), entriesInFlight, commandsPerEntry, d.bytesPerEntry(), 64 * 1024,
-        snapshotEntries, 64 * 1024, Duration.ofSeconds(ageSeconds), 1, 16);
+        true,
+        ClusterSettings.NONE,
+        d.memoryBytes(),
+        new StoreSettings.Disk(0, 0),
+        new StoreSettings.Queue(4096, d.queue().bytesMax()),
+        new StoreSettings.Entries(entriesInFlight, commandsPerEntry, d.entries().fullAt(), 64 * 1024),
+        new StoreSettings.Snapshots(snapshotEntries, 64 * 1024, Duration.ofSeconds(ageSeconds)),
+        new StoreSettings.Reads(1, 16));
   }
 }

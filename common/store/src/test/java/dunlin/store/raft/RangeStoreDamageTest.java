@@ -29,8 +29,14 @@ class RangeStoreDamageTest {
     var d = StoreSettings.defaults();
     var small =
         new StoreSettings(
-            true, ClusterSettings.NONE, d.memoryBytes(), 0, 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), 64 * 1024, d.snapshotEntries(),
-            d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
+            true,
+            ClusterSettings.NONE,
+            d.memoryBytes(),
+            new StoreSettings.Disk(0, 0),
+            new StoreSettings.Queue(1024, d.queue().bytesMax()),
+            new StoreSettings.Entries(8, 1, d.entries().fullAt(), 64 * 1024),
+            d.snapshots(),
+            new StoreSettings.Reads(1, 1));
     try (var one = OneRange.start(directory, small)) {
       for (int i = 0; i < 50; i++) one.apply(new Put("key" + i, "value" + i));
     }

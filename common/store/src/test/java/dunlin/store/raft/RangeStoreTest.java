@@ -246,13 +246,13 @@ class RangeStoreTest {
   void failsACommandThatNoEntryCanHold() {
     var settings = StoreSettings.defaults();
     try (var one = OneRange.start(directory, settings)) {
-      var tooLarge = one.propose(new Put("a", "x".repeat(settings.entryBytesMax())));
+      var tooLarge = one.propose(new Put("a", "x".repeat(settings.entries().bytesMax())));
       assertThat(tooLarge).isCompletedExceptionally();
       assertThatThrownBy(tooLarge::join)
           .hasCauseInstanceOf(StoreException.class)
           .hasMessageContaining("range 'routes': a command of 4194314 bytes exceeds the limit of 4194295");
 
-      int most = settings.entryBytesMax() - 9 - 10;
+      int most = settings.entries().bytesMax() - 9 - 10;
       assertThat(one.apply(new Put("a", "x".repeat(most)))).as("the largest there can be").isEqualTo("put");
       assertThat(one.value("a")).hasSize(most);
     }
@@ -521,8 +521,14 @@ class RangeStoreTest {
     var d = StoreSettings.defaults();
     var settings =
         new StoreSettings(
-            false, ClusterSettings.NONE, d.memoryBytes(), 0, 0, 16, d.queuedBytesMax(), 4, 16, d.bytesPerEntry(), d.entryBytesMax(),
-            d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
+            false,
+            ClusterSettings.NONE,
+            d.memoryBytes(),
+            new StoreSettings.Disk(0, 0),
+            new StoreSettings.Queue(16, d.queue().bytesMax()),
+            new StoreSettings.Entries(4, 16, d.entries().fullAt(), d.entries().bytesMax()),
+            d.snapshots(),
+            new StoreSettings.Reads(1, 1));
     try (var one = OneRange.start(directory, settings)) {
       one.apply(new Put("a", "1"));
     }
@@ -534,8 +540,14 @@ class RangeStoreTest {
   private static StoreSettings withPort(int port) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, ClusterSettings.loopback(port), d.memoryBytes(), 0, 0, 16, d.queuedBytesMax(), 1, 1, d.bytesPerEntry(), d.entryBytesMax(),
-        d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
+        true,
+        ClusterSettings.loopback(port),
+        d.memoryBytes(),
+        new StoreSettings.Disk(0, 0),
+        new StoreSettings.Queue(16, d.queue().bytesMax()),
+        new StoreSettings.Entries(1, 1, d.entries().fullAt(), d.entries().bytesMax()),
+        d.snapshots(),
+        new StoreSettings.Reads(1, 1));
   }
 
   static List<String> threadsOf(RangeStore store) {
@@ -555,8 +567,14 @@ class RangeStoreTest {
   private static StoreSettings settings(int queuedCommands, int queuedKib, int inFlight) {
     var d = StoreSettings.defaults();
     return new StoreSettings(
-        true, ClusterSettings.NONE, d.memoryBytes(), 0, 0, queuedCommands, Math.max(256, queuedKib) * 1024L, inFlight, 1, 1024, 64 * 1024,
-        d.snapshotEntries(), d.snapshotLogBytes(), d.snapshotAge(), 1, 1);
+        true,
+        ClusterSettings.NONE,
+        d.memoryBytes(),
+        new StoreSettings.Disk(0, 0),
+        new StoreSettings.Queue(queuedCommands, Math.max(256, queuedKib) * 1024L),
+        new StoreSettings.Entries(inFlight, 1, 1024, 64 * 1024),
+        d.snapshots(),
+        new StoreSettings.Reads(1, 1));
   }
 
   /** Applies nothing before it is released. */

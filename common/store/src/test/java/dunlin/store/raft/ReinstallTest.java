@@ -42,8 +42,14 @@ class ReinstallTest {
         cluster,
         d ->
             new StoreSettings(
-                true, d.cluster(), d.memoryBytes(), 0, 0, 1024, d.queuedBytesMax(), 8, 1, d.bytesPerEntry(), ENTRY_BYTES, 10,
-                ENTRY_BYTES, Duration.ofSeconds(1), 1, 16));
+                true,
+                d.cluster(),
+                d.memoryBytes(),
+                new StoreSettings.Disk(0, 0),
+                new StoreSettings.Queue(1024, d.queue().bytesMax()),
+                new StoreSettings.Entries(8, 1, d.entries().fullAt(), ENTRY_BYTES),
+                new StoreSettings.Snapshots(10, ENTRY_BYTES, Duration.ofSeconds(1)),
+                new StoreSettings.Reads(1, 16)));
   }
 
   /** Cuts the log of the nodes that run to where no other can follow. */
