@@ -586,7 +586,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds) {
     long connection = session.connection().number();
     leaving.begin(connection, session.ref(), publishWill, sessionExpirySeconds);
-    // A connection that resumes the session before then displaces this one and is told to wait for it.
+    // A connection that resumes the session before then displaces this one and has to wait for it.
     if (session.durable()) session.loop().afterPublishes(session, () -> leaving.tell(connection));
     else leaving.tell(connection);
   }

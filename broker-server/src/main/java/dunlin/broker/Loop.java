@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A round is what the loop does between two waits: it reads what has arrived on its sockets, runs what others have
  * posted, and at the end flushes each connection that was written to and sends each other loop one batch.
  */
-public final class Loop implements AskingLoop {
+final class Loop implements AskingLoop {
   /*
    * Owner: the thread of its event loop; post and the read-only numbers are for all.
    * Bounds: arrivals has no bound of its own, but everything in it has: batches within lane windows, answers of the stores

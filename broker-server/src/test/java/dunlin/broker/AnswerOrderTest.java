@@ -3,9 +3,6 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.broker.auth.Authentication;
-import dunlin.broker.listen.IoTransport;
-import dunlin.broker.listen.ListenerSettings;
-import dunlin.broker.listen.ListeningSettings;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
 import dunlin.dist.RoutePage;
@@ -42,10 +39,7 @@ import org.junit.jupiter.api.Test;
 /** Answers of the session tier take effect in their order, also one that is there before anybody has asked for it. */
 class AnswerOrderTest {
   private static final FrontendSettings SETTINGS =
-      new FrontendSettings(
-          new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
-          OpenFrontend.PACKETS,
-          FrontendSettings.Features.all(),
+      OpenFrontend.settings(
           new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
           new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 100, 100, 65_536),
           new FrontendSettings.Lanes(1, 1_000, 1_000_000, 1_024),

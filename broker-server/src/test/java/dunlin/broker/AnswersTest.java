@@ -3,9 +3,6 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.broker.listen.IoTransport;
-import dunlin.broker.listen.ListenerSettings;
-import dunlin.broker.listen.ListeningSettings;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
@@ -41,10 +38,7 @@ class AnswersTest {
 
   private static FrontendSettings settings() {
     var waits = new FrontendSettings.GroupWaits(Duration.ofMillis(60), Duration.ofMillis(30), 2_000);
-    return new FrontendSettings(
-        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
-        OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(),
+    return OpenFrontend.settings(
         new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
         new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 1, 2, 1_000),
         new FrontendSettings.Lanes(LOOPS, 1_000, 1_000_000, WIDE),

@@ -3,9 +3,6 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.broker.codec.Wire;
-import dunlin.broker.listen.IoTransport;
-import dunlin.broker.listen.ListenerSettings;
-import dunlin.broker.listen.ListeningSettings;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -82,10 +79,7 @@ public final class ConnectionFuzz {
   }
 
   private static FrontendSettings settings() {
-    return new FrontendSettings(
-        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
-        OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(),
+    return OpenFrontend.settings(
         new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 4, 4, 4, ""),
         new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 4, 1_000, 4, 65_536),
         new FrontendSettings.Lanes(2, 16, 1_000_000, 1_024),

@@ -3,9 +3,6 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.broker.listen.IoTransport;
-import dunlin.broker.listen.ListenerSettings;
-import dunlin.broker.listen.ListeningSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -18,10 +15,7 @@ import org.junit.jupiter.api.io.TempDir;
 /** A PUBLISH of QoS 2 that is read from a connection whose session already belongs to another one. */
 class ExactlyOnceTest {
   private static FrontendSettings settings() {
-    return new FrontendSettings(
-        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
-        OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(),
+    return OpenFrontend.settings(
         new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
         new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 100, 100, 65_536),
         new FrontendSettings.Lanes(2, 1_000, 1_000_000, 1_024),

@@ -3,9 +3,6 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.broker.listen.IoTransport;
-import dunlin.broker.listen.ListenerSettings;
-import dunlin.broker.listen.ListeningSettings;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;
 import dunlin.model.Publication;
@@ -18,7 +15,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.io.TempDir;
@@ -35,10 +31,7 @@ class GroupThatLeftTest {
 
   private static FrontendSettings settings() {
     var waits = new FrontendSettings.GroupWaits(Duration.ofSeconds(5), Duration.ofSeconds(1), 100_000);
-    return new FrontendSettings(
-        new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
-        OpenFrontend.PACKETS,
-        FrontendSettings.Features.all(),
+    return OpenFrontend.settings(
         new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
         new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 10, 100, 65_536),
         new FrontendSettings.Lanes(2, 1_000, 1_000_000, 100),

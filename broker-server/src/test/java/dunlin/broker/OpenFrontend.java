@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.auth.AskingLoop;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider;
 import dunlin.broker.auth.AuthenticationSettings;
@@ -29,6 +30,7 @@ import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -69,20 +71,27 @@ public final class OpenFrontend implements AutoCloseable {
   private final Frontend frontend;
   private final List<EmbeddedChannel> channels = Collections.synchronizedList(new ArrayList<>());
 
+  /** Settings with one listener on any port, every feature, and room for small packets. */
+  static FrontendSettings settings(
+      FrontendSettings.Connections connections,
+      FrontendSettings.Sessions sessions,
+      FrontendSettings.Lanes lanes,
+      FrontendSettings.GroupWaits waits) {
+    var listening = new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536);
+    return new FrontendSettings(listening, PACKETS, FrontendSettings.Features.all(), connections, sessions, lanes, waits);
+  }
+
   public OpenFrontend(int lanes) {
     this(lanes, QUEUE_MESSAGES);
   }
 
-  public OpenFrontend(int lanes, int queueMessages) {
+  OpenFrontend(int lanes, int queueMessages) {
     this(lanes, queueMessages, Budgets.large());
   }
 
-  public OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
+  OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
     var settings =
-        new FrontendSettings(
-            new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
-            PACKETS,
-            FrontendSettings.Features.all(),
+        settings(
             new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
             new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 10, 100, queueMessages, 65_536),
             new FrontendSettings.Lanes(lanes, LANE_MESSAGES, 1_000, WIDE),
@@ -103,8 +112,13 @@ public final class OpenFrontend implements AutoCloseable {
     return frontend;
   }
 
-  public Loop loop(int index) {
+  Loop loop(int index) {
     return frontend.loop(index);
+  }
+
+  /** What an authenticator sees of a loop. */
+  public AskingLoop asking(int index) {
+    return loop(index);
   }
 
   /** Lets an event loop do nothing else until it is let go. */
@@ -130,10 +144,11 @@ public final class OpenFrontend implements AutoCloseable {
 
   /** A connection that has no channel yet. */
   Connection connection(int loop) {
-    return connection(loop, frontend.listeners().byName("tcp").orElseThrow());
+    return new Connection(loop(loop), frontend.listeners().byName("tcp").orElseThrow());
   }
 
-  public Connection connection(int loop, Listener listener) {
+  /** What ends the pipeline of a connection that a listener has accepted. */
+  public ChannelHandler connection(int loop, Listener listener) {
     return new Connection(loop(loop), listener);
   }
 

@@ -189,7 +189,7 @@ class ArchitectureTest {
         .check(CLASSES);
   }
 
-  /** Packages of a tier that nobody else uses, though their types are public for each other; and the one type that others do use. */
+  /** Packages that only their own tier uses, though their types are public for each other; and the one type that others do use. */
   @Test
   void whatATierIsMadeOfStaysInIt() {
     only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range"), List.of());

@@ -13,7 +13,7 @@ import java.util.Optional;
  * @param encrypted whether the connection is TLS
  * @param certificates what the client has proven to own in the TLS handshake, its own certificate first; empty without one
  * @param userName the user that the certificate stands for, where the listener takes it from there
- * @param clientId the client identifier that the certificate stands for, or null
+ * @param clientId the client identifier that the certificate stands for, where the listener takes it from there
  */
 public record Peer(
     SocketAddress address,

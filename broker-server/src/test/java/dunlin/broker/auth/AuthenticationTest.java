@@ -3,7 +3,6 @@ package dunlin.broker.auth;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.broker.Loop;
 import dunlin.broker.OpenFrontend;
 import dunlin.broker.auth.Authentication.Way;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
@@ -228,7 +227,7 @@ class AuthenticationTest {
     var over = new CountDownLatch(12);
     try {
       Authentication authentication = open(false, BOTH);
-      Loop loop = frontend.loop(0);
+      AskingLoop loop = frontend.asking(0);
       SocketAddress much = new InetSocketAddress("192.0.2.1", 1);
       SocketAddress little = new InetSocketAddress("192.0.2.2", 1);
       ask(
@@ -253,7 +252,7 @@ class AuthenticationTest {
   }
 
   private static void ask(
-      Authentication authentication, Loop loop, SocketAddress from, Callable<String> question, List<String> order, CountDownLatch over)
+      Authentication authentication, AskingLoop loop, SocketAddress from, Callable<String> question, List<String> order, CountDownLatch over)
       throws Exception {
     var call =
         new AuthenticationCall<String>(

@@ -26,7 +26,7 @@ public sealed class Backlog permits MemberQueue {
   private volatile byte @Nullable [] prefix;
 
   /** Whose inbox it is; null for a group's, and for what an ended session or group has left. */
-  public final @Nullable SessionState session;
+  final @Nullable SessionState session;
 
   /** Whose inbox it is; null for a session's. */
   final @Nullable GroupState group;
@@ -137,7 +137,7 @@ public sealed class Backlog permits MemberQueue {
     return begins;
   }
 
-  public long birth() {
+  long birth() {
     return SessionKeys.birth(prefix());
   }
 

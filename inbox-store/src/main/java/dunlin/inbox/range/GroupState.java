@@ -28,12 +28,12 @@ public final class GroupState {
   public final GroupKey key;
 
   /** The epoch in which it began. */
-  public final long birth;
+  final long birth;
 
   /** Where its rows stand. */
   final int shard;
 
-  public final Backlog backlog;
+  final Backlog backlog;
 
   private final NavigableMap<String, GroupMember> members = new TreeMap<>();
 
@@ -43,7 +43,7 @@ public final class GroupState {
   private final Roster<GroupMember> connected = new Roster<>();
 
   /** Of an ordered group; null of others. */
-  public final @Nullable MemberQueues queues;
+  final @Nullable MemberQueues queues;
 
   /** The connected members of an ordered group. */
   private final @Nullable HashRing<GroupMember> ring;
@@ -73,7 +73,7 @@ public final class GroupState {
     public final DurableSubscriber subscriber;
 
     /** Sequences in the session's inbox of the group's messages that it has not acknowledged. */
-    public final SortedSet<Long> outstanding = new TreeSet<>();
+    final SortedSet<Long> outstanding = new TreeSet<>();
 
     /** Whether {@link Summaries} is to write what is outstanding, and whether there is a row of that. */
     boolean touched;
@@ -96,7 +96,7 @@ public final class GroupState {
       return subscriber.session;
     }
 
-    public String clientId() {
+    String clientId() {
       return subscriber.session.key.clientId();
     }
 
@@ -119,7 +119,7 @@ public final class GroupState {
     return members.size();
   }
 
-  public Collection<GroupMember> members() {
+  Collection<GroupMember> members() {
     return members.values();
   }
 

@@ -1,7 +1,7 @@
 package dunlin.inbox.range;
 
 /** What waits in an ordered group for one of its members, or waited for one that is gone. */
-public final class MemberQueue extends Backlog {
+final class MemberQueue extends Backlog {
   /** The client identifier of the member. */
   final String clientId;
 

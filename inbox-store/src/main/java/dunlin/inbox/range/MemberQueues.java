@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** The queues of an ordered group's members, and those of members that are gone. */
-public final class MemberQueues {
+final class MemberQueues {
   /*
    * Owner: the applying thread.
    * A queue begins when a message must wait for a member that none waits for. One that is empty counts as none: a replica that has just started
@@ -78,7 +78,7 @@ public final class MemberQueues {
   }
 
   /** All in which something waits. */
-  public List<MemberQueue> all() {
+  List<MemberQueue> all() {
     var all = new ArrayList<MemberQueue>();
     for (MemberQueue queue : queues.values()) if (queue.count > 0) all.add(queue);
     for (MemberQueue queue : gone.values()) if (queue.count > 0) all.add(queue);

@@ -6,7 +6,7 @@ import java.util.Arrays;
  * Messages that left a full inbox as its oldest although its connection was handed them, and may be sending them: whether they are
  * lost shows when the client acknowledges them, or its connection ends.
  */
-public final class Overtaken {
+final class Overtaken {
   /*
    * Owner: the applying thread. It decides what is counted and nothing else, so replicas may differ in it.
    * Bounds: MAX, about what a connection has taken ahead of its client; beyond, the oldest is taken for lost.
@@ -19,12 +19,12 @@ public final class Overtaken {
   private int first;
   private int end;
 
-  public int size() {
+  int size() {
     return end - first;
   }
 
   /** Adds a sequence that is higher than all others. Answers whether another one had to go for it. */
-  public boolean add(long sequence) {
+  boolean add(long sequence) {
     assert size() == 0 || sequences[end - 1] < sequence : "dropped out of order";
     boolean full = size() == MAX;
     if (full) first++;
@@ -40,7 +40,7 @@ public final class Overtaken {
   }
 
   /** Answers whether it was there. */
-  public boolean remove(long sequence) {
+  boolean remove(long sequence) {
     int at = Arrays.binarySearch(sequences, first, end, sequence);
     if (at < 0) return false;
     System.arraycopy(sequences, at + 1, sequences, at, end - at - 1);

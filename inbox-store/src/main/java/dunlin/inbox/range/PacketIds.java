@@ -5,7 +5,7 @@ import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /** A set of packet identifiers. */
-public final class PacketIds {
+final class PacketIds {
   /*
    * Owner: the applying thread.
    * Bounds: two bytes for each while there are few, and never more than 8 KiB, a bit for each there can be: a single high identifier must not
@@ -19,15 +19,15 @@ public final class PacketIds {
   private int count;
   private @Nullable BitSet many;
 
-  public int size() {
+  int size() {
     return count;
   }
 
-  public boolean isEmpty() {
+  boolean isEmpty() {
     return count == 0;
   }
 
-  public boolean contains(int id) {
+  boolean contains(int id) {
     return many != null ? many.get(id) : place(id) >= 0;
   }
 
@@ -35,7 +35,7 @@ public final class PacketIds {
     return Arrays.binarySearch(few, 0, count, (char) id);
   }
 
-  public void add(int id) {
+  void add(int id) {
     if (contains(id)) return;
     if (many == null && count == FEW) becomeMany();
     if (many != null) {
@@ -56,7 +56,7 @@ public final class PacketIds {
     few = new char[0];
   }
 
-  public void remove(int id) {
+  void remove(int id) {
     if (!contains(id)) return;
     if (many != null) {
       many.clear(id);
@@ -68,7 +68,7 @@ public final class PacketIds {
   }
 
   /** All of them, ascending. */
-  public int[] toArray() {
+  int[] toArray() {
     if (many != null) return many.stream().toArray();
     int[] all = new int[count];
     for (int i = 0; i < count; i++) all[i] = few[i];

@@ -3,9 +3,9 @@ package dunlin.inbox.range;
 import dunlin.inbox.rows.SessionKey;
 
 /** A will that may have to be published; the message itself is a row. */
-public final class PendingWill {
+final class PendingWill {
   /** Not due: the connection that left it is still there. */
-  public static final long NOT_DUE = 0;
+  static final long NOT_DUE = 0;
 
   final SessionKey session;
 
@@ -20,7 +20,7 @@ public final class PendingWill {
   /** When it is next reported; later than {@link #dueAt} when it has been before. */
   long reportAt;
 
-  public PendingWill(SessionKey session, long epoch, long delaySeconds, long dueAt) {
+  PendingWill(SessionKey session, long epoch, long delaySeconds, long dueAt) {
     this.session = session;
     this.epoch = epoch;
     this.delaySeconds = delaySeconds;

@@ -90,7 +90,7 @@ public final class RangeState {
   final Map<Long, PendingWill> willsByEpoch = new HashMap<>();
 
   /** What ended sessions and groups have left, by birth: messages to be deleted step by step. */
-  public final NavigableMap<Long, Backlog> leftovers = new TreeMap<>();
+  final NavigableMap<Long, Backlog> leftovers = new TreeMap<>();
 
   /** Groups with a message that did not fit a member's inbox, by the member; only to know whom to ask when it may fit. */
   private final Map<SessionState, Set<GroupState>> turnedAway = new HashMap<>();

@@ -26,7 +26,7 @@ public final class SessionState {
   public final SessionKey key;
 
   /** The epoch in which it began. */
-  public final long birth;
+  final long birth;
 
   /** Where its rows stand. */
   final int shard;

@@ -11,7 +11,6 @@ import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
-import dunlin.inbox.server.FullRead;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.SubscriptionOptions;

@@ -37,7 +37,7 @@ public final class DiskSpace implements AutoCloseable {
   private final long configuredLow;
   private final long configuredCritical;
 
-  private volatile long free; // single writer: the upkeep thread
+  private volatile long free; // single writer: the upkeep thread, of this and the next three
   private volatile long lowMark;
   private volatile long criticalMark;
   private volatile State state = State.ENOUGH;

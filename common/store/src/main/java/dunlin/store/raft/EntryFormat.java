@@ -10,7 +10,7 @@ import java.util.List;
  * Several commands as one entry of the log: format (1 byte), the epoch of the range that their callers know (8, left out for
  * the first), how many commands (4), then each with its length (4) in front.
  */
-public final class EntryFormat {
+final class EntryFormat {
   static final int HEADER_BYTES_MAX = 1 + 8 + 4;
   static final long FIRST_EPOCH = 1;
   static final int COMMAND_HEADER_BYTES = 4;
@@ -19,16 +19,16 @@ public final class EntryFormat {
   private static final byte FORMAT_EPOCH = 2;
 
   /** Commands that were read, and the epoch that they are for. */
-  public record Commands<C>(long epoch, List<C> commands) {}
+  record Commands<C>(long epoch, List<C> commands) {}
 
   private EntryFormat() {}
 
-  public static int headerBytes(long epoch) {
+  static int headerBytes(long epoch) {
     return epoch == FIRST_EPOCH ? HEADER_BYTES_MAX - Long.BYTES : HEADER_BYTES_MAX;
   }
 
   /** Writes the header; {@link #append} follows {@code count} times. */
-  public static void begin(ByteBuffer out, long epoch, int count) {
+  static void begin(ByteBuffer out, long epoch, int count) {
     if (epoch == FIRST_EPOCH) out.put(FORMAT);
     else out.put(FORMAT_EPOCH).putLong(epoch);
     out.putInt(count);
@@ -44,7 +44,7 @@ public final class EntryFormat {
     out.position(out.position() + length);
   }
 
-  public static <C> Commands<C> decode(ByteBuffer in, CommandCodec<C> codec) {
+  static <C> Commands<C> decode(ByteBuffer in, CommandCodec<C> codec) {
     try {
       byte format = in.get();
       if (format != FORMAT && format != FORMAT_EPOCH)

@@ -36,7 +36,7 @@ final class NodeStart {
   private final BooleanSupplier closed;
   private final Consumer<RaftNode> built;
 
-  /** @param built gets each server before it starts, so that it can be closed meanwhile */
+  /** @param built gets each server before it starts, so that it can be closed before it has started */
   NodeStart(
       StoreSettings settings,
       DataDirectory data,

@@ -47,8 +47,8 @@ final class RangeProposer<C, R> {
   /*
    * Owner: the proposer thread takes from the queue and submits, which may block; any thread proposes. An entry under
    * way belongs to the thread that takes it out of `inFlight`: the applying thread (claim), or the one that sees it fail.
-   * Bounds: StoreSettings.Queue says what may wait (CommandQueue); Entries.inFlight entries are under way. Full: propose()
-   * answers false and counts; a caller of whenRoom() is told by the proposer thread when half of the queue is free.
+   * Bounds: StoreSettings.Queue says what may wait (CommandQueue); Entries.inFlight entries are in flight. Full: propose()
+   * answers false and counts; a caller of whenRoom() is notified by the proposer thread when half of the queue is free.
    * Failure: while this replica does not lead, commands that come or wait fail with NotLeaderException; after fail(), with
    * its exception. What was handed to Ratis' log fails with OutcomeUnknownException in both cases. The thread lives on to
    * empty the queue until stop(); after that, late proposers empty it themselves.

@@ -478,7 +478,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   private void rowsFailed(StoreException e) {
-    if (opening.isDone()) failed(e); // else the opener is told
+    if (opening.isDone()) failed(e); // else the opener gets the error
   }
 
   @Override

@@ -19,7 +19,7 @@ final class CallService implements AutoCloseable {
    * Owner: calls come on gRPC's event loops and are answered by threads of its own, which may block.
    * Bounds: CALLS_MAX are being answered, the requests that have come have BYTES_MAX together. Full: RESOURCE_EXHAUSTED, and
    * counted; nothing was done then.
-   * Failure: an error in a call is reported to its caller and costs nobody else. Closing takes no call any more and
+   * Failure: an error in a call is reported to its caller and costs no other. Closing takes no call any more and
    * interrupts none: an interrupt would close a file that is being written. Who answers them knows when they have ended.
    */
   private static final Logger log = LoggerFactory.getLogger(CallService.class);
@@ -109,7 +109,7 @@ final class CallService implements AutoCloseable {
       }
       try {
         threads.execute(() -> answer(call, asked));
-        request = null; // the answer gives its bytes back
+        request = null; // answer() gives its bytes back
       } catch (RejectedExecutionException _) {
         refuse(Status.RESOURCE_EXHAUSTED.withDescription("too many calls"));
       }

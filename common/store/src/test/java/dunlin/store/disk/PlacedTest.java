@@ -10,16 +10,13 @@ import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.RangeDescriptor.Role;
 import dunlin.store.RangeId;
 import dunlin.store.disk.Placed.Head;
-import dunlin.store.raft.Command;
-import dunlin.store.raft.ControlEntry;
-import dunlin.store.raft.EntryFormat;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** The row that has a range's position, and the entries that change what a range is. */
+/** The row that has a range's position. */
 class PlacedTest {
   private static final UUID ID = RangeId.firstOf("routes").uuid();
   private static final Peer PEER = new Peer(UUID.randomUUID(), Role.VOTER);
@@ -57,30 +54,5 @@ class PlacedTest {
     byte[] newer = row.clone();
     newer[0] = 9;
     assertThatThrownBy(() -> Head.read(newer)).isInstanceOf(IllegalStateException.class).hasMessageContaining("format");
-  }
-
-  @Test
-  void changesOfARangeAreToldFromCommands() {
-    var split = new ControlEntry.Split(3, new byte[] {7, 8}, UUID.randomUUID());
-    var read = ControlEntry.parse(ByteBuffer.wrap(split.toBytes()));
-    assertThat(read).isInstanceOfSatisfying(ControlEntry.Split.class, same -> {
-      assertThat(same.epoch()).isEqualTo(3);
-      assertThat(same.cut()).isEqualTo(split.cut());
-      assertThat(same.child()).isEqualTo(split.child());
-    });
-    var base = new ControlEntry.Base(new Origin(UUID.randomUUID(), 2, 9));
-    assertThat(ControlEntry.parse(ByteBuffer.wrap(base.toBytes()))).isEqualTo(base);
-
-    for (var control : List.of(split, base)) {
-      assertThat(ControlEntry.is(ByteBuffer.wrap(control.toBytes()))).isTrue();
-      assertThatThrownBy(() -> EntryFormat.decode(ByteBuffer.wrap(control.toBytes()), Command.CODEC)).isInstanceOf(IllegalStateException.class);
-    }
-    for (long epoch : new long[] {1, 2}) {
-      var commands = ByteBuffer.allocate(EntryFormat.headerBytes(epoch));
-      EntryFormat.begin(commands, epoch, 0);
-      assertThat(ControlEntry.is(commands.flip())).isFalse();
-      assertThat(EntryFormat.decode(commands, Command.CODEC).epoch()).isEqualTo(epoch);
-    }
-    assertThat(ControlEntry.is(ByteBuffer.allocate(0))).isFalse();
   }
 }

@@ -1,15 +1,8 @@
-package dunlin.inbox.server;
+package dunlin.inbox.range;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.inbox.range.Backlog;
-import dunlin.inbox.range.GroupState;
 import dunlin.inbox.range.GroupState.GroupMember;
-import dunlin.inbox.range.MemberQueue;
-import dunlin.inbox.range.MemoryRows;
-import dunlin.inbox.range.RangeHarness;
-import dunlin.inbox.range.SessionRange;
-import dunlin.inbox.range.SessionState;
 import dunlin.inbox.rows.BodyReferences;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
@@ -17,6 +10,7 @@ import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.SessionKeys.Parsed;
 import dunlin.inbox.rows.ShardCounters;
 import dunlin.inbox.rows.StoredMessage;
+import dunlin.inbox.server.StoredSessions;
 import dunlin.model.TopicFilter;
 import java.nio.ByteBuffer;
 import java.util.HashMap;
@@ -27,7 +21,7 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** What the headers of all messages say together, read one by one: what a start must believe without reading any. */
-public final class FullRead {
+final class FullRead {
   private final Map<Long, Found> inboxes = new TreeMap<>();
   private final Map<String, SortedSet<Long>> outstanding = new TreeMap<>();
   private final Map<Long, Integer> references = new HashMap<>();
@@ -92,7 +86,7 @@ public final class FullRead {
   }
 
   /** Compares what a start makes of these rows, which were just written out, with what their headers say. */
-  public static void assertAStartBelievesTheHeadersOf(MemoryRows rows, String as) {
+  static void assertAStartBelievesTheHeadersOf(MemoryRows rows, String as) {
     var read = new FullRead(new MemoryRows(rows));
     var range = new SessionRange(RangeHarness.SHARDS);
     range.open(rows);
