@@ -111,7 +111,7 @@ public final class ApplicationPublisher {
     loop.counts().publishes().received();
     if (message.qos() == QoS.AT_MOST_ONCE) {
       if (message.retain()) frontend.retain().set(message, _ -> {});
-      loop.lane().append(message, null);
+      loop.lane().append(message, null, null);
       loop.counts().publishes().delivered();
       answer.complete(ReasonCode.SUCCESS);
       return;
@@ -132,7 +132,7 @@ public final class ApplicationPublisher {
       pending.expect();
       frontend.retain().set(message, pending::answer);
     }
-    loop.lane().append(message, pending);
+    loop.lane().append(message, null, pending);
     pending.answer(ReasonCode.SUCCESS);
   }
 

@@ -13,6 +13,7 @@ import dunlin.model.TopicFilter;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.LogText;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Arrays;
@@ -187,7 +188,7 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
   }
 
   @Override
-  public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+  public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var loop = LoopThread.current();
     if (loop == null) throw new IllegalStateException("a lane without an event loop");
     for (int i = 0; i < routes.size(); i++) {

@@ -6,6 +6,7 @@ import dunlin.dist.Route;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
@@ -24,7 +25,7 @@ final class Fanout implements Delivery {
   }
 
   @Override
-  public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+  public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     Loop loop = LoopThread.current();
     if (loop == null) throw new IllegalStateException("a lane without an event loop");
     int plain = 0;
@@ -41,7 +42,7 @@ final class Fanout implements Delivery {
         continue;
       }
       if (acknowledgement != null) acknowledgement.expect();
-      loop.groups().dispatch(message, filter, acknowledgement);
+      loop.groups().dispatch(message, filter, feedback, acknowledgement);
     }
     if (plain == 1 && only != null) {
       deliver(loop, message, only, acknowledgement);

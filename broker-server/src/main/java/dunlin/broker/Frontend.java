@@ -308,7 +308,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     listeners.reloadCertificates();
   }
 
-  /** What the dist tier delivers to. */
+  /** What the dist tier delivers to, from lanes of event loops. */
   public Delivery delivery() {
     return fanout;
   }

@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import org.jspecify.annotations.Nullable;
 
 /** What one shared subscription is to get of one message, from when no member took it at once until one has, or it is dropped. */
@@ -21,8 +22,8 @@ final class GroupCopy {
   /** The loop that it came in on, whose lane's credit it holds. */
   final Loop lane;
 
-  /** Whose message it is, to be held up while this waits on the loop that it came in on; null when nobody can be, or elsewhere. */
-  @Nullable InboundPublishes publisher;
+  /** Told while this waits on the loop that it came in on; null when nobody can be held up, or elsewhere. */
+  @Nullable Feedback feedback;
 
   /** Whom the loop that it is passed to asks first. */
   @Nullable Subscriber member;
@@ -44,12 +45,12 @@ final class GroupCopy {
       FilterHandle filter,
       @Nullable Acknowledgement acknowledgement,
       Loop lane,
-      @Nullable InboundPublishes publisher) {
+      @Nullable Feedback feedback) {
     this.message = message;
     this.filter = filter;
     this.acknowledgement = acknowledgement;
     this.lane = lane;
-    this.publisher = publisher;
+    this.feedback = feedback;
   }
 
   /** Whether it is of QoS 1 or 2. */

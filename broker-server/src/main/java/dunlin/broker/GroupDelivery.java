@@ -5,6 +5,7 @@ import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropReason;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -70,9 +71,6 @@ final class GroupDelivery {
   private long lookAtAgeNanos;
   private volatile long oldestWaitNanos;
 
-  /** Whose message of QoS 0 is being handed out; null when nobody can be held up for it. */
-  private @Nullable InboundPublishes publisher;
-
   /** @param nanoTime a clock that never steps, in nanoseconds */
   GroupDelivery(Loop loop, LongSupplier nanoTime) {
     this.loop = loop;
@@ -90,19 +88,15 @@ final class GroupDelivery {
     return oldestWaitNanos / 1e9;
   }
 
-  /** Says whose messages of QoS 0 come next, to be held up when a group cannot take them; null for nobody's. */
-  void publishing(@Nullable InboundPublishes by) {
-    publisher = by;
-  }
-
   // ------------------------------------------------------------------------------------------------------ finding a member
 
   /**
    * Delivers a message to one member.
    *
+   * @param feedback of the publisher, told while this waits on this loop; null when nobody can be held up for it
    * @param acknowledgement expecting one answer for this, whatever the QoS; null when nobody waits for it
    */
-  void dispatch(Publication message, FilterHandle filter, @Nullable Acknowledgement acknowledgement) {
+  void dispatch(Publication message, FilterHandle filter, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     GroupLine ahead = lines.isEmpty() ? null : lines.get(GroupLine.Place.of(message, filter));
     Subscriber member = ahead == null ? pick(message, filter) : null;
     boolean here = member != null && member.session.loop() == loop;
@@ -110,7 +104,7 @@ final class GroupDelivery {
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
       return;
     }
-    GroupCopy copy = new GroupCopy(message, filter, acknowledgement, loop, publisherOf(message, acknowledgement));
+    GroupCopy copy = new GroupCopy(message, filter, acknowledgement, loop, feedback);
     unsettled++;
     loop.window().take(copy.size());
     if (ahead != null) {
@@ -120,11 +114,6 @@ final class GroupDelivery {
     } else {
       refused(copy);
     }
-  }
-
-  private @Nullable InboundPublishes publisherOf(Publication message, @Nullable Acknowledgement acknowledgement) {
-    if (message.qos() == QoS.AT_MOST_ONCE) return publisher;
-    return acknowledgement instanceof PendingPublish publish ? publish.inbound() : null;
   }
 
   private @Nullable Subscriber pick(Publication message, FilterHandle filter) {
@@ -185,7 +174,7 @@ final class GroupDelivery {
 
   private void passOn(GroupCopy copy, Subscriber member) {
     leaves(copy);
-    copy.publisher = null;
+    copy.feedback = null;
     copy.member = member;
     copy.passes++;
     loop.batchTo(member.session.loop()).add(copy);
@@ -285,14 +274,14 @@ final class GroupDelivery {
   private void enters(GroupCopy copy) {
     copy.waits = true;
     if (!copy.acknowledged() && copy.lane == loop) bytesUnacknowledged += copy.size();
-    if (copy.publisher != null) copy.publisher.groupIsFull(copy.message.qos(), copy.size());
+    if (copy.feedback != null) copy.feedback.waits(copy.message.qos(), copy.size());
   }
 
   private void leaves(GroupCopy copy) {
     if (!copy.waits) return;
     copy.waits = false;
     if (!copy.acknowledged() && copy.lane == loop) bytesUnacknowledged -= copy.size();
-    if (copy.publisher != null) copy.publisher.groupHasRoom(copy.message.qos(), copy.size());
+    if (copy.feedback != null) copy.feedback.waitsNoLonger(copy.message.qos(), copy.size());
   }
 
   private void retrySoon() {

@@ -7,6 +7,8 @@ import dunlin.inbox.ConnectionId;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
+import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
 import java.util.ArrayDeque;
 import java.util.BitSet;
 import java.util.List;
@@ -16,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * What one client publishes: hands it to the lane and the retained messages, and acknowledges it in the order in which it
  * came [MQTT-4.6.0-2, -3] once everybody has answered. The receiver's half of QoS 1 and 2; MQTT 5, section 4.3.
  */
-final class InboundPublishes {
+final class InboundPublishes implements Feedback {
   /*
    * Owner: the connection's event loop.
    * Bounds: at most Receive Maximum publishes unacknowledged. A client of MQTT 5 that sends more breaks the protocol (0x93);
@@ -31,6 +33,9 @@ final class InboundPublishes {
   private final LiveSession session;
   private final int receiveMaximum;
   private final boolean checkPayloadFormat;
+
+  /** MQTT 3 has no reason codes: any error ends the connection, and its client would send the message to everybody again. */
+  private final Terms terms;
 
   private final ArrayDeque<PendingPublish> pending = new ArrayDeque<>(4);
 
@@ -56,6 +61,7 @@ final class InboundPublishes {
     this.session = session;
     this.receiveMaximum = receiveMaximum;
     this.checkPayloadFormat = session.frontend().settings().features().payloadFormatCheck();
+    this.terms = session.version().hasProperties() ? Terms.ANSWERED : Terms.disconnecting(session.fence());
     for (int packetId : receivedPacketIds) markReceived(packetId);
   }
 
@@ -93,12 +99,10 @@ final class InboundPublishes {
     loop.counts().publishes().received();
     if (qos == QoS.AT_MOST_ONCE) {
       if (message.retain()) retainUnacknowledged(message);
-      loop.groups().publishing(this);
-      loop.lane().append(message, null);
-      loop.groups().publishing(null);
+      loop.lane().append(message, this, null);
       loop.counts().publishes().delivered();
     } else {
-      PendingPublish publish = new PendingPublish(session, packet.packetId(), qos, message.body().length);
+      PendingPublish publish = new PendingPublish(session, terms, packet.packetId(), qos, message.body().length);
       if (qos == QoS.EXACTLY_ONCE) {
         markReceived(packet.packetId());
       } else {
@@ -114,7 +118,7 @@ final class InboundPublishes {
           publish.expect();
           session.frontend().retain().set(message, publish::answer);
         }
-        loop.lane().append(message, publish);
+        loop.lane().append(message, this, publish);
         publish.answer(ReasonCode.SUCCESS);
       }
       if (pending.size() >= receiveMaximum) session.connection().hold(Connection.Hold.PENDING);
@@ -130,7 +134,7 @@ final class InboundPublishes {
       return;
     }
     session.connection().note(reason, null, explanation);
-    PendingPublish refused = new PendingPublish(session, packet.packetId(), qos, 0);
+    PendingPublish refused = new PendingPublish(session, terms, packet.packetId(), qos, 0);
     refused.refuse(reason, explanation);
     if (qos == QoS.EXACTLY_ONCE) markReceived(packet.packetId());
     else pendingQos1++;
@@ -175,8 +179,8 @@ final class InboundPublishes {
                 }));
   }
 
-  /** A message waits for a group in which nobody has room. */
-  void groupIsFull(QoS qos, int size) {
+  @Override
+  public void waits(QoS qos, int size) {
     if (qos == QoS.AT_MOST_ONCE) {
       waitingForGroups++;
     } else {
@@ -186,8 +190,8 @@ final class InboundPublishes {
     if (groupsHoldIt()) session.connection().hold(Connection.Hold.GROUP);
   }
 
-  /** Such a message waits no longer. */
-  void groupHasRoom(QoS qos, int size) {
+  @Override
+  public void waitsNoLonger(QoS qos, int size) {
     if (qos == QoS.AT_MOST_ONCE) {
       waitingForGroups--;
     } else {

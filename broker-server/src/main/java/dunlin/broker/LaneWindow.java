@@ -1,9 +1,10 @@
 package dunlin.broker;
 
+import dunlin.transport.LaneCredit;
 import java.util.ArrayDeque;
 
 /** The credit of one lane: how much of what its publishers sent may be on its way at a time, in messages and bytes. */
-final class LaneWindow {
+final class LaneWindow implements LaneCredit {
   /*
    * Owner: the lane's event loop.
    * Bounds: a message is always taken in whole, so what is on its way may pass the window by one read's worth of messages
@@ -22,12 +23,14 @@ final class LaneWindow {
     this.bytesMax = bytesMax;
   }
 
-  void take(int size) {
+  @Override
+  public void take(int size) {
     messages++;
     bytes += size;
   }
 
-  void give(int count, long size) {
+  @Override
+  public void give(int count, long size) {
     messages -= count;
     bytes -= size;
     assert messages >= 0 && bytes >= 0 : "more credit given back than taken";

@@ -100,7 +100,7 @@ final class LiveSession {
     return new SessionRef(publisher.tenant(), publisher.clientId(), epoch);
   }
 
-  /** A number of this connection's session, for {@link dunlin.transport.Acknowledgement#fence}. Never 0. */
+  /** A number of this connection's session, for {@link dunlin.transport.Terms#fence}. Never 0. */
   long fence() {
     long number = epoch ^ (long) publisher.clientId().hashCode() << 32;
     return number == 0 ? 1 : number;

@@ -110,7 +110,7 @@ final class Loop implements AskingLoop {
   /** First thing on the loop's own thread. */
   void start() {
     ((LoopThread) Thread.currentThread()).carry(this);
-    lane = frontend.dist().openLane(this::post);
+    lane = frontend.dist().openLane(index, this::post, window);
     executor.scheduleAtFixedRate(
         this::tick, KeepAliveWheel.TICK_MILLIS, KeepAliveWheel.TICK_MILLIS, TimeUnit.MILLISECONDS);
   }

@@ -310,7 +310,7 @@ final class Outbound {
         counts.copies().returned();
       } else if (message.group != null && !begun) {
         counts.copies().returned();
-        session.loop().groups().dispatch(message.message, message.group, null);
+        session.loop().groups().dispatch(message.message, message.group, null, null);
       } else {
         counts.copies().dropped(DropReason.SESSION_ENDED);
       }

@@ -3,15 +3,16 @@ package dunlin.broker;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Terms;
 import org.jspecify.annotations.Nullable;
 
 /** A publish of QoS 1 or 2 that a client waits to have acknowledged. Finishes on its session's event loop. */
 final class PendingPublish extends Acknowledgement implements Runnable {
   private final LiveSession session;
+  private final Terms terms;
   private final int packetId;
   private final QoS qos;
   private final int size;
-  private final boolean hasReasons;
   private final long acceptedAtMillis;
 
   private boolean finished;
@@ -23,23 +24,18 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private ReasonCode reason = ReasonCode.SUCCESS;
   private @Nullable String refusal;
 
-  PendingPublish(LiveSession session, int packetId, QoS qos, int size) {
+  PendingPublish(LiveSession session, Terms terms, int packetId, QoS qos, int size) {
     this.session = session;
+    this.terms = terms;
     this.packetId = packetId;
     this.qos = qos;
     this.size = size;
-    this.hasReasons = session.version().hasProperties();
     this.acceptedAtMillis = session.loop().nowMillis();
   }
 
   /** When it came. */
   long acceptedAtMillis() {
     return acceptedAtMillis;
-  }
-
-  /** Where it came in. */
-  InboundPublishes inbound() {
-    return session.inbound();
   }
 
   int packetId() {
@@ -97,16 +93,9 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     refusal = explanation;
   }
 
-  /** MQTT 3 has no reason codes: its connection would be closed, and the client would send the message to everybody again. */
   @Override
-  protected boolean toldOfDrops() {
-    return hasReasons;
-  }
-
-  /** MQTT 3: any error ends the connection. */
-  @Override
-  public long fence() {
-    return hasReasons ? 0 : session.fence();
+  public Terms terms() {
+    return terms;
   }
 
   @Override

@@ -97,7 +97,7 @@ final class RecordedPublishes {
   }
 
   private void append(Publication message, PendingPublish publish) {
-    session.loop().lane().append(message, publish);
+    session.loop().lane().append(message, inbound, publish);
     publish.answer(ReasonCode.SUCCESS);
   }
 

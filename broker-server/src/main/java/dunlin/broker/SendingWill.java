@@ -5,6 +5,7 @@ import dunlin.inbox.WillPublisher.Sending;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Terms;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -63,7 +64,7 @@ final class SendingWill implements Sending {
       if (subscribers == null) {
         left++;
         var answer = new Answer(reason -> loop.post(() -> subscribers(Outcome.of(reason))));
-        loop.lane().append(will, answer);
+        loop.lane().append(will, null, answer);
         answer.answer(ReasonCode.SUCCESS);
       }
       oneDone();
@@ -102,13 +103,8 @@ final class SendingWill implements Sending {
     }
 
     @Override
-    public boolean storesFirst() {
-      return true;
-    }
-
-    @Override
-    public boolean publishedOnce() {
-      return true;
+    public Terms terms() {
+      return Terms.WILL;
     }
 
     @Override

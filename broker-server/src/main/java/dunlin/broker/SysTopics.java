@@ -226,7 +226,7 @@ public final class SysTopics implements AutoCloseable {
       }
     }
     latest = List.copyOf(after);
-    for (Publication message : changed) frontend.loop(0).lane().append(message, null);
+    for (Publication message : changed) frontend.loop(0).lane().append(message, null, null);
   }
 
   /** How long it is to the next full interval of the clock; but for the one that a round may have come a little too early for. */

@@ -21,6 +21,7 @@ import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.DataInputStream;
 import java.net.InetAddress;
@@ -186,8 +187,8 @@ class AnswerOrderTest {
 
   private static final class NoRoutes implements DistClient {
     @Override
-    public Lane openLane(Executor thread) {
-      return (_, _) -> {};
+    public Lane openLane(int number, Executor thread, LaneCredit credit) {
+      return (_, _, _) -> {};
     }
 
     @Override

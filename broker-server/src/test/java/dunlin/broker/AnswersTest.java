@@ -171,7 +171,7 @@ class AnswersTest {
       node.on(
           loop,
           () -> {
-            node.frontend.loop(loop).lane().append(message, counted);
+            node.frontend.loop(loop).lane().append(message, null, counted);
             counted.answer(ReasonCode.SUCCESS);
             return true;
           });

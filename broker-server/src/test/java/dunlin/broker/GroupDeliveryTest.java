@@ -174,7 +174,7 @@ class GroupDeliveryTest {
     open.on(
         1,
         () -> {
-          for (int i = 0; i < messages; i++) open.loop(1).groups().dispatch(message(bytes), filter, null);
+          for (int i = 0; i < messages; i++) open.loop(1).groups().dispatch(message(bytes), filter, null, null);
           return true;
         });
   }
@@ -192,9 +192,7 @@ class GroupDeliveryTest {
         () -> {
           open.loop(0).readClock();
           GroupDelivery groups = open.loop(0).groups();
-          groups.publishing(publisher.inbound());
-          for (FilterHandle each : filters) groups.dispatch(message, each, null);
-          groups.publishing(null);
+          for (FilterHandle each : filters) groups.dispatch(message, each, publisher.inbound(), null);
           return true;
         });
   }

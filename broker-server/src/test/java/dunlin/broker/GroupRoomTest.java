@@ -94,7 +94,7 @@ class GroupRoomTest {
     open.on(
         loop,
         () -> {
-          open.loop(loop).groups().dispatch(message(publisher, bytes), filter, answer);
+          open.loop(loop).groups().dispatch(message(publisher, bytes), filter, null, answer);
           return true;
         });
     return answer;

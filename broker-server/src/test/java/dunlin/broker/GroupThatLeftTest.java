@@ -58,7 +58,7 @@ class GroupThatLeftTest {
       node.on(
           1,
           () -> {
-            node.frontend.delivery().deliver(message, routes, answer);
+            node.frontend.delivery().deliver(message, routes, null, answer);
             return true;
           });
 

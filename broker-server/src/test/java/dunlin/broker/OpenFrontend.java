@@ -28,6 +28,7 @@ import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandler;
@@ -262,8 +263,8 @@ public final class OpenFrontend implements AutoCloseable {
     final List<CompletableFuture<Void>> answers = Collections.synchronizedList(new ArrayList<>());
 
     @Override
-    public Lane openLane(Executor thread) {
-      return (message, acknowledgement) -> {
+    public Lane openLane(int number, Executor thread, LaneCredit credit) {
+      return (message, _, acknowledgement) -> {
         published.add(new Published(message, acknowledgement));
         onAppend.accept(message);
         if (acknowledgement == null) return;

@@ -145,7 +145,7 @@ class OrderedGroupTest {
     open.on(
         loop,
         () -> {
-          open.loop(loop).groups().dispatch(message, filter, answer);
+          open.loop(loop).groups().dispatch(message, filter, null, answer);
           return true;
         });
     // What was passed on has arrived.

@@ -1,6 +1,7 @@
 package dunlin.broker;
 
 import dunlin.broker.auth.Authentication;
+import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistWorker;
 import dunlin.dist.MatchedRoutes;
@@ -17,6 +18,7 @@ import dunlin.runtime.DropEvents;
 import dunlin.store.StoreSettings;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -72,8 +74,8 @@ final class RealTiers implements AutoCloseable {
         DistWorker.create(store, p -> InboxServer.shardOf(sessions.shards(), p.tenant(), p.clientId()), meters);
     inbox = new InboxServer(store, sessions, frontend, new Routes(dist), frontend, InstantSource.system(), meters);
     retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, InstantSource.system(), housekeeping);
-    dist.attachFrontend(store.nodeId(), frontend.delivery());
-    dist.attachInboxShards(new Inboxes(inbox));
+    dist.attachFrontend(store.nodeId(), Deliveries.of(frontend.delivery()));
+    dist.attachInboxShards(Deliveries.of(new Inboxes(inbox)));
     store.start(Duration.ofSeconds(60));
     frontend.open(new Frontend.Tiers(dist, retain, inbox));
     inbox.start(store.nodeId(), store.incarnation()).orTimeout(60, TimeUnit.SECONDS).join();
@@ -127,7 +129,7 @@ final class RealTiers implements AutoCloseable {
 
   private record Inboxes(InboxServer inbox) implements Delivery {
     @Override
-    public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
       List<TopicFilter> groups = new ArrayList<>();
       for (int i = 0; i < routes.size(); i++) if (routes.get(i).filter().shared()) groups.add(routes.get(i).filter());
       inbox.deliver(message, groups, acknowledgement);

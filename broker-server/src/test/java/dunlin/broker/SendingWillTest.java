@@ -116,7 +116,7 @@ final class SendingWillTest {
     var attempt = attempt(will(false));
 
     var acknowledgement = open.dist.published.getFirst().acknowledgement();
-    assertThat(acknowledgement != null && acknowledgement.storesFirst() && acknowledgement.publishedOnce()).isTrue();
+    assertThat(acknowledgement != null && acknowledgement.terms().storesFirst() && acknowledgement.terms().publishedOnce()).isTrue();
     open.dist.published.getFirst().answer(ReasonCode.SUCCESS);
     assertThat(outcome(attempt)).isEqualTo(new Outcome.Published());
     assertThat(open.retain.answers).isEmpty();

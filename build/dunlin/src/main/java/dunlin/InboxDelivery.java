@@ -7,6 +7,7 @@ import dunlin.inbox.server.InboxServer;
 import dunlin.model.Publication;
 import dunlin.model.TopicFilter;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -20,7 +21,7 @@ final class InboxDelivery implements Delivery {
   }
 
   @Override
-  public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+  public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     List<TopicFilter> groups = List.of();
     for (int i = 0; i < routes.size(); i++) {
       TopicFilter filter = routes.get(i).filter();

@@ -12,6 +12,7 @@ import dunlin.broker.limit.NodeBudget;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.NodeCalls;
+import dunlin.dist.Deliveries;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.SessionsMXBean;
@@ -214,8 +215,8 @@ final class Node implements AutoCloseable {
     InboxServer inbox =
         new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
     RetainServer retain = RetainServer.on(ranges, NodeSettings.retain(settings, heapBytes, diskBytes), meters, clock, housekeeping);
-    dist.attachFrontend(ranges.nodeId(), clients.delivery());
-    dist.attachInboxShards(new InboxDelivery(inbox));
+    dist.attachFrontend(ranges.nodeId(), Deliveries.of(clients.delivery()));
+    dist.attachInboxShards(Deliveries.of(new InboxDelivery(inbox)));
 
     SysTopics sys = new SysTopics(clients, meters, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
 
@@ -228,7 +229,7 @@ final class Node implements AutoCloseable {
     ApplicationSubscriptions subscriptions =
         opening(
             new ApplicationSubscriptions(
-                clients, all -> dist.attachFrontend(all.shard().name(), all), meters, heapBytes / APPLICATION_PART));
+                clients, all -> dist.attachFrontend(all.shard().name(), Deliveries.of(all)), meters, heapBytes / APPLICATION_PART));
     application = new Application(clients.application(), subscriptions);
     awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()), watch, progress);
     progress.ended();

@@ -13,6 +13,7 @@ import dunlin.store.RangeLogic;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -54,7 +55,7 @@ public final class DistWorker implements DistClient {
   private static final Destination[] NONE = {};
 
   /** Who serves the inbox shards of this process, or one frontend. */
-  record Destination(ShardId.Kind kind, @Nullable String name, Delivery delivery) {
+  record Destination(ShardId.Kind kind, @Nullable String name, Deliveries deliveries) {
     boolean serves(ShardId shard) {
       return kind == shard.kind() && (name == null || name.equals(shard.name()));
     }
@@ -129,13 +130,13 @@ public final class DistWorker implements DistClient {
   }
 
   /** Says who delivers to a frontend's connected sessions. Another one for the same frontend takes its place. */
-  public void attachFrontend(String nodeId, Delivery delivery) {
-    attach(new Destination(ShardId.Kind.FRONTEND, nodeId, delivery));
+  public void attachFrontend(String nodeId, Deliveries deliveries) {
+    attach(new Destination(ShardId.Kind.FRONTEND, nodeId, deliveries));
   }
 
   /** Says who delivers to all inbox shards: a message is handed over once, however many of them want it. */
-  public void attachInboxShards(Delivery delivery) {
-    attach(new Destination(ShardId.Kind.INBOX, null, delivery));
+  public void attachInboxShards(Deliveries deliveries) {
+    attach(new Destination(ShardId.Kind.INBOX, null, deliveries));
   }
 
   private synchronized void attach(Destination destination) {
@@ -158,8 +159,8 @@ public final class DistWorker implements DistClient {
   }
 
   @Override
-  public Lane openLane(Executor thread) {
-    var lane = new LocalLane(this, routes, home, thread);
+  public Lane openLane(int number, Executor thread, LaneCredit credit) {
+    var lane = new LocalLane(this, routes, home, number, thread);
     lanes.add(lane);
     return lane;
   }

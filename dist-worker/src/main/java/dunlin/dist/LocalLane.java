@@ -6,6 +6,7 @@ import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
 import java.util.Arrays;
 import java.util.SplittableRandom;
@@ -23,9 +24,7 @@ final class LocalLane implements Lane {
   /*
    * Nothing is allocated for a message: what matched is gathered in one MatchedRoutes for each destination.
    *
-   * With the destinations of one process, at most three, all of them are served inline. Between processes a message that goes
-   * to many nodes would block the lane; there the loop over destinations in append() is what has to be split over workers,
-   * each destination always on the same worker for this lane, so that its order stays.
+   * All destinations are served inline. Each has a way of its own that never blocks: a call in this process, or a batch for another one.
    *
    * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only when that has recorded the
    * exchange: a RecordedDelivery says why. It keeps its order among its like, since answers come in the order of the log. All
@@ -41,6 +40,7 @@ final class LocalLane implements Lane {
   private final RouteRange routes;
   private final DistWorker worker;
   private final Function<Publisher, ShardId> home;
+  private final int number;
   private final Executor thread;
   private final SplittableRandom random = new SplittableRandom();
   private final Consumer<FilterRoutes> gatherer = this::gather;
@@ -51,54 +51,63 @@ final class LocalLane implements Lane {
   private final AtomicLong unattached = new AtomicLong();
 
   private Destination[] destinations = {};
+  private Delivery[] deliveries = {};
   private MatchedRoutes[] matched = {};
   private Publisher publisher = new Publisher("", "");
   private boolean appending;
 
-  LocalLane(DistWorker worker, RouteRange routes, Function<Publisher, ShardId> home, Executor thread) {
+  LocalLane(DistWorker worker, RouteRange routes, Function<Publisher, ShardId> home, int number, Executor thread) {
     this.worker = worker;
     this.routes = routes;
     this.home = home;
+    this.number = number;
     this.thread = thread;
   }
 
   @Override
-  public void append(Publication message, @Nullable Acknowledgement acknowledgement) {
+  public void append(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     assert !appending : "a message appended while the one before is being delivered";
     appending = true;
     attachNew();
     publisher = message.publisher();
     try {
       routes.index().match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
-      hand(message, acknowledgement);
+      hand(message, feedback, acknowledgement);
     } finally {
       for (MatchedRoutes of : matched) of.clear();
       appending = false;
     }
   }
 
+  @SuppressWarnings("ReferenceEquality") // looked at for each message: the worker makes a new array for each change
   private void attachNew() {
-    destinations = worker.destinations();
-    int known = matched.length;
-    if (known == destinations.length) return;
-    matched = Arrays.copyOf(matched, destinations.length);
-    for (int i = known; i < matched.length; i++) matched[i] = new MatchedRoutes();
+    Destination[] present = worker.destinations();
+    Destination[] known = destinations;
+    if (present == known) return;
+    deliveries = Arrays.copyOf(deliveries, present.length);
+    matched = Arrays.copyOf(matched, present.length);
+    for (int i = 0; i < present.length; i++) {
+      if (i < known.length && present[i] == known[i]) continue;
+      deliveries[i] = present[i].deliveries().open(number, thread);
+      matched[i] = new MatchedRoutes();
+    }
+    destinations = present;
   }
 
-  private void hand(Publication message, @Nullable Acknowledgement acknowledgement) {
+  private void hand(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     boolean wanted = false;
     for (MatchedRoutes of : matched) wanted |= of.size() > 0;
     count(published, 1);
     if (wanted) count(matchedMessages, 1);
     if (wanted && acknowledgement != null) acknowledgement.markMatched();
-    if (acknowledgement != null && (message.exchange() != null || (acknowledgement.storesFirst() && isToBeStored()))) {
-      record(message, acknowledgement);
+    if (acknowledgement != null && (message.exchange() != null || (acknowledgement.terms().storesFirst() && isToBeStored()))) {
+      record(message, feedback, acknowledgement);
       return;
     }
     for (int i = 0; i < matched.length; i++) {
       if (matched[i].size() == 0) continue;
       if (acknowledgement != null) acknowledgement.expect();
-      destinations[i].delivery().deliver(message, matched[i], acknowledgement);
+      deliveries[i].deliver(message, matched[i], feedback, acknowledgement);
     }
   }
 
@@ -109,7 +118,7 @@ final class LocalLane implements Lane {
   }
 
   /** Hands a message to the publisher's home, and to the others once it is recorded there. */
-  private void record(Publication message, Acknowledgement acknowledgement) {
+  private void record(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
     int recorder = destinationOf(home.apply(publisher));
     acknowledgement.expect();
     if (recorder < 0) {
@@ -119,10 +128,10 @@ final class LocalLane implements Lane {
     RecordedDelivery held = null;
     for (int i = 0; i < matched.length; i++) {
       if (i == recorder || matched[i].size() == 0) continue;
-      if (held == null) held = new RecordedDelivery(message, acknowledgement, thread);
-      held.hold(destinations[i].delivery(), matched[i].copy());
+      if (held == null) held = new RecordedDelivery(message, feedback, acknowledgement, thread);
+      held.hold(deliveries[i], matched[i].copy());
     }
-    destinations[recorder].delivery().deliver(message, matched[recorder], held == null ? acknowledgement : held);
+    deliveries[recorder].deliver(message, matched[recorder], feedback, held == null ? acknowledgement : held);
   }
 
   private void gather(FilterRoutes of) {
@@ -169,7 +178,7 @@ final class LocalLane implements Lane {
   /** Credit of a group's route, -1 when nobody serves its shard. */
   private int credit(Route route) {
     int destination = destinationOf(route.shard());
-    return destination < 0 ? -1 : Math.max(0, destinations[destination].delivery().groupCredit(route));
+    return destination < 0 ? -1 : Math.max(0, deliveries[destination].groupCredit(route));
   }
 
   /** Rendezvous hashing: a publisher changes its shard only when that one goes or a better one comes. */

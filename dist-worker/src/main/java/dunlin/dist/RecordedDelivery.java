@@ -3,13 +3,16 @@ package dunlin.dist;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A message that waits, on its way to frontends, until its QoS 2 exchange is recorded, or until it is stored when it
- * {@linkplain Acknowledgement#storesFirst is to be first}; it is the recorder's acknowledgement.
+ * {@linkplain Terms#storesFirst is to be first}; it is the recorder's acknowledgement.
  */
 final class RecordedDelivery extends Acknowledgement implements Runnable {
   /*
@@ -27,6 +30,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    *   keeps from a durable session is delivered to the others all the same.
    */
   private final Publication message;
+  private final @Nullable Feedback feedback;
   private final Acknowledgement acknowledgement;
   private final Executor thread;
   private final List<Held> held = new ArrayList<>(1);
@@ -39,8 +43,9 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   /**
    * @param acknowledgement expects one answer of this, beside those of the destinations
    */
-  RecordedDelivery(Publication message, Acknowledgement acknowledgement, Executor thread) {
+  RecordedDelivery(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement, Executor thread) {
     this.message = message;
+    this.feedback = feedback;
     this.acknowledgement = acknowledgement;
     this.thread = thread;
   }
@@ -50,13 +55,8 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   }
 
   @Override
-  public boolean publishedOnce() {
-    return acknowledgement.publishedOnce();
-  }
-
-  @Override
-  public long fence() {
-    return acknowledgement.fence();
+  public Terms terms() {
+    return acknowledgement.terms();
   }
 
   @Override
@@ -71,7 +71,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   public void run() {
     for (Held each : held) {
       acknowledgement.expect();
-      each.destination().deliver(message, each.routes(), acknowledgement);
+      each.destination().deliver(message, each.routes(), feedback, acknowledgement);
     }
     acknowledgement.answer(recorded);
   }

@@ -10,6 +10,7 @@ import dunlin.model.TopicFilter;
 import dunlin.store.StoreSettings;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,7 +38,7 @@ class DistWorkerOnDiskTest {
     final TreeSet<Integer> delivered = new TreeSet<>();
 
     @Override
-    public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
       for (int i = 0; i < routes.size(); i++) delivered.add(routes.get(i).handle());
     }
 
@@ -88,14 +89,14 @@ class DistWorkerOnDiskTest {
 
   /** The handles that each topic's routes have; of a group, those that come up when it is picked from many times. */
   private static List<Set<Integer>> matches(DistWorker worker, List<String> topics) {
-    var lane = worker.openLane(Runnable::run);
+    var lane = worker.openLane(0, Runnable::run, new Uncounted());
     var results = new ArrayList<Set<Integer>>();
     for (String topic : topics) {
       var handles = new Handles();
-      worker.attachFrontend("n", handles);
-      worker.attachInboxShards(handles);
+      worker.attachFrontend("n", Deliveries.of(handles));
+      worker.attachInboxShards(Deliveries.of(handles));
       var message = Publication.of(PUBLISHER, topic, QoS.AT_MOST_ONCE, false, 0, new byte[1]);
-      for (int i = 0; i < 300; i++) lane.append(message, null);
+      for (int i = 0; i < 300; i++) lane.append(message, null, null);
       results.add(handles.delivered);
     }
     return results;

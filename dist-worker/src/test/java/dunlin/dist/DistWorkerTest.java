@@ -11,7 +11,9 @@ import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
+import dunlin.transport.Terms;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -44,7 +46,7 @@ class DistWorkerTest {
           _ -> HOME,
           registry);
   private final ArrayDeque<Runnable> tasksOfTheLane = new ArrayDeque<>();
-  private final Lane lane = worker.openLane(tasksOfTheLane::add);
+  private final Lane lane = worker.openLane(0, tasksOfTheLane::add, new Uncounted());
 
   /** A destination that writes down what it gets. */
   private static final class Recorder implements Delivery {
@@ -56,7 +58,7 @@ class DistWorkerTest {
     boolean answersLater;
 
     @Override
-    public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
       var shards = new ArrayList<ShardId>();
       for (int i = 0; i < routes.size(); i++) shards.add(routes.get(i).shard());
       delivered.add(new Delivered(message.topic(), shards, acknowledgement));
@@ -89,8 +91,8 @@ class DistWorkerTest {
   }
 
   DistWorkerTest() {
-    worker.attachFrontend("n1", frontend);
-    worker.attachInboxShards(inboxes);
+    worker.attachFrontend("n1", Deliveries.of(frontend));
+    worker.attachInboxShards(Deliveries.of(inboxes));
   }
 
   private InMemoryRange<RouteCommand, RouteResult> range() {
@@ -123,7 +125,7 @@ class DistWorkerTest {
 
   private Answer publish(String topic) {
     var answer = new Answer();
-    lane.append(Publication.of(PUBLISHER, topic, QoS.AT_LEAST_ONCE, false, 0, new byte[3]), answer);
+    lane.append(Publication.of(PUBLISHER, topic, QoS.AT_LEAST_ONCE, false, 0, new byte[3]), null, answer);
     answer.answer(ReasonCode.SUCCESS);
     return answer;
   }
@@ -133,7 +135,7 @@ class DistWorkerTest {
     byte[] body = topic.getBytes(java.nio.charset.StandardCharsets.UTF_8);
     var exchange = new Publication.Exchange(1, 9);
     lane.append(
-        new Publication(PUBLISHER, QoS.EXACTLY_ONCE, false, 0, -1, -1, body.length, 0, body, exchange), answer);
+        new Publication(PUBLISHER, QoS.EXACTLY_ONCE, false, 0, -1, -1, body.length, 0, body, exchange), null, answer);
     answer.answer(ReasonCode.SUCCESS);
     return answer;
   }
@@ -142,11 +144,11 @@ class DistWorkerTest {
     var answer =
         new Answer() {
           @Override
-          public boolean storesFirst() {
-            return true;
+          public Terms terms() {
+            return new Terms(true, true, false, 0);
           }
         };
-    lane.append(Publication.of(PUBLISHER, topic, QoS.AT_LEAST_ONCE, false, 0, new byte[3]), answer);
+    lane.append(Publication.of(PUBLISHER, topic, QoS.AT_LEAST_ONCE, false, 0, new byte[3]), null, answer);
     answer.answer(ReasonCode.SUCCESS);
     return answer;
   }
@@ -170,25 +172,15 @@ class DistWorkerTest {
     add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
     var once = new Answer() {
       @Override
-      public boolean storesFirst() {
-        return true;
-      }
-
-      @Override
-      public boolean publishedOnce() {
-        return true;
-      }
-
-      @Override
-      public long fence() {
-        return 7;
+      public Terms terms() {
+        return new Terms(true, true, true, 7);
       }
     };
 
-    lane.append(Publication.of(PUBLISHER, "a/b", QoS.AT_LEAST_ONCE, false, 0, new byte[3]), once);
+    lane.append(Publication.of(PUBLISHER, "a/b", QoS.AT_LEAST_ONCE, false, 0, new byte[3]), null, once);
 
     var store = inboxes.delivered.getFirst().acknowledgement;
-    assertThat(store != null && store.publishedOnce() && store.fence() == 7).isTrue();
+    assertThat(store != null && store.terms().publishedOnce() && store.terms().fence() == 7).isTrue();
   }
 
   @Test
@@ -264,7 +256,7 @@ class DistWorkerTest {
   void takesMessagesWithoutAcknowledgement() {
     add(route("a", FRONTEND));
 
-    lane.append(Publication.of(PUBLISHER, "a", QoS.AT_MOST_ONCE, false, 0, new byte[0]), null);
+    lane.append(Publication.of(PUBLISHER, "a", QoS.AT_MOST_ONCE, false, 0, new byte[0]), null, null);
 
     assertThat(frontend.delivered).hasSize(1);
     assertThat(frontend.delivered.getFirst().acknowledgement).isNull();
@@ -361,10 +353,11 @@ class DistWorkerTest {
     byte[] body = {'a'};
 
     alone
-        .openLane(Runnable::run)
+        .openLane(1, Runnable::run, new Uncounted())
         .append(
             new Publication(
                 PUBLISHER, QoS.EXACTLY_ONCE, false, 0, -1, -1, 1, 0, body, new Publication.Exchange(1, 9)),
+            null,
             answer);
     answer.answer(ReasonCode.SUCCESS);
 
@@ -388,8 +381,8 @@ class DistWorkerTest {
     var second = new Recorder();
     var replacement = new Recorder();
 
-    worker.attachFrontend("n2", second);
-    worker.attachFrontend("n1", replacement);
+    worker.attachFrontend("n2", Deliveries.of(second));
+    worker.attachFrontend("n1", Deliveries.of(replacement));
     publish("a");
 
     assertThat(frontend.delivered).hasSize(1);
@@ -487,7 +480,7 @@ class DistWorkerTest {
     frontend.delivered.clear();
     inboxes.delivered.clear();
     var publisher = new Publisher(TENANT, client);
-    lane.append(Publication.of(publisher, "a/b", QoS.AT_MOST_ONCE, false, 0, new byte[0]), null);
+    lane.append(Publication.of(publisher, "a/b", QoS.AT_MOST_ONCE, false, 0, new byte[0]), null, null);
     var all = new ArrayList<>(frontend.delivered);
     all.addAll(inboxes.delivered);
     assertThat(all).hasSize(1);
@@ -644,21 +637,21 @@ class DistWorkerTest {
     for (int i = 0; i < 4; i++) add(route("$share/g/a/#", ShardId.inbox(i)));
     var silent = new Delivery() {
       @Override
-      public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {}
+      public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {}
 
       @Override
       public int groupCredit(Route route) {
         return 1;
       }
     };
-    worker.attachFrontend("n1", silent);
-    worker.attachInboxShards(silent);
+    worker.attachFrontend("n1", Deliveries.of(silent));
+    worker.attachInboxShards(Deliveries.of(silent));
     var message = Publication.of(PUBLISHER, "a/b", QoS.AT_MOST_ONCE, false, 0, new byte[8]);
-    for (int i = 0; i < 20_000; i++) lane.append(message, null);
+    for (int i = 0; i < 20_000; i++) lane.append(message, null, null);
     var threads = (com.sun.management.ThreadMXBean) java.lang.management.ManagementFactory.getThreadMXBean();
 
     long before = threads.getCurrentThreadAllocatedBytes();
-    for (int i = 0; i < 10_000; i++) lane.append(message, null);
+    for (int i = 0; i < 10_000; i++) lane.append(message, null, null);
     long allocated = threads.getCurrentThreadAllocatedBytes() - before;
 
     assertThat(allocated).as("bytes for 10,000 messages").isLessThan(10_000);

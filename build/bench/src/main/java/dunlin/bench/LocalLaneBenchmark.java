@@ -1,5 +1,6 @@
 package dunlin.bench;
 
+import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistWorker;
 import dunlin.dist.MatchedRoutes;
@@ -13,7 +14,9 @@ import dunlin.model.TopicFilter;
 import dunlin.store.StoreSettings;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -69,14 +72,14 @@ public class LocalLaneBenchmark {
   private final Answer answer = new Answer();
   private Path directory = Path.of("");
   private @Nullable RangeStore store;
-  private Lane lane = (_, _) -> {};
+  private Lane lane = (_, _, _) -> {};
   private int next;
   private long delivered;
 
   /** Counts what reaches it and answers at once. */
   private final class Counter implements Delivery {
     @Override
-    public void deliver(Publication message, MatchedRoutes routes, @Nullable Acknowledgement acknowledgement) {
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
       delivered += routes.size();
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
     }
@@ -89,6 +92,14 @@ public class LocalLaneBenchmark {
 
   private static final class Answer {
     int completed;
+  }
+
+  private static final class Uncounted implements LaneCredit {
+    @Override
+    public void take(int size) {}
+
+    @Override
+    public void give(int messages, long bytes) {}
   }
 
   private static final class Pending extends Acknowledgement {
@@ -110,7 +121,7 @@ public class LocalLaneBenchmark {
     RangeStore opened = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
     store = opened;
     DistWorker dist = DistWorker.create(opened, _ -> ShardId.inbox(0), new SimpleMeterRegistry());
-    dist.attachFrontend("node", new Counter());
+    dist.attachFrontend("node", Deliveries.of(new Counter()));
     opened.start(Duration.ofSeconds(30));
     List<CompletableFuture<Void>> set = new ArrayList<>();
     for (int i = 0; i < filters; i++) {
@@ -123,7 +134,7 @@ public class LocalLaneBenchmark {
       String topic = "fleet/" + (int) ((i * 2_654_435_761L) % filters) + "/engine/status";
       messages[i] = Publication.of(PUBLISHER, topic, QoS.AT_MOST_ONCE, false, 0, new byte[256]);
     }
-    lane = dist.openLane(Runnable::run);
+    lane = dist.openLane(0, Runnable::run, new Uncounted());
   }
 
   @TearDown(Level.Trial)
@@ -137,13 +148,13 @@ public class LocalLaneBenchmark {
 
   @Benchmark
   public void withoutAcknowledgement() {
-    lane.append(messages[next++ & (TOPICS - 1)], null);
+    lane.append(messages[next++ & (TOPICS - 1)], null, null);
   }
 
   @Benchmark
   public int withAcknowledgement() {
     Pending pending = new Pending(answer);
-    lane.append(messages[next++ & (TOPICS - 1)], pending);
+    lane.append(messages[next++ & (TOPICS - 1)], null, pending);
     pending.answer(ReasonCode.SUCCESS);
     return answer.completed;
   }

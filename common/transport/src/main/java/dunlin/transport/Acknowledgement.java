@@ -65,37 +65,12 @@ public abstract class Acknowledgement {
    * told one without harm to those.
    */
   public final void dropped(ReasonCode reason) {
-    answer(toldOfDrops() ? reason : ReasonCode.SUCCESS);
+    answer(terms().toldOfDrops() ? reason : ReasonCode.SUCCESS);
   }
 
-  /** Whether the publisher can be told that one copy was dropped, without everybody getting the message again for it. Any thread. */
-  protected boolean toldOfDrops() {
-    return true;
-  }
-
-  /**
-   * Whether those who store the message get it first, and the others only when they have it or a bound has refused it: then an attempt that
-   * fails since the store cannot take it now has brought it to nobody, and can be made again.
-   */
-  public boolean storesFirst() {
-    return false;
-  }
-
-  /**
-   * Whether nobody publishes the message again when it is refused, as with a will: then a bound of one who stores it keeps it from that one
-   * alone, and not from all of them.
-   */
-  public boolean publishedOnce() {
-    return false;
-  }
-
-  /**
-   * The number of the connection that ends when the message is refused, and that no other has: its client then sends the message and all
-   * that it published behind it again. A destination that refuses the message must not take these first, or they would come in front of it. 0 when
-   * a refusal ends nothing.
-   */
-  public long fence() {
-    return 0;
+  /** What the publisher asks of those who take the message. Any thread. */
+  public Terms terms() {
+    return Terms.ANSWERED;
   }
 
   /** All answers are in. Runs on the thread of the last one. */

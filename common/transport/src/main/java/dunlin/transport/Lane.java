@@ -12,8 +12,9 @@ public interface Lane {
   /**
    * Hands a message to the dist tier. Never blocks.
    *
+   * @param feedback told while the message waits for a group; null when nobody can be held up for that
    * @param acknowledgement told about each destination's answer, and {@linkplain Acknowledgement#markMatched marked} when
    *     anybody wants the message; null for QoS 0. The lane expects the answers that it adds.
    */
-  void append(Publication message, @Nullable Acknowledgement acknowledgement);
+  void append(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement);
 }

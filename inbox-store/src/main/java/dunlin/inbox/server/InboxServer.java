@@ -36,6 +36,7 @@ import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.serve.ProposalLine;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Terms;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -252,8 +253,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       answer(acknowledgement, ReasonCode.SUCCESS);
       return;
     }
-    boolean once = acknowledgement != null && acknowledgement.publishedOnce();
-    long fence = acknowledgement == null || once ? 0 : acknowledgement.fence();
+    var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
+    boolean once = terms.publishedOnce();
+    long fence = once ? 0 : terms.fence();
     var append = SessionCommand.Append.of(clock.millis(), message, groups, once, fence);
     boolean queued =
         messages.propose(

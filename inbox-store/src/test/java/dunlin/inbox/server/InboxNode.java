@@ -28,6 +28,7 @@ import dunlin.store.StoreException;
 import dunlin.store.StoreSettings;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Acknowledgement;
+import dunlin.transport.Terms;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -206,8 +207,8 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     }
 
     @Override
-    public long fence() {
-      return fence;
+    public Terms terms() {
+      return fence == 0 ? Terms.ANSWERED : Terms.disconnecting(fence);
     }
 
     @Override
