@@ -1,0 +1,188 @@
+package dunlin.transport.link;
+
+import dunlin.transport.link.Link.Handler;
+import dunlin.transport.link.LinkFrame.Hello;
+import dunlin.transport.link.LinkFrame.Refuse;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Executor;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The side that is called: finds the {@link Link} that a new pipe goes on with by the dialler's identity, or begins one. A dialler that
+ * was connected to a link which is no more, or to this side before a restart, is refused, so that its link is lost as well.
+ */
+public final class LinkAcceptor {
+  /*
+   * Owner: the executor that is handed in, as with Link; its links belong to it too.
+   * Bounds: linksMax links: a further dialler is refused. linksMax pipes that wait for their HELLO: the one that waits longest is closed
+   *   for a further one, since HELLO is the first that a living dialler sends. A link that is over is forgotten at once.
+   * Failure: a pipe that says something else than a good HELLO is closed with the reason, and so is one that says nothing for awayMax. None
+   *   of this touches a link.
+   *
+   * Each link has an identity of its own, numbered on from the acceptor's. Otherwise an old HELLO that comes late could begin a second
+   * link for a dialler whose first one is over, and the dialler would go on with that one unawares.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(LinkAcceptor.class);
+
+  /** Says who takes the frames of a dialler that is unknown so far. */
+  public interface Factory {
+    /**
+     * Answers the handler of a new link. Called by the owner's thread. The link may be sent on, or be kept, at once.
+     *
+     * @param opening what the dialler says of itself
+     * @throws LinkRefusedException when the dialler may not have a link: it is told the sentence, and its link is lost
+     */
+    Handler open(Link link, byte[] opening);
+  }
+
+  private final Link.Settings settings;
+  private final int linksMax;
+  private final Executor owner;
+  private final LongSupplier nanoTime;
+  private final Factory factory;
+
+  private final Map<Long, Link> byDialler = new HashMap<>();
+  private final IdentityHashMap<Pipe, Link> byPipe = new IdentityHashMap<>();
+
+  /** Pipes without a HELLO so far, and since when; nanoseconds. */
+  private final IdentityHashMap<Pipe, Long> waiting = new IdentityHashMap<>();
+
+  private long nextIdentity;
+  private boolean closed;
+
+  /**
+   * Accepts nothing before {@link #connected} is called.
+   *
+   * @param identity of this side, random for each of its lives; never the one of a life before
+   * @param linksMax links at one time, from 1
+   * @param owner runs what the links have to do at the end of a round, on the owner's thread
+   * @param nanoTime a clock as {@link System#nanoTime}
+   */
+  public LinkAcceptor(long identity, Link.Settings settings, int linksMax, Executor owner, LongSupplier nanoTime, Factory factory) {
+    if (linksMax < 1) throw new IllegalArgumentException("linksMax " + linksMax);
+    nextIdentity = identity;
+    this.settings = settings;
+    this.linksMax = linksMax;
+    this.owner = owner;
+    this.nanoTime = nanoTime;
+    this.factory = factory;
+  }
+
+  /** A new pipe, whose HELLO is waited for. */
+  public void connected(Pipe pipe) {
+    if (closed) {
+      pipe.close();
+      return;
+    }
+    if (waiting.size() == linksMax) {
+      long now = nanoTime.getAsLong();
+      Comparator<Map.Entry<Pipe, Long>> longest = Comparator.comparingLong(each -> now - each.getValue());
+      waiting.entrySet().stream().max(longest).ifPresent(each -> refuse(each.getKey(), false, "Too many pipes wait for their HELLO."));
+    }
+    waiting.put(pipe, nanoTime.getAsLong());
+  }
+
+  /** Takes what came from a pipe; nothing when it was given up. Bad bytes cost the pipe, never an exception. */
+  public void arrived(Pipe pipe, byte[] bytes) {
+    Link link = byPipe.get(pipe);
+    if (link != null) {
+      link.arrived(pipe, bytes);
+    } else if (waiting.containsKey(pipe)) {
+      begin(pipe, bytes);
+    }
+  }
+
+  private void begin(Pipe pipe, byte[] bytes) {
+    try {
+      if (!(LinkFrame.decode(bytes, settings.bytesMax()) instanceof Hello hello)) {
+        throw new MalformedLinkFrameException("something else than HELLO at first");
+      }
+      Link link = linkOf(hello);
+      if (link.isLost()) throw new LinkRefusedException("The link was ended as soon as it was opened.");
+      link.checkHello(hello);
+      waiting.remove(pipe);
+      byPipe.put(pipe, link);
+      link.resume(pipe, hello);
+    } catch (MalformedLinkFrameException e) {
+      refuse(pipe, false, "The dialler has sent " + e.getMessage() + ".");
+    } catch (LinkRefusedException e) {
+      refuse(pipe, true, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private Link linkOf(Hello hello) throws MalformedLinkFrameException {
+    Link known = byDialler.get(hello.identity());
+    if (hello.other() != 0 && (known == null || known.identity() != hello.other())) {
+      throw new LinkRefusedException("The link is not known, or not any more.");
+    }
+    return known != null ? known : open(hello);
+  }
+
+  private Link open(Hello hello) throws MalformedLinkFrameException {
+    if (hello.received() > 0) throw new MalformedLinkFrameException("a confirmation of " + hello.received() + " frames, sent are 0");
+    if (byDialler.size() == linksMax) throw new LinkRefusedException("There are " + linksMax + " links already.");
+    if (nextIdentity == 0) nextIdentity++;
+    var keeper =
+        new Link.Keeper() {
+          private @Nullable Link link;
+
+          @Override
+          public void released(Pipe pipe) {
+            byPipe.remove(pipe);
+          }
+
+          @Override
+          public void ended() {
+            byDialler.remove(hello.identity(), link);
+          }
+        };
+    Link link = Link.accepted(nextIdentity++, hello.identity(), settings, owner, nanoTime, keeper);
+    keeper.link = link;
+    link.handler(factory.open(link, hello.opening()));
+    if (!link.isLost()) byDialler.put(hello.identity(), link);
+    return link;
+  }
+
+  private void refuse(Pipe pipe, boolean linkToo, String sentence) {
+    LOG.warn("A dialler is refused. {}", sentence);
+    pipe.send(new Refuse(linkToo, sentence).encode());
+    pipe.close();
+    waiting.remove(pipe);
+  }
+
+  /** A pipe is no more; nothing when it was given up. */
+  public void broken(Pipe pipe) {
+    waiting.remove(pipe);
+    Link link = byPipe.get(pipe);
+    if (link != null) link.broken(pipe);
+  }
+
+  /** Now and then: loses the links whose diallers have been away for too long, and closes pipes on which nothing was said. */
+  public void tick() {
+    for (Link link : List.copyOf(byDialler.values())) link.tick();
+    long now = nanoTime.getAsLong();
+    for (var each : List.copyOf(waiting.entrySet())) {
+      if (now - each.getValue() >= settings.awayMax().toNanos()) refuse(each.getKey(), false, "No HELLO came in time.");
+    }
+  }
+
+  /** Closes all links, whose handlers are not told, and all pipes. A pipe that comes later is closed. */
+  public void close() {
+    closed = true;
+    for (Link link : List.copyOf(byDialler.values())) link.close();
+    for (Pipe pipe : List.copyOf(waiting.keySet())) pipe.close();
+    waiting.clear();
+  }
+
+  /** Links that are neither lost nor closed. */
+  public int links() {
+    return byDialler.size();
+  }
+}

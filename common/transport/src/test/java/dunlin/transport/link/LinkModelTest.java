@@ -1,0 +1,389 @@
+package dunlin.transport.link;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.transport.link.Link.Handler;
+import dunlin.transport.link.LinkFrame.Confirm;
+import dunlin.transport.link.LinkFrame.Data;
+import dunlin.transport.link.LinkFrame.Goodbye;
+import dunlin.transport.link.LinkFrame.Hello;
+import dunlin.transport.link.LinkFrame.Refuse;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.LongStream;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/**
+ * Diallers and an acceptor under a seeded schedule: frames in both directions, pipes that delay, repeat, break, and are replaced while the one
+ * before still delivers, restarts of both sides, and time. {@code -Ddunlin.test.seed=n} runs one seed, {@code -Ddunlin.test.seeds=n} that many.
+ */
+class LinkModelTest {
+  private static final Link.Settings SETTINGS = new Link.Settings(40, 2000, Duration.ofSeconds(10));
+  private static final long AWAY_MAX_NANOS = SETTINGS.awayMax().toNanos();
+  private static final int STEPS = 1500;
+  private static final int DIALLERS = 3;
+
+  static LongStream seeds() {
+    Long only = Long.getLong("dunlin.test.seed");
+    return only != null ? LongStream.of(only) : LongStream.range(0, Integer.getInteger("dunlin.test.seeds", 8));
+  }
+
+  @ParameterizedTest
+  @MethodSource("seeds")
+  void whatIsSentArrivesOnceAndInOrderOrTheLinkIsLost(long seed) {
+    new Model(seed).run();
+  }
+
+  private static final class Model {
+    private final String at;
+    private final Random random;
+    private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+    private final List<Dialler> diallers = new ArrayList<>();
+    private final List<Side> diallingSides = new ArrayList<>();
+    private final List<Side> acceptedSides = new ArrayList<>();
+    private final List<End> ends = new ArrayList<>();
+    private long now;
+    private boolean calm;
+    private LinkAcceptor acceptor;
+
+    Model(long seed) {
+      at = "-Ddunlin.test.seed=" + seed;
+      random = new Random(seed);
+      now = random.nextLong();
+      acceptor = restarted();
+      for (int i = 0; i < DIALLERS; i++) diallers.add(new Dialler());
+    }
+
+    private LinkAcceptor restarted() {
+      return new LinkAcceptor(
+          random.nextLong(),
+          SETTINGS,
+          100,
+          tasks::add,
+          () -> now,
+          (link, opening) -> {
+            var side = new Side(acceptedSides.size(), ByteBuffer.wrap(opening).getLong(), link);
+            acceptedSides.add(side);
+            if (random.nextInt(3) == 0) side.send();
+            return side;
+          });
+    }
+
+    void run() {
+      for (int step = 0; step < STEPS; step++) step();
+      calm = true;
+      for (int round = 0; round < 200; round++) calmRound();
+      check();
+    }
+
+    private void step() {
+      int dice = random.nextInt(1000);
+      Dialler dialler = diallers.get(random.nextInt(DIALLERS));
+      if (dice < 500) deliverAnywhere();
+      else if (dice < 620) sendSome(dialler.side);
+      else if (dice < 740) sendSome(anyAccepted());
+      else if (dice < 800) dialler.dialUnlessConnected();
+      else if (dice < 810) dialler.dial(); // the pipe before goes on delivering
+      else if (dice < 830) breakAnywhere();
+      else if (dice < 833) dialler.restart();
+      else if (dice < 835) restartAcceptor();
+      else if (dice < 836) dialler.side.close();
+      else if (dice < 837) close(anyAccepted());
+      else if (dice < 838) flood(dialler.side);
+      else if (dice < 839) flood(anyAccepted());
+      else if (dice < 842) now += random.nextLong(AWAY_MAX_NANOS + AWAY_MAX_NANOS / 4);
+      else if (dice < 890) tick();
+      else runTasks();
+    }
+
+    private void deliverAnywhere() {
+      if (ends.isEmpty()) return;
+      End end = ends.get(random.nextInt(ends.size()));
+      for (int i = random.nextInt(6); i >= 0; i--) end.deliver();
+    }
+
+    private void breakAnywhere() {
+      if (ends.isEmpty()) return;
+      End end = ends.get(random.nextInt(ends.size()));
+      end.cut();
+      end.peer().cut();
+    }
+
+    private @Nullable Side anyAccepted() {
+      return acceptedSides.isEmpty() ? null : acceptedSides.get(random.nextInt(acceptedSides.size()));
+    }
+
+    private void sendSome(@Nullable Side side) {
+      if (side == null) return;
+      for (int i = random.nextInt(4); i >= 0 && side.link.hasRoom(); i--) side.send();
+    }
+
+    private void flood(@Nullable Side side) {
+      if (side == null) return;
+      for (int i = random.nextInt(60); i > 0; i--) side.send();
+    }
+
+    private static void close(@Nullable Side side) {
+      if (side != null) side.close();
+    }
+
+    private void restartAcceptor() {
+      for (Side side : acceptedSides) side.dead = true;
+      for (End end : ends) end.cut();
+      acceptor = restarted();
+    }
+
+    private void tick() {
+      for (Dialler each : diallers) each.side.link.tick();
+      acceptor.tick();
+    }
+
+    private void runTasks() {
+      while (!tasks.isEmpty()) tasks.remove().run();
+    }
+
+    private void calmRound() {
+      now += AWAY_MAX_NANOS / 20;
+      for (Dialler each : diallers) each.dialUnlessConnected();
+      for (int i = 0; i < 100; i++) for (End each : List.copyOf(ends)) each.deliver();
+      runTasks();
+      tick();
+    }
+
+    private void check() {
+      for (Side dialling : diallingSides) {
+        var accepted = acceptedSides.stream().filter(each -> each.dialler == dialling.number).toList();
+        var used = accepted.stream().filter(each -> !each.received.isEmpty()).toList();
+        assertThat(used).as("%s: links on which %s is received", at, dialling).hasSizeLessThanOrEqualTo(1);
+        for (Side each : used) each.assertBeginningOf(dialling, at);
+        long sender = dialling.received.isEmpty() ? -1 : dialling.received.getFirst().sender();
+        for (Side each : accepted) if (each.number == sender) dialling.assertBeginningOf(each, at);
+
+        boolean alive = dialling.isAlive();
+        var living = accepted.stream().filter(Side::isAlive).toList();
+        assertThat(living).as("%s: living links of %s", at, dialling).hasSize(alive ? 1 : 0);
+        if (!alive) continue;
+        Side other = living.getFirst();
+        assertThat(other.received).as("%s: frames of %s", at, dialling).isEqualTo(dialling.sent);
+        assertThat(dialling.received).as("%s: frames to %s", at, dialling).isEqualTo(other.sent);
+        assertThat(dialling.link.isConnected() && other.link.isConnected()).as(at).isTrue();
+        for (Link link : List.of(dialling.link, other.link)) {
+          assertThat(link.unconfirmedFrames()).as(at).isZero();
+          assertThat(link.unconfirmedBytes()).as(at).isZero();
+        }
+      }
+      assertThat(acceptor.links()).as(at).isEqualTo((int) acceptedSides.stream().filter(Side::isAlive).count());
+    }
+
+    /** A node that dials: one link after the other. */
+    private final class Dialler {
+      private Side side = newSide();
+      private @Nullable End current;
+
+      private Side newSide() {
+        var next = new Side(-2L - diallingSides.size(), 0, null);
+        byte[] opening = ByteBuffer.allocate(8).putLong(next.number).array();
+        next.link = Link.dialling(random.nextLong() | 1, opening, SETTINGS, tasks::add, () -> now, next);
+        diallingSides.add(next);
+        return next;
+      }
+
+      void dialUnlessConnected() {
+        if (side.link.isLost() && (calm || random.nextBoolean())) side = newSide();
+        if (current == null || current.over || current.side != side) dial();
+      }
+
+      void dial() {
+        if (side.link.isLost()) return;
+        var here = new End(side, null);
+        var there = new End(null, acceptor);
+        here.peer = there;
+        there.peer = here;
+        ends.add(here);
+        ends.add(there);
+        current = here;
+        acceptor.connected(there);
+        side.link.connected(here);
+      }
+
+      void restart() {
+        side.dead = true;
+        for (End end : ends) {
+          if (end.side == side) end.cut();
+        }
+        side = newSide();
+      }
+    }
+
+    /** One end of a pipe, of the dialler or of the acceptor. */
+    private final class End implements Pipe {
+      private final @Nullable Side side;
+      private final @Nullable LinkAcceptor accepting;
+      private @Nullable End peer;
+
+      private final ArrayDeque<byte[]> sent = new ArrayDeque<>();
+      private final List<byte[]> delivered = new ArrayList<>();
+      private boolean closed;
+      private boolean cut;
+      private boolean over;
+      private boolean greeting = true;
+      private boolean greeted;
+      private long next;
+
+      End(@Nullable Side side, @Nullable LinkAcceptor accepting) {
+        this.side = side;
+        this.accepting = accepting;
+      }
+
+      End peer() {
+        assert peer != null;
+        return peer;
+      }
+
+      @Override
+      public void send(byte[] frame) {
+        assertThat(closed).as("%s: sent on a pipe that it had closed", at).isFalse();
+        assertAllowed(read(frame));
+        if (!cut) sent.add(frame);
+      }
+
+      private void assertAllowed(LinkFrame frame) {
+        switch (frame) {
+          case Hello _ -> assertThat(greeting).as("%s: HELLO first, and once", at).isTrue();
+          case Data data -> {
+            assertThat(greeted).as("%s: DATA after both HELLO", at).isTrue();
+            assertThat(data.number()).as("%s: no frame is left out, and none is sent that the other side has", at).isEqualTo(next++);
+          }
+          case Confirm _ -> assertThat(greeted).as("%s: CONFIRM after both HELLO", at).isTrue();
+          case Goodbye _, Refuse _ -> {}
+        }
+        greeting = false;
+      }
+
+      @Override
+      public void close() {
+        closed = true;
+      }
+
+      /** What is on the way is lost, in this direction. */
+      void cut() {
+        cut = true;
+        sent.clear();
+      }
+
+      /** Hands this end the next frame of its peer, now and then one of before again, or the news that there are no more. */
+      void deliver() {
+        byte[] frame = peer().sent.poll();
+        if (frame == null) {
+          if (!over && (cut || closed || peer().closed || peer().cut)) {
+            over = true;
+            if (accepting != null) accepting.broken(this);
+            if (side != null && !side.dead) side.link.broken(this);
+          }
+          return;
+        }
+        if (over) return;
+        LinkFrame read = read(frame);
+        if (read instanceof Hello hello) {
+          greeted = true;
+          next = hello.received() + 1;
+        }
+        arrived(frame);
+        if (read instanceof Data) delivered.add(frame);
+        if (!delivered.isEmpty() && random.nextInt(20) == 0) arrived(delivered.get(random.nextInt(delivered.size())));
+      }
+
+      private void arrived(byte[] frame) {
+        if (accepting == acceptor) acceptor.arrived(this, frame);
+        if (side != null && !side.dead) side.link.arrived(this, frame);
+      }
+
+      private LinkFrame read(byte[] frame) {
+        try {
+          LinkFrame read = LinkFrame.decode(frame, SETTINGS.bytesMax());
+          assertThat(read.encode()).as(at).isEqualTo(frame);
+          if (read instanceof Refuse(boolean lost, String sentence) && !lost && !sentence.contains("were confirmed before") && !sentence.contains("in time")) {
+            throw new AssertionError(at + ": refused " + sentence);
+          }
+          return read;
+        } catch (MalformedLinkFrameException e) {
+          throw new AssertionError(at, e);
+        }
+      }
+    }
+
+    private record Frame(long sender, long index) {}
+
+    /** One side of a link, and what it has sent and received. */
+    private final class Side implements Handler {
+      private final long number;
+      private final long dialler;
+      private Link link;
+      private final List<Frame> sent = new ArrayList<>();
+      private final List<Frame> received = new ArrayList<>();
+      private int losses;
+      private boolean closed;
+
+      /** Its process is no more. */
+      private boolean dead;
+
+      @SuppressWarnings("NullAway") // a dialling side is given its link at once, of which it is the handler
+      Side(long number, long dialler, @Nullable Link link) {
+        this.number = number;
+        this.dialler = dialler;
+        this.link = link;
+      }
+
+      boolean isAlive() {
+        return !dead && !link.isLost();
+      }
+
+      void send() {
+        if (!isAlive()) return;
+        byte[] frame = new byte[16 + random.nextInt(40)];
+        var next = new Frame(number, sent.size());
+        sent.add(next);
+        ByteBuffer.wrap(frame).putLong(next.sender()).putLong(next.index());
+        link.send(frame);
+      }
+
+      void close() {
+        if (!isAlive()) return;
+        closed = true;
+        link.close();
+      }
+
+      @Override
+      public void received(byte[] frame) {
+        assertThat(isAlive()).as("%s: %s receives while it lives", at, this).isTrue();
+        var in = ByteBuffer.wrap(frame);
+        received.add(new Frame(in.getLong(), in.getLong()));
+        if (!calm && random.nextInt(8) == 0) send();
+        if (!calm && random.nextInt(2000) == 0) close();
+      }
+
+      @Override
+      public void lost(String reason) {
+        assertThat(++losses).as("%s: %s is lost once", at, this).isEqualTo(1);
+        assertThat(closed || dead).as("%s: %s is lost when it is not over: %s", at, this, reason).isFalse();
+      }
+
+      void assertBeginningOf(Side sender, String where) {
+        int count = Math.min(received.size(), sender.sent.size());
+        assertThat(received).as("%s: %s of %s", where, this, sender).isEqualTo(sender.sent.subList(0, count));
+      }
+
+      @Override
+      public String toString() {
+        return "side " + number + " with " + Arrays.asList(sent.size(), received.size()) + " frames";
+      }
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.transport.link;
+
+import org.jspecify.annotations.NullMarked;
