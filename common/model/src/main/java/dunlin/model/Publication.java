@@ -155,6 +155,11 @@ public final class Publication {
     return expiryOffset;
   }
 
+  /** Message Expiry Interval as an unsigned 32-bit number; only with an {@link #expiryOffset()}. */
+  public int expirySeconds() {
+    return expirySeconds;
+  }
+
   public String topic() {
     return new String(body, 0, topicLength, StandardCharsets.UTF_8);
   }

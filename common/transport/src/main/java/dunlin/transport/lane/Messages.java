@@ -1,0 +1,90 @@
+package dunlin.transport.lane;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.transport.Terms;
+
+/**
+ * Messages with their terms in the frames of one stream. The body goes as it is; the publisher is said once and then by number.
+ *
+ * <pre>
+ *   flags           QoS, and the bits below
+ *   publisher       as in Slots
+ *   accepted at     milliseconds since the one before, signed
+ *   expiry          seconds and offset, with HAS_EXPIRY
+ *   exchange        epoch and packet identifier, with IN_EXCHANGE
+ *   fence           with FENCED
+ *   topic length, properties length, body
+ * </pre>
+ */
+public final class Messages {
+  private static final int QOS = 0x03;
+  private static final int RETAIN = 0x04;
+  private static final int HAS_EXPIRY = 0x08;
+  private static final int IN_EXCHANGE = 0x10;
+  private static final int TOLD_OF_DROPS = 0x20;
+  private static final int STORES_FIRST = 0x40;
+  private static final int PUBLISHED_ONCE = 0x80;
+  private static final int FENCED = 0x100;
+
+  private final Slots<Publisher> publishers = new Slots<>();
+  private long acceptedBefore;
+
+  /** A message as it came. */
+  public record Sent(Publication message, Terms terms) {}
+
+  public void write(FrameWriter out, Publication message, Terms terms) {
+    var exchange = message.exchange();
+    boolean expires = message.expiryOffset() >= 0;
+    int flags =
+        message.qos().code()
+            | (message.retain() ? RETAIN : 0)
+            | (expires ? HAS_EXPIRY : 0)
+            | (exchange != null ? IN_EXCHANGE : 0)
+            | (terms.toldOfDrops() ? TOLD_OF_DROPS : 0)
+            | (terms.storesFirst() ? STORES_FIRST : 0)
+            | (terms.publishedOnce() ? PUBLISHED_ONCE : 0)
+            | (terms.fence() != 0 ? FENCED : 0);
+    out.number(flags);
+    publishers.write(out, message.publisher(), (to, publisher) -> to.text(publisher.tenant()).text(publisher.clientId()));
+    out.signed(message.acceptedAtMillis() - acceptedBefore);
+    acceptedBefore = message.acceptedAtMillis();
+    if (expires) out.number(Integer.toUnsignedLong(message.expirySeconds())).number(message.expiryOffset());
+    if (exchange != null) out.number(exchange.epoch()).number(exchange.packetId());
+    if (terms.fence() != 0) out.number(terms.fence());
+    out.number(message.topicLength()).number(message.propertiesLength()).bytes(message.body());
+  }
+
+  public Sent read(FrameReader in) throws MalformedFrameException {
+    int flags = in.count((FENCED << 1) - 1);
+    if ((flags & QOS) == QOS) throw new MalformedFrameException("QoS 3");
+    var publisher = publishers.read(in, from -> new Publisher(from.text(), from.text()));
+    long acceptedAt = acceptedBefore + in.signed();
+    acceptedBefore = acceptedAt;
+    int expirySeconds = Publication.NEVER_EXPIRES;
+    int expiryOffset = -1;
+    if ((flags & HAS_EXPIRY) != 0) {
+      expirySeconds = (int) in.number();
+      expiryOffset = in.count(Integer.MAX_VALUE);
+    }
+    Publication.Exchange exchange = null;
+    if ((flags & IN_EXCHANGE) != 0) {
+      exchange = new Publication.Exchange(in.number(), in.count(65_535));
+      if (exchange.packetId() == 0) throw new MalformedFrameException("packet identifier 0");
+    }
+    long fence = (flags & FENCED) != 0 ? in.number() : 0;
+    int topicLength = in.count(65_535);
+    int propertiesLength = in.count(Integer.MAX_VALUE);
+    byte[] body = in.bytes();
+    var terms = new Terms((flags & TOLD_OF_DROPS) != 0, (flags & STORES_FIRST) != 0, (flags & PUBLISHED_ONCE) != 0, fence);
+    try {
+      var message =
+          new Publication(
+              publisher, QoS.of(flags & QOS), (flags & RETAIN) != 0, acceptedAt, expirySeconds, expiryOffset, topicLength, propertiesLength, body, exchange);
+      return new Sent(message, terms);
+    } catch (IllegalArgumentException e) {
+      throw new MalformedFrameException(String.valueOf(e.getMessage()));
+    }
+  }
+}

@@ -1,0 +1,143 @@
+package dunlin.transport.lane;
+
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
+import dunlin.transport.link.Link;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Messages of one lane that come from another process, in their order, and the answers that go back to it. */
+public final class ReceivingStream implements Link.Handler {
+  /*
+   * Owner: the lane's thread, which is the link's. Answers come from any thread; they are gathered, and a frame goes back for all that
+   *   have come since the one before.
+   * Bounds: UNANSWERED_MAX messages that are not answered, more than a sender's credit allows: beyond, the link is ended.
+   * Failure: a frame that cannot be read ends the link, and so does a receiver that fails: the sender then knows that it does not know. What is
+   *   under way when the link ends goes on; its answers are let go.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(ReceivingStream.class);
+  private static final int UNANSWERED_MAX = 1 << 20;
+
+  /** What takes the messages. */
+  @FunctionalInterface
+  public interface Receiver {
+    /**
+     * Takes a message.
+     *
+     * @param in stands behind the message: reads what has gone along with it, all of it
+     * @param receipt feedback and acknowledgement of the message, whatever its QoS; expects one answer of the caller, beside those that are added
+     */
+    void take(Messages.Sent sent, FrameReader in, Receipt receipt, ReceivingStream stream) throws MalformedFrameException;
+  }
+
+  /** What is told of one message to the side that has sent it. */
+  public final class Receipt extends Acknowledgement implements Feedback {
+    private final long number;
+    private final Terms terms;
+    private volatile ReasonCode reason = ReasonCode.SUCCESS;
+
+    private Receipt(long number, Terms terms) {
+      this.number = number;
+      this.terms = terms;
+    }
+
+    @Override
+    public Terms terms() {
+      return terms;
+    }
+
+    @Override
+    protected void complete(ReasonCode worst) {
+      reason = worst;
+      answered.add(this);
+      goOnSoon();
+    }
+
+    @Override
+    public void waits(QoS qos, int size) {
+      answers.waits(number, true);
+      goOnSoon();
+    }
+
+    @Override
+    public void waitsNoLonger(QoS qos, int size) {
+      answers.waits(number, false);
+      goOnSoon();
+    }
+  }
+
+  private final Link link;
+  private final Executor thread;
+  private final Receiver receiver;
+  private final Messages messages = new Messages();
+  private final Answers.Writer answers = new Answers.Writer();
+  private final ConcurrentLinkedQueue<Receipt> answered = new ConcurrentLinkedQueue<>();
+  private final AtomicBoolean goesOn = new AtomicBoolean();
+
+  private long next = 1;
+  private long unanswered;
+
+  /** @param thread runs tasks on the lane's thread, soon */
+  public ReceivingStream(Link link, Executor thread, Receiver receiver) {
+    this.link = link;
+    this.thread = thread;
+    this.receiver = receiver;
+  }
+
+  @Override
+  public void received(byte[] frame) {
+    var in = new FrameReader(frame);
+    try {
+      while (in.hasMore() && !link.isLost()) {
+        var sent = messages.read(in);
+        if (unanswered == UNANSWERED_MAX) throw new MalformedFrameException(UNANSWERED_MAX + " messages are not answered");
+        unanswered++;
+        var receipt = new Receipt(next++, sent.terms());
+        receiver.take(sent, in, receipt, this);
+        receipt.answer(ReasonCode.SUCCESS);
+      }
+    } catch (MalformedFrameException e) {
+      LOG.error("The other side of a lane has sent a frame that cannot be read: {}", e.getMessage());
+      link.close();
+    } catch (RuntimeException e) {
+      LOG.error("A message from another process could not be handed on; its lane is ended", e);
+      link.close();
+    }
+  }
+
+  /** Nothing is kept for a link that is over. */
+  @Override
+  public void lost(String reason) {
+    LOG.info("A lane from another process has ended with {} messages not answered: {}", unanswered, reason);
+  }
+
+  /** Says something besides answers, to the sender's companion. On the owner's thread. */
+  public void tell(byte[] besides) {
+    answers.besides(besides);
+    goOnSoon();
+  }
+
+  private void goOnSoon() {
+    if (!goesOn.get() && goesOn.compareAndSet(false, true)) thread.execute(this::goOn);
+  }
+
+  private void goOn() {
+    goesOn.set(false);
+    for (Receipt receipt = answered.poll(); receipt != null; receipt = answered.poll()) {
+      unanswered--;
+      answers.answered(receipt.number, receipt.reason, receipt.matched());
+    }
+    if (!answers.isEmpty()) link.send(answers.take());
+  }
+
+  /** Messages that are not answered. */
+  public long unanswered() {
+    return unanswered;
+  }
+}

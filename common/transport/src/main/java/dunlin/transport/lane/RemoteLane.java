@@ -1,0 +1,35 @@
+package dunlin.transport.lane;
+
+import dunlin.model.Publication;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
+import java.util.concurrent.Executor;
+import org.jspecify.annotations.Nullable;
+
+/** A lane to the dist tier of another process. Messages of QoS 0 hold credit until the other side has handed them on. */
+public final class RemoteLane implements Lane {
+  private final SendingStream stream;
+
+  /** @param thread runs tasks on the lane's thread, soon */
+  public RemoteLane(SendingStream.Dialler dialler, Executor thread, LaneCredit credit) {
+    stream = new SendingStream(dialler, SendingStream.Companion::none, thread, credit);
+  }
+
+  @Override
+  public void append(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    if (acknowledgement != null) acknowledgement.expect();
+    stream.send(message, feedback, acknowledgement);
+  }
+
+  /** What it has on its way. */
+  public SendingStream stream() {
+    return stream;
+  }
+
+  /** The other side of such a lane: appends what comes to a lane of this process, on whose thread the link is. */
+  public static ReceivingStream.Receiver into(Lane lane) {
+    return (sent, _, receipt, _) -> lane.append(sent.message(), receipt, receipt);
+  }
+}

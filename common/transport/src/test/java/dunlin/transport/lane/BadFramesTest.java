@@ -1,0 +1,94 @@
+package dunlin.transport.lane;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Terms;
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Frames that no correct side sends are refused with a sentence, and with nothing else. */
+class BadFramesTest {
+  private static final Publication MESSAGE = Publication.of(new Publisher("t", "client"), "a/b", QoS.AT_LEAST_ONCE, true, 7, new byte[20]);
+
+  private static byte[] frame() {
+    var out = new FrameWriter();
+    new Messages().write(out, MESSAGE, Terms.disconnecting(9));
+    return out.take();
+  }
+
+  @Test
+  void aWholeFrameIsRead() throws Exception {
+    var sent = new Messages().read(new FrameReader(frame()));
+
+    assertThat(sent.message().body()).isEqualTo(MESSAGE.body());
+    assertThat(sent.terms()).isEqualTo(Terms.disconnecting(9));
+  }
+
+  @Test
+  void eachBeginningOfAFrameIsRefused() {
+    byte[] whole = frame();
+    for (int length = 0; length < whole.length; length++) {
+      var in = new FrameReader(Arrays.copyOf(whole, length));
+      assertThatThrownBy(() -> new Messages().read(in)).as("%d bytes", length).isInstanceOf(MalformedFrameException.class);
+    }
+  }
+
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(longs = {1, 2, 3, 4})
+  void aChangedFrameIsReadAsSomethingElseOrRefused(long seed) {
+    var random = new Random(seed);
+    byte[] whole = frame();
+    for (int i = 0; i < 20_000; i++) {
+      byte[] changed = whole.clone();
+      for (int changes = 1 + random.nextInt(3); changes > 0; changes--) changed[random.nextInt(changed.length)] = (byte) random.nextInt();
+      try {
+        new Messages().read(new FrameReader(changed));
+      } catch (MalformedFrameException refused) {
+        assertThat(refused).hasMessageMatching(".+");
+      }
+    }
+  }
+
+  @Test
+  void aPublisherThatWasNeverNamedIsRefused() {
+    var messages = new Messages();
+    var out = new FrameWriter();
+    messages.write(out, MESSAGE, Terms.ANSWERED);
+    out.take();
+    messages.write(out, MESSAGE, Terms.ANSWERED);
+    byte[] second = out.take();
+
+    assertThatThrownBy(() -> new Messages().read(new FrameReader(second))).isInstanceOf(MalformedFrameException.class).hasMessageContaining("is empty");
+  }
+
+  @Test
+  void answersOfUnknownKindCodeOrLengthAreRefused() {
+    for (int[] bytes : new int[][] {{4}, {0, 2, 1, 3, 0}, {0, 2, 9, 0, 0}, {0, 2}, {3, 5, 1}}) {
+      byte[] frame = new byte[bytes.length];
+      for (int i = 0; i < bytes.length; i++) frame[i] = (byte) bytes[i];
+      assertThatThrownBy(() -> Answers.read(frame, 8, new Ignoring())).as(Arrays.toString(bytes)).isInstanceOf(MalformedFrameException.class);
+    }
+  }
+
+  private static final class Ignoring implements Answers.Listener {
+    @Override
+    public void answered(long number, ReasonCode reason, boolean matched) {}
+
+    @Override
+    public void waits(long number) {}
+
+    @Override
+    public void waitsNoLonger(long number) {}
+
+    @Override
+    public void told(byte[] besides) {}
+  }
+}
