@@ -48,6 +48,11 @@ final class InboundPublishes implements Feedback {
   private int receivedCount;
   private int pendingQos1;
 
+  /** Publishes that are not answered, and their bytes: what they hold of the lane's credit. */
+  private int unanswered;
+
+  private long unansweredBytes;
+
   /** Copies for groups that wait: of QoS 0; of QoS 1 and 2; and the bytes of the latter. */
   private int waitingForGroups;
 
@@ -111,6 +116,8 @@ final class InboundPublishes implements Feedback {
       pending.add(publish);
       loop.counts().publishes().waiting(1);
       loop.window().take(publish.size());
+      unanswered++;
+      unansweredBytes += publish.size();
       if (inExchange) {
         recorded().publish(message, publish);
       } else {
@@ -123,7 +130,7 @@ final class InboundPublishes implements Feedback {
       }
       if (pending.size() >= receiveMaximum) session.connection().hold(Connection.Hold.PENDING);
     }
-    if (loop.window().exhausted()) session.connection().holdForCredit();
+    if (loop.window().exhausted() || loop.window().isMost(unanswered, unansweredBytes)) session.connection().holdForCredit();
   }
 
   /** Answers a publish with an error, in its turn, instead of handing it on. QoS 0 has no answer but the connection's end. */
@@ -215,6 +222,8 @@ final class InboundPublishes implements Feedback {
   /** All answers for a publish are in. */
   void answered(PendingPublish publish) {
     Loop loop = session.loop();
+    unanswered--;
+    unansweredBytes -= publish.size();
     loop.window().give(1, publish.size());
     loop.counts().publishAnswered(publish.reason());
     if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();

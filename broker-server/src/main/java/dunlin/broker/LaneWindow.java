@@ -9,7 +9,8 @@ final class LaneWindow implements LaneCredit {
    * Owner: the lane's event loop.
    * Bounds: a message is always taken in whole, so what is on its way may pass the window by one read's worth of messages
    *   of one connection. Full: the connection whose message passed the window is not read from, and with it every other
-   *   one that publishes, until half of the window is free again; TCP then holds the publishers back.
+   *   one that publishes, until half of the window is free again; TCP then holds the publishers back. Before that, one that holds more than is
+   *   left for all others is not read from: what is sent at once, before anybody could say that it has to wait, leaves room for others.
    */
   private final int messagesMax;
   private final int bytesMax;
@@ -37,6 +38,11 @@ final class LaneWindow implements LaneCredit {
     if (!held.isEmpty() && messages <= messagesMax / 2 && bytes <= bytesMax / 2) {
       for (int left = held.size(); left > 0; left--) held.remove().resume(Connection.Hold.CREDIT);
     }
+  }
+
+  /** Whether so much of one publisher is more than what is left for all others: then that one is not read from. */
+  boolean isMost(int count, long size) {
+    return count > messagesMax - messages || size > bytesMax - bytes;
   }
 
   boolean exhausted() {

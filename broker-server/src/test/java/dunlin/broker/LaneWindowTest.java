@@ -32,6 +32,16 @@ class LaneWindowTest {
   }
 
   @Test
+  void aPublisherThatHoldsMoreThanIsLeftForOthersHoldsMost() {
+    LaneWindow window = new LaneWindow(10, 100);
+    for (int i = 0; i < 6; i++) window.take(1);
+
+    assertThat(window.isMost(4, 4)).isFalse();
+    assertThat(window.isMost(5, 5)).isTrue();
+    assertThat(window.isMost(1, 95)).isTrue();
+  }
+
+  @Test
   void moreCannotBeGivenBackThanWasTaken() {
     LaneWindow window = new LaneWindow(2, 100);
     window.take(10);
