@@ -37,6 +37,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -311,6 +312,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   /** What the dist tier delivers to, from lanes of event loops. */
   public Delivery delivery() {
     return fanout;
+  }
+
+  /** Runs tasks on the event loop of a lane, soon; takes them from any thread, and keeps the order in which one thread hands them over. */
+  public Executor onLane(int number) {
+    return loops[number % loops.length]::post;
   }
 
   /** Tells who connects and leaves. */

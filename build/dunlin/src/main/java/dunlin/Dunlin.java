@@ -176,6 +176,7 @@ public final class Dunlin implements AutoCloseable {
     private @Nullable Authenticator authenticator;
     private @Nullable MeterRegistry registry;
     private @Nullable Consumer<ConnectionEvent> listener;
+    private Seams seams = Seams.direct();
     private boolean inMemory;
 
     private Builder() {}
@@ -245,6 +246,12 @@ public final class Dunlin implements AutoCloseable {
       return this;
     }
 
+    /** For tests that want something between the tiers. */
+    Builder seams(Seams between) {
+      seams = between;
+      return this;
+    }
+
     /**
      * Starts the node and returns when clients can connect; a store node, when it belongs to its cluster.
      *
@@ -263,7 +270,7 @@ public final class Dunlin implements AutoCloseable {
       try {
         Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));
         Authenticators authenticators = new Authenticators(Optional.ofNullable(authenticator), methods);
-        Embedding embedding = new Embedding(authenticators, registry, listener, onFailure == null ? _ -> {} : onFailure);
+        Embedding embedding = new Embedding(authenticators, registry, listener, onFailure == null ? _ -> {} : onFailure, seams);
         return new Dunlin(Node.start(settings, embedding), temporary);
       } catch (RuntimeException e) {
         if (temporary != null) temporary.delete();

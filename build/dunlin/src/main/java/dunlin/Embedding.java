@@ -12,14 +12,16 @@ import org.jspecify.annotations.Nullable;
  * @param registry gets the node's meters while it runs
  * @param listener receives what happens to connections
  * @param onFailure receives the failure of a store
+ * @param seams between its tiers
  */
 record Embedding(
     Authenticators authenticators,
     @Nullable MeterRegistry registry,
     @Nullable Consumer<ConnectionEvent> listener,
-    Consumer<RuntimeException> onFailure) {
+    Consumer<RuntimeException> onFailure,
+    Seams seams) {
   /** For a process that is nothing but a node. */
   static Embedding none(Consumer<RuntimeException> onFailure) {
-    return new Embedding(Authenticators.none(), null, null, onFailure);
+    return new Embedding(Authenticators.none(), null, null, onFailure, Seams.direct());
   }
 }

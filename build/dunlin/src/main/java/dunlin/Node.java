@@ -215,21 +215,22 @@ final class Node implements AutoCloseable {
     InboxServer inbox =
         new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
     RetainServer retain = RetainServer.on(ranges, NodeSettings.retain(settings, heapBytes, diskBytes), meters, clock, housekeeping);
-    dist.attachFrontend(ranges.nodeId(), Deliveries.of(clients.delivery()));
+    Seams seams = opening(embedding.seams());
+    dist.attachFrontend(ranges.nodeId(), seams.onLoops(clients, clients.delivery()));
     dist.attachInboxShards(Deliveries.of(new InboxDelivery(inbox)));
 
     SysTopics sys = new SysTopics(clients, meters, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
 
     ranges.start(stallMax());
     ranges.show(metrics.beans());
-    clients.open(new Frontend.Tiers(dist, sys.over(retain), inbox));
+    clients.open(new Frontend.Tiers(seams.dist(dist), sys.over(retain), inbox));
     opened.push(inbox);
     opened.push(retain);
     retain.start();
     ApplicationSubscriptions subscriptions =
         opening(
             new ApplicationSubscriptions(
-                clients, all -> dist.attachFrontend(all.shard().name(), Deliveries.of(all)), meters, heapBytes / APPLICATION_PART));
+                clients, all -> dist.attachFrontend(all.shard().name(), seams.onLoops(clients, all)), meters, heapBytes / APPLICATION_PART));
     application = new Application(clients.application(), subscriptions);
     awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()), watch, progress);
     progress.ended();

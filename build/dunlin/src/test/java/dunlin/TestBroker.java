@@ -20,7 +20,12 @@ final class TestBroker implements AutoCloseable {
   static TestBroker on(Path dataDirectory, Map<String, String> settings) {
     var builder = Dunlin.builder().dataDirectory(dataDirectory).tcpPort(0);
     settings.forEach(builder::set);
-    return new TestBroker(builder.build());
+    return new TestBroker(builder.seams(seams()).build());
+  }
+
+  /** Calls; or, in the run over wires, pipes that delay and break. */
+  private static Seams seams() {
+    return Boolean.getBoolean("dunlin.test.wires") ? new WiredSeams(Long.getLong("dunlin.test.seed", System.nanoTime())) : Seams.direct();
   }
 
   static TestBroker on(Path dataDirectory) {
@@ -28,7 +33,7 @@ final class TestBroker implements AutoCloseable {
   }
 
   static TestBroker inMemory() {
-    return new TestBroker(Dunlin.builder().inMemory().tcpPort(0).build());
+    return new TestBroker(Dunlin.builder().inMemory().tcpPort(0).seams(seams()).build());
   }
 
   Dunlin node() {

@@ -1,0 +1,41 @@
+package dunlin;
+
+import dunlin.broker.Frontend;
+import dunlin.dist.Deliveries;
+import dunlin.dist.Delivery;
+import dunlin.dist.DistClient;
+
+/** What stands between the tiers of a node: nothing, so that they call each other; or what carries messages from one to another. */
+interface Seams extends AutoCloseable {
+  /** The dist tier as the frontend of this node uses it. */
+  DistClient dist(DistClient dist);
+
+  /**
+   * How lanes reach what delivers on the frontend's event loops.
+   *
+   * @param delivery to be called on the event loop of the lane's number
+   */
+  Deliveries onLoops(Frontend frontend, Delivery delivery);
+
+  /** Ends what it carries; before the tiers are closed. */
+  @Override
+  void close();
+
+  /** Of a broker in one process: lanes belong to event loops, which call all tiers. */
+  static Seams direct() {
+    return new Seams() {
+      @Override
+      public DistClient dist(DistClient dist) {
+        return dist;
+      }
+
+      @Override
+      public Deliveries onLoops(Frontend frontend, Delivery delivery) {
+        return Deliveries.of(delivery);
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+}

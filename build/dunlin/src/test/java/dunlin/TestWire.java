@@ -1,0 +1,133 @@
+package dunlin;
+
+import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkAcceptor;
+import dunlin.transport.link.Pipe;
+import java.util.ArrayDeque;
+import java.util.Random;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/** Carries the links of one lane over pipes that delay each frame by up to some hundred microseconds, keep their order, and break now and then. */
+final class TestWire implements AutoCloseable {
+  /*
+   * Owner: its scheduler carries; each side is called on the executor that it has given.
+   * A pipe that breaks loses what it carries; the side that dials makes another one. Each side learns of it when its turn comes.
+   */
+  private static final int DELAY_MICROS_MAX = 300;
+  private static final int FRAMES_BETWEEN_BREAKS = 2_000;
+
+  private final ScheduledExecutorService carrier =
+      Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("test-wire").factory());
+
+  private final Random random; // the carrier's
+  private final Executor near;
+  private final Executor far;
+  private final LinkAcceptor acceptor;
+  private long identities;
+
+  /** What takes the frames of a link that is dialled. */
+  interface Accepting {
+    Link.Handler accept(Link link);
+  }
+
+  /**
+   * @param near runs what the dialling side does
+   * @param far runs what the accepting side does
+   */
+  TestWire(long seed, Executor near, Executor far, Accepting accepting) {
+    random = new Random(seed);
+    identities = random.nextLong();
+    this.near = near;
+    this.far = far;
+    acceptor = new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), 8, far, System::nanoTime, (link, _) -> accepting.accept(link));
+  }
+
+  /** A link of the near side, on its thread. */
+  Link dial(Link.Handler handler) {
+    var link = Link.dialling(++identities, new byte[0], Link.Settings.defaults(), near, System::nanoTime, handler);
+    new Carried(link).connect();
+    return link;
+  }
+
+  /** One pipe: two directions that break together. */
+  private final class Carried {
+    private final Link link;
+    private final Direction there = new Direction();
+    private final Direction back = new Direction();
+    private volatile boolean broken;
+    private int framesLeft;
+
+    Carried(Link link) {
+      this.link = link;
+    }
+
+    void connect() {
+      carry(
+          () -> {
+            framesLeft = 1 + random.nextInt(FRAMES_BETWEEN_BREAKS);
+            far.execute(() -> acceptor.connected(back));
+            near.execute(() -> link.connected(there));
+          });
+    }
+
+    /** What one side sends into. */
+    private final class Direction implements Pipe {
+      private final ArrayDeque<byte[]> frames = new ArrayDeque<>(); // the carrier's
+
+      @Override
+      public void send(byte[] frame) {
+        carry(
+            () -> {
+              if (broken) return;
+              if (--framesLeft <= 0) {
+                breaks();
+                return;
+              }
+              frames.add(frame);
+              var _ = carrier.schedule(this::arrive, random.nextInt(DELAY_MICROS_MAX), TimeUnit.MICROSECONDS);
+            });
+      }
+
+      /** The first frame arrives, whichever it was whose time has come. */
+      private void arrive() {
+        byte[] frame = frames.remove();
+        if (broken) return;
+        if (this == there) far.execute(() -> acceptor.arrived(back, frame));
+        else near.execute(() -> link.arrived(there, frame));
+      }
+
+      @Override
+      public void close() {
+        carry(Carried.this::breaks);
+      }
+    }
+
+    private void breaks() {
+      if (broken) return;
+      broken = true;
+      far.execute(() -> acceptor.broken(back));
+      near.execute(
+          () -> {
+            link.broken(there);
+            if (!link.isLost()) new Carried(link).connect();
+          });
+    }
+  }
+
+  private void carry(Runnable task) {
+    try {
+      carrier.execute(task);
+    } catch (RejectedExecutionException closed) {
+      return; // both sides are being closed
+    }
+  }
+
+  @Override
+  public void close() {
+    carrier.shutdownNow();
+  }
+}

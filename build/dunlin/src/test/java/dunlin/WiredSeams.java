@@ -1,0 +1,118 @@
+package dunlin;
+
+import dunlin.broker.Frontend;
+import dunlin.dist.Deliveries;
+import dunlin.dist.Delivery;
+import dunlin.dist.DistClient;
+import dunlin.dist.Route;
+import dunlin.dist.RoutePage;
+import dunlin.dist.remote.RemoteDeliveries;
+import dunlin.dist.remote.RemoteDelivery;
+import dunlin.model.ShardId;
+import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
+import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.lane.RemoteLane;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The tiers of one node as if they were in processes of their own: each lane to the dist tier, and each from there to the event loops, is a link over
+ * wires. The dist tier has a thread for each lane.
+ */
+final class WiredSeams implements Seams {
+  private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
+
+  private final Random random;
+  private final List<TestWire> wires = new ArrayList<>();
+  private final List<ExecutorService> lanes = new ArrayList<>();
+
+  WiredSeams(long seed) {
+    LOG.warn("wires with -Ddunlin.test.seed={}", seed);
+    random = new Random(seed);
+  }
+
+  private synchronized TestWire wire(Executor near, Executor far, TestWire.Accepting accepting) {
+    var wire = new TestWire(random.nextLong(), near, far, accepting);
+    wires.add(wire);
+    return wire;
+  }
+
+  private synchronized ExecutorService laneThread(int number) {
+    var thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("dist-lane-" + number).factory());
+    lanes.add(thread);
+    return thread;
+  }
+
+  @Override
+  public DistClient dist(DistClient dist) {
+    return new WiredDist(dist);
+  }
+
+  @Override
+  public Deliveries onLoops(Frontend frontend, Delivery delivery) {
+    return (lane, thread) -> {
+      var loop = frontend.onLane(lane);
+      var wire = wire(thread, loop, link -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery)));
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime);
+    };
+  }
+
+  @Override
+  public synchronized void close() {
+    for (TestWire wire : wires) wire.close();
+    for (ExecutorService lane : lanes) lane.shutdownNow();
+  }
+
+  private final class WiredDist implements DistClient {
+    private final DistClient dist;
+
+    WiredDist(DistClient dist) {
+      this.dist = dist;
+    }
+
+    @Override
+    public Lane openLane(int number, Executor thread, LaneCredit credit) {
+      var there = laneThread(number);
+      var wire = wire(thread, there, link -> new ReceivingStream(link, there, RemoteLane.into(dist.openLane(number, there, new Uncounted()))));
+      return new RemoteLane(wire::dial, thread, credit);
+    }
+
+    @Override
+    public CompletableFuture<Void> addRoute(Route route) {
+      return dist.addRoute(route);
+    }
+
+    @Override
+    public CompletableFuture<Void> removeRoute(Route route) {
+      return dist.removeRoute(route);
+    }
+
+    @Override
+    public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+      return dist.removeRoutesBefore(shard, incarnation);
+    }
+
+    @Override
+    public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
+      return dist.routes(kind, from);
+    }
+  }
+
+  /** What comes over a wire is bounded by the credit of those who have sent it. */
+  private static final class Uncounted implements LaneCredit {
+    @Override
+    public void take(int size) {}
+
+    @Override
+    public void give(int messages, long bytes) {}
+  }
+}

@@ -1,0 +1,43 @@
+package dunlin.dist.remote;
+
+import dunlin.dist.MatchedRoutes;
+import dunlin.dist.Route;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.transport.lane.FrameReader;
+import dunlin.transport.lane.FrameWriter;
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.Slots;
+
+/** The routes that go along with the messages of one link: a count, and each of them once in full and then by number. */
+final class MatchedRoutesCodec {
+  private static final int ROUTES_MAX = 1 << 20;
+
+  private final Slots<Route> slots = new Slots<>();
+
+  void write(FrameWriter out, MatchedRoutes routes) {
+    out.number(routes.size());
+    for (int i = 0; i < routes.size(); i++) slots.write(out, routes.get(i), MatchedRoutesCodec::writeInFull);
+  }
+
+  private static void writeInFull(FrameWriter out, Route route) {
+    out.text(route.tenant()).text(route.filter().text()).octet(route.shard().kind().code()).text(route.shard().name());
+    out.number(route.incarnation()).number(Integer.toUnsignedLong(route.handle()));
+  }
+
+  /** Adds what is read. */
+  void read(FrameReader in, MatchedRoutes routes) throws MalformedFrameException {
+    int count = in.count(ROUTES_MAX);
+    for (int i = 0; i < count; i++) routes.add(slots.read(in, MatchedRoutesCodec::readInFull));
+  }
+
+  private static Route readInFull(FrameReader in) throws MalformedFrameException {
+    String tenant = in.text();
+    String text = in.text();
+    var filter = TopicFilter.parse(text).orElseThrow(() -> new MalformedFrameException("not a topic filter"));
+    int kind = in.octet();
+    String shard = in.text();
+    if (kind != ShardId.Kind.FRONTEND.code()) throw new MalformedFrameException("shard kind " + kind);
+    return new Route(tenant, filter, ShardId.frontend(shard), in.number(), (int) in.number());
+  }
+}

@@ -1,0 +1,59 @@
+package dunlin.dist.remote;
+
+import dunlin.dist.Delivery;
+import dunlin.dist.MatchedRoutes;
+import dunlin.dist.Route;
+import dunlin.transport.lane.FrameReader;
+import dunlin.transport.lane.FrameWriter;
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.Messages;
+import dunlin.transport.lane.ReceivingStream;
+import java.util.HashMap;
+import java.util.Map;
+
+/** What a frontend does with the messages of one link from a dist worker of another process: it delivers them, and says what its groups take. */
+public final class RemoteDeliveries implements ReceivingStream.Receiver {
+  /*
+   * Owner: the thread of the lane, which is the link's.
+   * Bounds: the credit of TOLD_MAX groups is remembered; with more, some are told once more than is needed.
+   * Failure: a route that this frontend does not have any more finds nobody, as with a message of this process.
+   */
+  private static final int TOLD_MAX = 4_096;
+
+  private final Delivery delivery;
+  private final MatchedRoutesCodec codec = new MatchedRoutesCodec();
+  private final MatchedRoutes routes = new MatchedRoutes();
+  private final FrameWriter out = new FrameWriter();
+
+  /** The class of the credit that was told last, by the number of the group's filter. */
+  private final Map<Integer, Integer> told = new HashMap<>();
+
+  /** @param delivery of this frontend, called on the lane's thread */
+  public RemoteDeliveries(Delivery delivery) {
+    this.delivery = delivery;
+  }
+
+  @Override
+  public void take(Messages.Sent sent, FrameReader in, ReceivingStream.Receipt receipt, ReceivingStream stream)
+      throws MalformedFrameException {
+    try {
+      codec.read(in, routes);
+      receipt.expect();
+      delivery.deliver(sent.message(), routes, receipt, receipt);
+      for (int i = 0; i < routes.size(); i++) if (routes.get(i).filter().shared()) tell(routes.get(i), stream);
+    } finally {
+      routes.clear();
+    }
+  }
+
+  /** Tells the credit of a group when it has changed by more than half, and each time that it is nothing. */
+  private void tell(Route route, ReceivingStream stream) {
+    int credit = Math.max(0, delivery.groupCredit(route));
+    int size = Integer.SIZE - Integer.numberOfLeadingZeros(credit);
+    if (told.size() == TOLD_MAX) told.clear();
+    Integer before = told.put(route.handle(), size);
+    if (credit > 0 && before != null && before == size) return;
+    out.number(Integer.toUnsignedLong(route.handle())).number(credit);
+    stream.tell(out.take());
+  }
+}

@@ -1,0 +1,156 @@
+package dunlin.dist.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.dist.Delivery;
+import dunlin.dist.MatchedRoutes;
+import dunlin.dist.Route;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkAcceptor;
+import dunlin.transport.link.Pipe;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** A delivery over a pipe that carries each frame when the test says so. */
+class RemoteDeliveryTest {
+  private static final Link.Settings LINK = new Link.Settings(1_000, 10_000, Duration.ofSeconds(10));
+  private static final Publisher PUBLISHER = new Publisher("t", "client");
+
+  private final ArrayDeque<Runnable> tasks = new ArrayDeque<>();
+  private final Frontend frontend = new Frontend();
+  private long nanos;
+  private boolean connects = true;
+  private final LinkAcceptor acceptor =
+      new LinkAcceptor(7, LINK, 4, tasks::add, () -> nanos, (link, _) -> new ReceivingStream(link, tasks::add, new RemoteDeliveries(frontend)));
+  private final RemoteDelivery delivery = new RemoteDelivery(this::dial, tasks::add, () -> nanos);
+
+  /** Writes down what it gets. */
+  private static final class Frontend implements Delivery {
+    final List<String> delivered = new ArrayList<>();
+    int credit = 5;
+
+    @Override
+    public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+      var text = new StringBuilder(message.topic());
+      for (int i = 0; i < routes.size(); i++) text.append(' ').append(routes.get(i).filter().text()).append('=').append(routes.get(i).handle());
+      delivered.add(text.toString());
+      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+    }
+
+    @Override
+    public int groupCredit(Route route) {
+      return credit;
+    }
+  }
+
+  private static final class Answer extends Acknowledgement {
+    @Nullable ReasonCode reason;
+
+    @Override
+    protected void complete(ReasonCode worst) {
+      reason = worst;
+    }
+  }
+
+  private Link dial(Link.Handler handler) {
+    var link = Link.dialling(3, new byte[0], LINK, tasks::add, () -> nanos, handler);
+    if (!connects) return link;
+    var ends = new Pipe[2];
+    ends[0] = pipe(frame -> acceptor.arrived(ends[1], frame));
+    ends[1] = pipe(frame -> link.arrived(ends[0], frame));
+    acceptor.connected(ends[1]);
+    tasks.add(() -> link.connected(ends[0]));
+    return link;
+  }
+
+  private Pipe pipe(Consumer<byte[]> to) {
+    return new Pipe() {
+      @Override
+      public void send(byte[] frame) {
+        tasks.add(() -> to.accept(frame));
+      }
+
+      @Override
+      public void close() {}
+    };
+  }
+
+  private void run() {
+    for (int i = 0; i < 10_000 && !tasks.isEmpty(); i++) tasks.remove().run();
+    assertThat(tasks).isEmpty();
+  }
+
+  private static Route route(String filter, int handle) {
+    return new Route("t", TopicFilter.parse(filter).orElseThrow(), ShardId.frontend("n"), 4, handle);
+  }
+
+  private Answer deliver(QoS qos, int bytes, Route... routes) {
+    var matched = new MatchedRoutes();
+    for (Route each : routes) matched.add(each);
+    var answer = new Answer();
+    delivery.deliver(Publication.of(PUBLISHER, "a/b", qos, false, 0, new byte[bytes]), matched, null, qos == QoS.AT_MOST_ONCE ? null : answer);
+    return answer;
+  }
+
+  @Test
+  void theFrontendGetsEachMessageWithItsRoutes() {
+    var one = deliver(QoS.AT_LEAST_ONCE, 3, route("a/+", 1), route("$share/g/a/b", 2));
+    var two = deliver(QoS.EXACTLY_ONCE, 3, route("a/+", 1));
+    deliver(QoS.AT_MOST_ONCE, 3, route("#", -5));
+    run();
+
+    assertThat(frontend.delivered).containsExactly("a/b a/+=1 $share/g/a/b=2", "a/b a/+=1", "a/b #=-5");
+    assertThat(one.reason).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(two.reason).isEqualTo(ReasonCode.SUCCESS);
+  }
+
+  @Test
+  void theCreditOfAGroupIsWhatTheFrontendSaidAndNothingIsBelievedForATime() {
+    var group = route("$share/g/a/b", 2);
+    assertThat(delivery.groupCredit(group)).isEqualTo(2);
+
+    deliver(QoS.AT_LEAST_ONCE, 3, group);
+    run();
+    assertThat(delivery.groupCredit(group)).isEqualTo(5);
+
+    frontend.credit = 0;
+    deliver(QoS.AT_LEAST_ONCE, 3, group);
+    run();
+    assertThat(delivery.groupCredit(group)).isZero();
+    nanos += TimeUnit.MILLISECONDS.toNanos(100);
+    assertThat(delivery.groupCredit(group)).isEqualTo(1);
+
+    frontend.credit = 9;
+    deliver(QoS.AT_LEAST_ONCE, 3, group);
+    run();
+    assertThat(delivery.groupCredit(group)).isEqualTo(9);
+  }
+
+  @Test
+  void whatNobodyWaitsForIsDroppedAndCountedWhileTheFrontendTakesNothing() {
+    connects = false;
+    var first = deliver(QoS.AT_LEAST_ONCE, 6_000, route("#", 1));
+    run();
+
+    deliver(QoS.AT_MOST_ONCE, 3, route("#", 1));
+    assertThat(delivery.dropped()).isEqualTo(1);
+
+    delivery.close();
+    assertThat(first.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+}
