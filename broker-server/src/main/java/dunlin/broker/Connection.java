@@ -19,6 +19,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.LogText;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandler;
@@ -29,6 +30,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -45,7 +47,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
    *   AWAITING_CONNECT -> AUTHENTICATING  a CONNECT that may be served; only AUTH is read until the client is known
    *   AUTHENTICATING -> OPENING     the client is known; reading stops until the session tier has answered
    *   OPENING          -> LIVE      CONNACK 0x00 is written
-   *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: what is written goes out, nothing is read
+   *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: the session is left, what is written goes out, nothing is read
    *   any              -> CLOSED    the channel is gone
    *
    * Bounds: held has at most one packet that is not complete, plus one read; while it is held back, HEARD_MAX and one read more.
@@ -116,11 +118,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private boolean behindAtOpening;
 
   private @Nullable LiveSession session;
-  private boolean publishWill = true;
-
-  /** What has ended the connection, in a word for the log: nothing was said until something was. */
-  private String end = "connection-lost";
-
+  private Ending ending = Ending.LOST;
   private long sessionExpirySeconds;
 
   private @Nullable ByteBuf held;
@@ -440,7 +438,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** At the end of a round in which something was written. */
   void flushRound() {
-    if (state == State.CLOSED) writer.discard();
+    // What is written behind the last packet goes nowhere.
+    if (state == State.CLOSING || state == State.CLOSED) writer.discard();
     else writer.flush();
     loop.socketMemory().settle(this, waitingBytes());
     socketMemoryAgain();
@@ -628,8 +627,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       violated(ReasonCode.PROTOCOL_ERROR, null, "DISCONNECT may not give a session an expiry that had none");
       return;
     }
-    publishWill = packet.reason() != ReasonCode.SUCCESS;
-    end = publishWill ? "disconnect-with-will" : "disconnect";
+    ending = Ending.by(packet);
     if (packet.sessionExpirySeconds() >= 0) sessionExpirySeconds = Math.min(packet.sessionExpirySeconds(), expiryMax);
     close();
   }
@@ -666,7 +664,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection of {} closed with {}: {}", clientId(), reason, LogText.quoted(String.valueOf(explanation)));
     loop.frontend().disconnected(reason);
-    end = reason.label();
+    ending = Ending.by(reason);
     if (state == State.LIVE && version().hasProperties()) {
       String reference = serverReference.isEmpty() ? null : serverReference;
       writer.writePacket(new Packet.Disconnect(reason, -1, explanation, reference, List.of()));
@@ -712,19 +710,23 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     context().read();
   }
 
-  /** Lets what is written go out, then closes; a peer that does not read is given up after a while. */
+  /** Leaves the session, lets what is written go out, then closes; a peer that does not read is given up after a while. */
   private void close() {
     if (state == State.CLOSING || state == State.CLOSED) return;
     state = State.CLOSING;
     if (admission != null) admission.end();
-    ByteBuf buffer = writer.take();
-    if (buffer == null) {
-      channel().close();
-      return;
-    }
+    ByteBuf last = writer.take();
     loop.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
-    loop.traffic().bytesSent(buffer.readableBytes());
-    context().writeAndFlush(buffer).addListener(ChannelFutureListener.CLOSE);
+    // Not on the stack of the session's own code, which would go on with what leaving takes away.
+    if (session == null) closeBehind(last);
+    else loop.executor().execute(() -> closeBehind(last));
+  }
+
+  private void closeBehind(@Nullable ByteBuf last) {
+    CompletableFuture<Void> left = leaveSession();
+    if (last != null) loop.traffic().bytesSent(last.readableBytes());
+    ChannelFuture written = last == null ? channel().newSucceededFuture() : context().writeAndFlush(last);
+    var _ = left.thenRun(() -> written.addListener(ChannelFutureListener.CLOSE));
   }
 
   @Override
@@ -740,12 +742,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     leaveSession();
   }
 
-  private void leaveSession() {
-    LiveSession left = session;
-    if (left == null || left.ended()) return;
-    left.end();
-    loop.frontend().events().disconnected(left, end);
-    loop.frontend().leave(left, publishWill, sessionExpirySeconds);
+  private CompletableFuture<Void> leaveSession() {
+    return session == null ? CompletableFuture.completedFuture(null) : ending.leave(session, sessionExpirySeconds);
   }
 
   private String clientId() {

@@ -588,13 +588,24 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
         });
   }
 
-  /** Tells the session tier that a connection has ended, again and again until it knows: with a durable session, when its publishes have, in time. */
-  void leave(LiveSession session, boolean publishWill, long sessionExpirySeconds) {
+  /**
+   * Tells the session tier that a connection has ended, again and again until it knows: with a durable session, when its publishes have, in time.
+   *
+   * @return completes, on the session's loop, when it was told the first time: a connect that is called afterwards takes effect later
+   */
+  CompletableFuture<Void> leave(LiveSession session, boolean publishWill, long sessionExpirySeconds) {
     long connection = session.connection().number();
     leaving.begin(connection, session.ref(), publishWill, sessionExpirySeconds);
+    var told = new CompletableFuture<Void>();
+    Runnable tell =
+        () -> {
+          leaving.tell(connection);
+          told.complete(null);
+        };
     // A connection that resumes the session before then displaces this one and has to wait for it.
-    if (session.durable()) session.loop().afterPublishes(session, () -> leaving.tell(connection));
-    else leaving.tell(connection);
+    if (session.durable()) session.loop().afterPublishes(session, tell);
+    else tell.run();
+    return told;
   }
 
   /** Runs something, on any loop, once all that came over a connection has come to its end. */

@@ -162,7 +162,7 @@ final class RoundWriter {
     context().flush();
   }
 
-  /** The end of a round after the channel has gone. */
+  /** The end of a round after the connection has ended. */
   void discard() {
     flushDue = false;
     ByteBuf buffer = take();

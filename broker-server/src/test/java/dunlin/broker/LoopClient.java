@@ -96,6 +96,18 @@ final class LoopClient {
     assertThat(heard()).isEmpty();
   }
 
+  /** Runs something on the loop when the channel has closed, before its connection knows. */
+  void whenClosed(Runnable task) {
+    on(loop, () -> channel.closeFuture().addListener(_ -> task.run()));
+  }
+
+  /** Waits until the channel has closed, whatever came before that. */
+  void hearsTheEnd() {
+    await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).until(() -> !isOpen());
+    heard();
+    heard.setLength(0);
+  }
+
   boolean isOpen() {
     return on(loop, channel::isOpen);
   }
