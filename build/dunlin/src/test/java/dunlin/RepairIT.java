@@ -197,7 +197,7 @@ class RepairIT {
     ByteBuffer.wrap(newer).putInt(newer.length - 4, (int) checksum.getValue());
     Files.write(identity, newer);
     assertThat(repair(data.toString(), "list")).isEqualTo(Repair.CANNOT);
-    assertThat(err).contains("is of format 5, this version of Dunlin reads format 4");
+    assertThat(err).contains("is of format 6, this version of Dunlin reads format 5");
   }
 
   @ParameterizedTest

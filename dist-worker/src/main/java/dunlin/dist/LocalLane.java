@@ -37,8 +37,8 @@ final class LocalLane implements Lane {
   /** The credit of a shard that takes a message, but only to keep it. */
   private static final int KEEPS = 1;
 
-  private final RouteRange routes;
   private final DistWorker worker;
+  private final FilterRanges.Search ranges;
   private final Function<Publisher, ShardId> home;
   private final int number;
   private final Executor thread;
@@ -47,6 +47,7 @@ final class LocalLane implements Lane {
 
   // Written by the owner alone, read by metrics.
   private final AtomicLong published = new AtomicLong();
+  private final AtomicLong visited = new AtomicLong();
   private final AtomicLong matchedMessages = new AtomicLong();
   private final AtomicLong unattached = new AtomicLong();
 
@@ -56,9 +57,9 @@ final class LocalLane implements Lane {
   private Publisher publisher = new Publisher("", "");
   private boolean appending;
 
-  LocalLane(DistWorker worker, RouteRange routes, Function<Publisher, ShardId> home, int number, Executor thread) {
+  LocalLane(DistWorker worker, Function<Publisher, ShardId> home, int number, Executor thread) {
     this.worker = worker;
-    this.routes = routes;
+    this.ranges = worker.ranges().new Search();
     this.home = home;
     this.number = number;
     this.thread = thread;
@@ -71,7 +72,7 @@ final class LocalLane implements Lane {
     attachNew();
     publisher = message.publisher();
     try {
-      routes.index().match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
+      match(message);
       hand(message, feedback, acknowledgement);
     } finally {
       for (MatchedRoutes of : matched) of.clear();
@@ -92,6 +93,15 @@ final class LocalLane implements Lane {
       matched[i] = new MatchedRoutes();
     }
     destinations = present;
+  }
+
+  private void match(Publication message) {
+    boolean[] in = ranges.in(publisher.tenant(), message.body(), message.topicLength());
+    for (int range = 0; range < in.length; range++) {
+      if (!in[range]) continue;
+      count(visited, 1);
+      worker.applied(range).index().match(publisher.tenant(), message.body(), 0, message.topicLength(), gatherer);
+    }
   }
 
   private void hand(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
@@ -217,6 +227,11 @@ final class LocalLane implements Lane {
   /** Messages appended. Any thread. */
   long published() {
     return published.getOpaque();
+  }
+
+  /** Ranges of routes that were looked at. Any thread. */
+  long visited() {
+    return visited.getOpaque();
   }
 
   /** Messages that anybody wanted. Any thread. */

@@ -15,8 +15,12 @@ import org.jspecify.annotations.Nullable;
 final class RouteRows {
   /*
    * Key:   tenant | topic filter | mode (1) | group, unless plain | shard kind (1) | shard name, to the end
-   *        texts in UTF-8 behind a length of two bytes; modes: 0 plain, 1 shared, 2 shared and ordered
+   *        texts in UTF-8: the tenant behind a length of two bytes, filter and group ended by U+0000, which MQTT allows in neither;
+   *        modes: 0 plain, 1 shared, 2 shared and ordered
    * Value: format (1) | incarnation (8) | handle (4)
+   *
+   * So filters that begin alike stand together, and FilterRanges finds the ranges that a topic may match in. All routes of a filter stay in one
+   * range (see together).
    */
   private static final byte FORMAT = 1;
   private static final int VALUE = 1 + 8 + 4;
@@ -24,6 +28,7 @@ final class RouteRows {
   private static final int PLAIN = 0;
   private static final int SHARED = 1;
   private static final int ORDERED = 2;
+  private static final char END = 0;
 
   private RouteRows() {}
 
@@ -35,6 +40,7 @@ final class RouteRows {
     for (String text : new String[] {tenant, filter.filter(), filter.group(), shard.name()}) {
       if (utf8(text).length > TEXT_MAX) return Optional.of("a text of " + text.length() + " characters");
     }
+    if (filter.filter().indexOf(END) >= 0 || filter.group().indexOf(END) >= 0) return Optional.of("U+0000 in its filter");
     long levels = 1 + filter.filter().chars().filter(c -> c == '/').count();
     return levels > FilterIndex.LEVELS_MAX ? Optional.of("a filter of " + levels + " levels") : Optional.empty();
   }
@@ -48,12 +54,12 @@ final class RouteRows {
     byte[] filterBytes = utf8(filter.filter());
     byte[] group = utf8(filter.group());
     byte[] name = utf8(shard.name());
-    int groupLength = filter.shared() ? 2 + group.length : 0;
-    var key = ByteBuffer.allocate(2 + tenantBytes.length + 2 + filterBytes.length + 1 + groupLength + 1 + name.length);
-    putText(key, tenantBytes);
-    putText(key, filterBytes);
+    int groupLength = filter.shared() ? group.length + 1 : 0;
+    var key = ByteBuffer.allocate(2 + tenantBytes.length + filterBytes.length + 2 + groupLength + 1 + name.length);
+    key.putShort((short) tenantBytes.length).put(tenantBytes);
+    key.put(filterBytes).put((byte) END);
     key.put((byte) (!filter.shared() ? PLAIN : filter.ordered() ? ORDERED : SHARED));
-    if (filter.shared()) putText(key, group);
+    if (filter.shared()) key.put(group).put((byte) END);
     key.put((byte) shard.kind().code()).put(name);
     return key.array();
   }
@@ -77,11 +83,11 @@ final class RouteRows {
 
   /** The route whose key is the rest of a buffer. */
   static Route route(ByteBuffer key, long incarnation, int handle) {
-    String tenant = text(key);
-    String filter = text(key);
+    String tenant = tenant(key);
+    String filter = endedText(key);
     byte mode = get(key);
     if (mode < PLAIN || mode > ORDERED) throw new IllegalStateException("a route of mode " + mode);
-    String group = mode == PLAIN ? "" : text(key);
+    String group = mode == PLAIN ? "" : endedText(key);
     var kind = ShardId.Kind.of(get(key));
     byte[] name = new byte[key.remaining()];
     key.get(name);
@@ -126,8 +132,17 @@ final class RouteRows {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  private static void putText(ByteBuffer out, byte[] text) {
-    out.putShort((short) text.length).put(text);
+  /** What the keys of all routes of a tenant begin with whose filters begin so. */
+  static byte[] prefix(String tenant, byte[] filter, int length) {
+    byte[] name = utf8(tenant);
+    return ByteBuffer.allocate(2 + name.length + length).putShort((short) name.length).put(name).put(filter, 0, length).array();
+  }
+
+  /** How many of a key's first bytes name its tenant and filter, of which all routes are in one range. */
+  static int together(byte[] key) {
+    int at = Math.min(key.length, 2 + Short.toUnsignedInt(ByteBuffer.wrap(key).getShort()));
+    while (at < key.length && key[at] != END) at++;
+    return Math.min(key.length, at + 1);
   }
 
   private static byte get(ByteBuffer in) {
@@ -135,7 +150,16 @@ final class RouteRows {
     return in.get();
   }
 
-  private static String text(ByteBuffer in) {
+  private static String endedText(ByteBuffer in) {
+    int from = in.position();
+    byte next = get(in);
+    while (next != END) next = get(in);
+    byte[] text = new byte[in.position() - 1 - from];
+    in.get(from, text);
+    return new String(text, StandardCharsets.UTF_8);
+  }
+
+  private static String tenant(ByteBuffer in) {
     if (in.remaining() < 2) throw new IllegalStateException("a route that ends early");
     int length = Short.toUnsignedInt(in.getShort());
     if (length > in.remaining()) throw new IllegalStateException("a text of " + length + " bytes in " + in.remaining());

@@ -43,6 +43,7 @@ class DistWorkerTest {
             made.set(range);
             return range;
           },
+          List.of(),
           _ -> HOME,
           registry);
   private final ArrayDeque<Runnable> tasksOfTheLane = new ArrayDeque<>();
@@ -348,7 +349,7 @@ class DistWorkerTest {
 
   @Test
   void anExchangeThatNobodyCanRecordIsRefused() {
-    var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), _ -> HOME, new SimpleMeterRegistry());
+    var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), List.of(), _ -> HOME, new SimpleMeterRegistry());
     var answer = new Answer();
     byte[] body = {'a'};
 

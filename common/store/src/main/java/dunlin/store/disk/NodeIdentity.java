@@ -21,8 +21,9 @@ public record NodeIdentity(UUID nodeId, long incarnation) {
   static final String FILE = "dunlin.node";
   static final String NEW_FILE = "dunlin.node.new";
 
-  /** Of all that is in the directory: no version reads what another format wrote. 2: session rows have summaries. 3: headers of messages name topics. */
-  private static final byte FORMAT = 4;
+  /** Of all that is in the directory: no version reads what another format wrote. 2: session rows have summaries. 3: headers of messages name topics. 4: session rows begin with their shard. 5: routes in
+   * the order of their filters. */
+  private static final byte FORMAT = 5;
   private static final int LENGTH = 1 + 16 + 8 + 4;
 
   static NodeIdentity fresh() {

@@ -159,7 +159,7 @@ class DataDirectoryTest {
 
     assertThatThrownBy(() -> DataDirectory.open(temporary))
         .isInstanceOf(StoreException.class)
-        .hasMessage("data directory " + temporary + " is of format 7, this version of Dunlin reads format 4");
+        .hasMessage("data directory " + temporary + " is of format 7, this version of Dunlin reads format 5");
     assertThat(Files.readAllBytes(temporary.resolve("dunlin.node"))).isEqualTo(file);
   }
 

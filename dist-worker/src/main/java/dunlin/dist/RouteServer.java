@@ -1,0 +1,194 @@
+package dunlin.dist;
+
+import dunlin.dist.RouteCommand.Add;
+import dunlin.dist.RouteCommand.PurgeBefore;
+import dunlin.dist.RouteCommand.Remove;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.StoreException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
+
+/**
+ * One range of routes as the node that leads it serves it: takes changes of its routes, and keeps their filters for the lanes.
+ *
+ * <p>Its futures complete on the range's applying thread: what is chained to them must be quick.
+ */
+final class RouteServer {
+  /*
+   * Owner: any thread calls it.
+   * Bounds: a page of routes looks at PAGE_ROWS rows, on a reader of the range. The changes under way are those in the range's bounded queue; full, a change fails at once and nothing of it
+   * happened.
+   * Failure: a change that failed may still happen. Until a change that was proposed later has been applied, which settles
+   * it, all changes go through the log.
+   *
+   * A route that is there already costs no entry in the log; shards announce all their routes again when they start. The
+   * index alone does not tell: the caller may have a change of the same route under way, which would come after. So a change
+   * counts as under way from before it is proposed until the index shows it, and that is looked at first.
+   */
+  private static final int PURGE_STEP = 1_000;
+  private static final int PAGE_ROWS = 256;
+
+  private record RouteId(String tenant, TopicFilter filter, ShardId shard) implements Comparable<RouteId> {
+    @Override
+    public int compareTo(RouteId other) {
+      int byFilter = filter.compareTo(other.filter);
+      if (byFilter != 0) return byFilter;
+      int byShard = shard.compareTo(other.shard);
+      return byShard != 0 ? byShard : tenant.compareTo(other.tenant);
+    }
+  }
+
+  private final String name;
+  private final RouteRange routes = new RouteRange();
+  private final Range<RouteCommand, RouteResult> range;
+
+  private final ConcurrentHashMap<RouteId, Integer> changing = new ConcurrentHashMap<>();
+  private final ConcurrentHashMap<ShardId, Integer> purging = new ConcurrentHashMap<>();
+  private final AtomicLong failures = new AtomicLong();
+  private final AtomicLong settledFailures = new AtomicLong();
+
+  RouteServer(String name, DistWorker.RangeOpener store) {
+    this.name = name;
+    range = store.range(name, new RouteCodec(), routes);
+  }
+
+  /** The routes as applied so far. Any thread. */
+  RouteRange applied() {
+    return routes;
+  }
+
+  /** Routes with a change in the range's queue. */
+  long changing() {
+    return changing.mappingCount();
+  }
+
+  /** {@link DistClient#addRoute} for a route of this range that can be. */
+  CompletableFuture<Void> addRoute(Route route) {
+    var id = new RouteId(route.tenant(), route.filter(), route.shard());
+    // In this order: what is no longer under way is in the index.
+    boolean underWay = changing.containsKey(id) || purging.containsKey(route.shard());
+    if (!underWay && settledFailures.get() == failures.get()) {
+      if (route.equals(routes.find(route.tenant(), route.filter(), route.shard()))) {
+        return CompletableFuture.completedFuture(null);
+      }
+    }
+    var future = new CompletableFuture<Void>();
+    propose(
+        new Add(route),
+        changing,
+        id,
+        result -> {
+          switch (result) {
+            case RouteResult.Superseded(long incarnation) ->
+                future.completeExceptionally(
+                    new StoreException("incarnation " + incarnation + " of its shard has set " + route));
+            case RouteResult.Refused(String reason) ->
+                future.completeExceptionally(new StoreException("no route can have " + reason));
+            case RouteResult.Added _, RouteResult.Removed _, RouteResult.Purged _ -> future.complete(null);
+          }
+        },
+        future::completeExceptionally);
+    return future;
+  }
+
+  /** {@link DistClient#removeRoute} for a route of this range that can be. */
+  CompletableFuture<Void> removeRoute(Route route) {
+    var future = new CompletableFuture<Void>();
+    propose(
+        new Remove(route.tenant(), route.filter(), route.shard(), route.incarnation()),
+        changing,
+        new RouteId(route.tenant(), route.filter(), route.shard()),
+        _ -> future.complete(null),
+        future::completeExceptionally);
+    return future;
+  }
+
+  /** {@link DistClient#removeRoutesBefore} in this range. */
+  CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+    var future = new CompletableFuture<Long>();
+    purge(new PurgeBefore(shard, incarnation, new byte[0], PURGE_STEP), 0, future);
+    return future;
+  }
+
+  /** One step; the next one queues behind what has come meanwhile, so that others' changes are not held up. */
+  private void purge(PurgeBefore step, long removedBefore, CompletableFuture<Long> future) {
+    propose(
+        step,
+        purging,
+        step.shard(),
+        result -> {
+          if (!(result instanceof RouteResult.Purged(long removed, byte[] next))) {
+            throw new IllegalStateException("a purge ended with " + result);
+          }
+          long removedSoFar = removedBefore + removed;
+          if (next == null) {
+            future.complete(removedSoFar);
+          } else {
+            purge(new PurgeBefore(step.shard(), step.incarnation(), next, step.limit()), removedSoFar, future);
+          }
+        },
+        future::completeExceptionally);
+  }
+
+  /** Some of the routes of this range; the next page begins where that says. */
+  CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte[] from) {
+    var page = new CompletableFuture<RoutePage>();
+    try {
+      range
+          .readers()
+          .execute(
+              () -> {
+                try {
+                  page.complete(RouteRows.page(range.reader(), kind, from, PAGE_ROWS));
+                } catch (RuntimeException e) {
+                  page.completeExceptionally(e);
+                }
+              });
+    } catch (RejectedExecutionException busy) {
+      page.completeExceptionally(new StoreException("overload: too many read range " + name, busy));
+    }
+    return page;
+  }
+
+  /** Proposes a command and counts it as under way for a key until its result is applied or it has failed. */
+  private <K> void propose(
+      RouteCommand command,
+      ConcurrentHashMap<K, Integer> underWay,
+      K key,
+      Consumer<RouteResult> done,
+      Consumer<StoreException> failed) {
+    long failuresBefore = failures.get();
+    underWay.merge(key, 1, Integer::sum);
+    boolean queued =
+        range.propose(
+            command,
+            new Completion<>() {
+              @Override
+              public void done(RouteResult result) {
+                settledFailures.accumulateAndGet(failuresBefore, Math::max);
+                ended(underWay, key);
+                done.accept(result);
+              }
+
+              @Override
+              public void failed(StoreException failure) {
+                failures.incrementAndGet();
+                ended(underWay, key);
+                failed.accept(failure);
+              }
+            });
+    if (queued) return;
+    ended(underWay, key);
+    failed.accept(new StoreException("overload: the queue of range " + name + " is full"));
+  }
+
+  private static <K> void ended(ConcurrentHashMap<K, Integer> underWay, K key) {
+    underWay.computeIfPresent(key, (_, count) -> count == 1 ? null : count - 1);
+  }
+}
