@@ -1,14 +1,12 @@
 package dunlin.broker;
 
+import dunlin.inbox.InboxClient;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
-import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.InstantSource;
@@ -36,7 +34,8 @@ public final class SysTopics implements AutoCloseable {
   /*
    * Owner: the frontend's first event loop works the figures out and publishes them. latest may be read by all.
    * Bounds: one message of some bytes for each topic, in memory: neither the log nor the retained store ever sees one.
-   * Failure: a figure that cannot be read is counted as unexpected and ends its round; the next one comes all the same.
+   * Failure: a figure that cannot be read is counted as unexpected and ends its round; the next one comes all the same. What a tier has not
+   *   answered by the next round stays as it was.
    */
   private static final String ROOT = "$SYS/broker/";
   private static final long SHORTEST_MILLIS = 100;
@@ -53,6 +52,12 @@ public final class SysTopics implements AutoCloseable {
   private long clientsMaximum;
   private long heapMaximum;
 
+  /** What the tiers said last, and whether they are being asked. */
+  private InboxClient.Statistics sessions = InboxClient.Statistics.NONE;
+
+  private long retained;
+  private boolean asking;
+
   private volatile List<Publication> latest = List.of();
   private volatile boolean closed;
 
@@ -62,7 +67,7 @@ public final class SysTopics implements AutoCloseable {
    * @param version of the broker
    * @param interval zero for no such topics at all; counts as 100 ms when it is shorter
    */
-  public SysTopics(Frontend frontend, MeterRegistry meters, InstantSource clock, String version, Duration interval) {
+  public SysTopics(Frontend frontend, InstantSource clock, String version, Duration interval) {
     this.frontend = frontend;
     this.clock = clock;
     this.intervalMillis = interval.isZero() ? 0 : Math.max(SHORTEST_MILLIS, interval.toMillis());
@@ -71,16 +76,16 @@ public final class SysTopics implements AutoCloseable {
 
     text("version", () -> "dunlin version " + version);
     text("uptime", () -> (clock.millis() - startedMillis) / 1_000 + " seconds");
-    clients(meters);
+    clients();
     traffic();
-    stores(meters);
+    stores();
     number("heap/current", SysTopics::heap);
     number("heap/maximum", () -> heapMaximum = Math.max(heapMaximum, heap()));
   }
 
-  private void clients(MeterRegistry meters) {
-    LongSupplier total = gauge(meters, "dunlin.inbox.sessions");
-    LongSupplier connected = gauge(meters, "dunlin.inbox.online");
+  private void clients() {
+    LongSupplier total = () -> sessions.sessions();
+    LongSupplier connected = () -> sessions.online();
     LongSupplier disconnected = () -> Math.max(0, total.getAsLong() - connected.getAsLong());
     number("clients/total", total);
     number("clients/maximum", () -> clientsMaximum = Math.max(clientsMaximum, total.getAsLong()));
@@ -88,14 +93,12 @@ public final class SysTopics implements AutoCloseable {
     number("clients/active", connected);
     number("clients/disconnected", disconnected);
     number("clients/inactive", disconnected);
-    number("clients/expired", counter(meters, "dunlin.inbox.sessions-expired"));
+    number("clients/expired", () -> sessions.sessionsExpired());
     number("connections/socket/count", frontend::connectionCount);
     load("load/sockets", frontend::connectionsOpened);
     load("load/connections", () -> frontend.traffic().received(PacketType.CONNECT));
-    LongSupplier durable = gauge(meters, "dunlin.inbox.subscriptions");
-    LongSupplier durableShared = gauge(meters, "dunlin.inbox.subscriptions-shared");
-    number("subscriptions/count", () -> durable.getAsLong() + frontend.subscriptions());
-    number("shared_subscriptions/count", () -> durableShared.getAsLong() + frontend.sharedSubscriptions());
+    number("subscriptions/count", () -> sessions.subscriptions() + frontend.subscriptions());
+    number("shared_subscriptions/count", () -> sessions.sharedSubscriptions() + frontend.sharedSubscriptions());
   }
 
   private void traffic() {
@@ -119,27 +122,11 @@ public final class SysTopics implements AutoCloseable {
     }
   }
 
-  private void stores(MeterRegistry meters) {
-    LongSupplier queued = gauge(meters, "dunlin.inbox.queued");
-    number("messages/stored", queued);
-    number("store/messages/count", queued);
-    number("store/messages/bytes", gauge(meters, "dunlin.inbox.queued.bytes"));
-    number("retained messages/count", gauge(meters, "dunlin.retain.messages"));
-  }
-
-  /** A gauge of a tier, found when it is read, since tiers register theirs in their own time; 0 while there is none. */
-  private static LongSupplier gauge(MeterRegistry meters, String name) {
-    return () -> {
-      Gauge gauge = meters.find(name).gauge();
-      return gauge == null ? 0 : (long) gauge.value();
-    };
-  }
-
-  private static LongSupplier counter(MeterRegistry meters, String name) {
-    return () -> {
-      Counter counter = meters.find(name).counter();
-      return counter == null ? 0 : (long) counter.count();
-    };
+  private void stores() {
+    number("messages/stored", () -> sessions.queued());
+    number("store/messages/count", () -> sessions.queued());
+    number("store/messages/bytes", () -> sessions.queuedBytes());
+    number("retained messages/count", () -> retained);
   }
 
   private static long heap() {
@@ -191,6 +178,11 @@ public final class SysTopics implements AutoCloseable {
     }
 
     @Override
+    public CompletableFuture<Long> count() {
+      return store.count();
+    }
+
+    @Override
     public CompletableFuture<Page> find(
         String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
       if (!filter.startsWith("$SYS/")) return store.find(tenant, filter, after, messagesMax, bytesMax);
@@ -209,6 +201,29 @@ public final class SysTopics implements AutoCloseable {
   private void round() {
     if (closed) return;
     scheduleNext();
+    if (asking) {
+      publish();
+      return;
+    }
+    asking = true;
+    var sessionsSaid = frontend.inbox().statistics();
+    var retainedSaid = frontend.retain().count();
+    CompletableFuture.allOf(sessionsSaid, retainedSaid)
+        .whenComplete(
+            (_, failure) ->
+                frontend.loop(0).run(
+                    () -> {
+                      asking = false;
+                      if (failure == null) {
+                        sessions = sessionsSaid.join();
+                        retained = retainedSaid.join();
+                      }
+                      publish();
+                    }));
+  }
+
+  private void publish() {
+    if (closed) return;
     long now = clock.millis();
     for (LoadAverage load : loads) load.update(now - updatedMillis);
     updatedMillis = now;

@@ -110,6 +110,11 @@ class AnswerOrderTest {
     }
 
     @Override
+    public CompletableFuture<Statistics> statistics() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
     public CompletableFuture<Connected> connect(Connect request) {
       var session = new SessionRef(request.tenant(), request.clientId(), 1);
       if (pushingTo != null) {
@@ -215,6 +220,11 @@ class AnswerOrderTest {
   private static final class NothingRetained implements RetainClient {
     @Override
     public void set(Publication message, Consumer<ReasonCode> answer) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public CompletableFuture<Long> count() {
       throw new UnsupportedOperationException();
     }
 

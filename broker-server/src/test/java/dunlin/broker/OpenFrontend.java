@@ -329,6 +329,11 @@ public final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
+    public CompletableFuture<Long> count() {
+      return CompletableFuture.completedFuture(0L);
+    }
+
+    @Override
     public void set(Publication message, Consumer<ReasonCode> answer) {
       answers.add(answer);
     }
@@ -382,6 +387,11 @@ public final class OpenFrontend implements AutoCloseable {
 
     /** Packet identifiers of the exchanges that the next connect resumes; null when it begins a session. */
     volatile int @Nullable [] resumed;
+
+    @Override
+    public CompletableFuture<Statistics> statistics() {
+      return CompletableFuture.completedFuture(Statistics.NONE);
+    }
 
     @Override
     public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {

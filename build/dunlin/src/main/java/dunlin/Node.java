@@ -219,7 +219,7 @@ final class Node implements AutoCloseable {
     dist.attachFrontend(ranges.nodeId(), seams.onLoops(clients, clients.delivery()));
     dist.attachInboxShards(Deliveries.of(new InboxDelivery(inbox)));
 
-    SysTopics sys = new SysTopics(clients, meters, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
+    SysTopics sys = new SysTopics(clients, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
 
     ranges.start(stallMax());
     ranges.show(metrics.beans());

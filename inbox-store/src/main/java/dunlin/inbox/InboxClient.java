@@ -90,6 +90,24 @@ public interface InboxClient {
    */
   CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax);
 
+  /** What the session tier holds and has done. Figures of one moment, each by itself. */
+  CompletableFuture<Statistics> statistics();
+
+  /**
+   * @param sessions with and without a connection
+   * @param online sessions that have a connection
+   * @param sessionsExpired sessions that ended because their expiry interval had passed, since the start
+   * @param subscriptions of durable sessions, shared ones among them
+   * @param sharedSubscriptions those of them that are shared
+   * @param queued messages in all inboxes
+   * @param queuedBytes bytes of these, once for each inbox
+   */
+  record Statistics(
+      long sessions, long online, long sessionsExpired, long subscriptions, long sharedSubscriptions, long queued, long queuedBytes) {
+    /** Of a tier that holds nothing. */
+    public static final Statistics NONE = new Statistics(0, 0, 0, 0, 0, 0, 0);
+  }
+
   /**
    * @param user who connects, as authentication found out; empty for a client that was let in without proof
    * @param durable whether the session outlives the connection; its subscriptions are then kept here. What is resumed was

@@ -28,6 +28,9 @@ public interface RetainClient {
    */
   CompletableFuture<Page> find(String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax);
 
+  /** How many topics have a retained message. */
+  CompletableFuture<Long> count();
+
   /** Where a page ended. Opaque; holds nothing in the store, so it may simply be forgotten. */
   record Cursor(byte[] key) {}
 

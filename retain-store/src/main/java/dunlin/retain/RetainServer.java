@@ -154,6 +154,11 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   }
 
   @Override
+  public CompletableFuture<Long> count() {
+    return CompletableFuture.completedFuture(logic.index().size());
+  }
+
+  @Override
   public CompletableFuture<Page> find(
       String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
     if (messagesMax < 1) throw new IllegalArgumentException("a page of " + messagesMax + " messages");

@@ -136,6 +136,11 @@ final class InboxMeters {
             .register(registry);
   }
 
+  /** Sessions that ended because their expiry interval had passed. */
+  long sessionsExpired() {
+    return (long) sessionsExpired.count();
+  }
+
   /** Watches the length of something that waits. */
   void waiting(String name, String description, IntSupplier length) {
     Gauge.builder(name, length::getAsInt).description(description).strongReference(true).register(registry);

@@ -369,6 +369,15 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   @Override
+  public CompletableFuture<Statistics> statistics() {
+    var state = logic.state();
+    return CompletableFuture.completedFuture(
+        new Statistics(
+            state.sessions.mappingCount(), state.onlineCount.get(), meters.sessionsExpired(), state.subscriptions.get(),
+            state.sharedSubscriptions.get(), state.queued.get(), state.queuedBytes.get()));
+  }
+
+  @Override
   public void missing(ConnectionId connection) {
     ghosts.missing(connection);
   }
