@@ -82,7 +82,7 @@ final class WiredSeams implements Seams {
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var there = laneThread(number);
-      var wire = wire(thread, there, link -> new ReceivingStream(link, there, RemoteLane.into(dist.openLane(number, there, new Uncounted()))));
+      var wire = wire(thread, there, link -> new ReceivingStream(link, there, RemoteLane.into(dist.openLane(number, there, LaneCredit.uncounted()))));
       return new RemoteLane(wire::dial, thread, credit);
     }
 
@@ -105,14 +105,5 @@ final class WiredSeams implements Seams {
     public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
       return dist.routes(kind, from);
     }
-  }
-
-  /** What comes over a wire is bounded by the credit of those who have sent it. */
-  private static final class Uncounted implements LaneCredit {
-    @Override
-    public void take(int size) {}
-
-    @Override
-    public void give(int messages, long bytes) {}
   }
 }

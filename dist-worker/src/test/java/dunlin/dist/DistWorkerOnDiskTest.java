@@ -11,6 +11,7 @@ import dunlin.store.StoreSettings;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.LaneCredit;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -89,7 +90,7 @@ class DistWorkerOnDiskTest {
 
   /** The handles that each topic's routes have; of a group, those that come up when it is picked from many times. */
   private static List<Set<Integer>> matches(DistWorker worker, List<String> topics) {
-    var lane = worker.openLane(0, Runnable::run, new Uncounted());
+    var lane = worker.openLane(0, Runnable::run, LaneCredit.uncounted());
     var results = new ArrayList<Set<Integer>>();
     for (String topic : topics) {
       var handles = new Handles();

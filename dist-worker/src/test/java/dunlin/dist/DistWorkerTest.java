@@ -13,6 +13,7 @@ import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
 import dunlin.transport.Terms;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayDeque;
@@ -47,7 +48,7 @@ class DistWorkerTest {
           _ -> HOME,
           registry);
   private final ArrayDeque<Runnable> tasksOfTheLane = new ArrayDeque<>();
-  private final Lane lane = worker.openLane(0, tasksOfTheLane::add, new Uncounted());
+  private final Lane lane = worker.openLane(0, tasksOfTheLane::add, LaneCredit.uncounted());
 
   /** A destination that writes down what it gets. */
   private static final class Recorder implements Delivery {
@@ -354,7 +355,7 @@ class DistWorkerTest {
     byte[] body = {'a'};
 
     alone
-        .openLane(1, Runnable::run, new Uncounted())
+        .openLane(1, Runnable::run, LaneCredit.uncounted())
         .append(
             new Publication(
                 PUBLISHER, QoS.EXACTLY_ONCE, false, 0, -1, -1, 1, 0, body, new Publication.Exchange(1, 9)),

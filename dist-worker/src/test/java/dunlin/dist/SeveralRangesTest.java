@@ -13,6 +13,7 @@ import dunlin.store.RangeLogic;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -79,7 +80,7 @@ class SeveralRangesTest {
           };
       dist.attachFrontend("n", Deliveries.of(delivery));
       dist.attachInboxShards(Deliveries.of(delivery));
-      lane = dist.openLane(0, Runnable::run, new Uncounted());
+      lane = dist.openLane(0, Runnable::run, LaneCredit.uncounted());
     }
 
     <T> T done(CompletableFuture<T> change) {

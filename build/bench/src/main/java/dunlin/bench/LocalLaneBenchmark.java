@@ -94,14 +94,6 @@ public class LocalLaneBenchmark {
     int completed;
   }
 
-  private static final class Uncounted implements LaneCredit {
-    @Override
-    public void take(int size) {}
-
-    @Override
-    public void give(int messages, long bytes) {}
-  }
-
   private static final class Pending extends Acknowledgement {
     private final Answer answer;
 
@@ -134,7 +126,7 @@ public class LocalLaneBenchmark {
       String topic = "fleet/" + (int) ((i * 2_654_435_761L) % filters) + "/engine/status";
       messages[i] = Publication.of(PUBLISHER, topic, QoS.AT_MOST_ONCE, false, 0, new byte[256]);
     }
-    lane = dist.openLane(0, Runnable::run, new Uncounted());
+    lane = dist.openLane(0, Runnable::run, LaneCredit.uncounted());
   }
 
   @TearDown(Level.Trial)

@@ -7,4 +7,15 @@ public interface LaneCredit {
 
   /** So many messages fewer, of so many bytes together. */
   void give(int messages, long bytes);
+
+  /** Counts nothing: of lanes whose messages are bounded by the credit of those who have sent them. */
+  static LaneCredit uncounted() {
+    return new LaneCredit() {
+      @Override
+      public void take(int size) {}
+
+      @Override
+      public void give(int messages, long bytes) {}
+    };
+  }
 }
