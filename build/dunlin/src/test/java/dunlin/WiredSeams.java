@@ -82,7 +82,8 @@ final class WiredSeams implements Seams {
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var there = laneThread(number);
-      var wire = wire(thread, there, link -> new ReceivingStream(link, there, RemoteLane.into(dist.openLane(number, there, LaneCredit.uncounted()))));
+      var lane = CompletableFuture.supplyAsync(() -> dist.openLane(number, there, LaneCredit.uncounted()), there);
+      var wire = wire(thread, there, link -> new ReceivingStream(link, there, RemoteLane.into(lane.join())));
       return new RemoteLane(wire::dial, thread, credit);
     }
 
