@@ -39,10 +39,9 @@ class HeldKeepAliveTest {
           ticks(SILENCE_TICKS);
           assertThat(channel.isOpen()).isTrue();
           ticks(SILENCE_TICKS);
-          channel.runPendingTasks();
-          assertThat(channel.isOpen()).isFalse();
           return true;
         });
+    assertThat(isOpen()).isFalse();
   }
 
   @Test
@@ -93,9 +92,14 @@ class HeldKeepAliveTest {
           ticks(SILENCE_TICKS - 2);
           assertThat(channel.isOpen()).isTrue();
           ticks(2);
-          assertThat(channel.isOpen()).isFalse();
           return true;
         });
+    assertThat(isOpen()).isFalse();
+  }
+
+  /** Whether it is open when the loop has done what it was given until now; a connection closes in a task of its own. */
+  private boolean isOpen() {
+    return open.on(0, channel::isOpen);
   }
 
   private void ticks(int count) {

@@ -104,6 +104,7 @@ class ReturningClientTest {
         other.socket().getOutputStream().write(Wire.packet(0xE0, 4));
         await().until(() -> subscriber.heard().contains(hex("new will")));
         assertThat(subscriber.heard()).as("DISCONNECT 0x00 has discarded the first will").doesNotContain(hex("old will"));
+        subscriber.close();
       } finally {
         held.countDown();
       }
