@@ -92,7 +92,7 @@ class InputMemoryTest {
     EmbeddedChannel waits = clients.getLast();
     assertThat(reads(waits)).isFalse();
     ticks(PATIENCE_TICKS);
-    assertThat(waits.isActive()).isFalse();
+    assertThat(open.on(0, waits::isActive)).isFalse();
     assertThat(reason(waits)).isEqualTo(0x97);
     for (EmbeddedChannel client : clients) close(client);
     assertThat(budget.unfinished().used()).isLessThanOrEqualTo(RESERVE);
