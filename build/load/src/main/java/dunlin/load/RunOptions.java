@@ -1,0 +1,117 @@
+package dunlin.load;
+
+import dunlin.load.engine.ProcessWatch;
+import dunlin.load.engine.Result;
+import dunlin.load.engine.Run;
+import dunlin.load.count.Count;
+import dunlin.load.plan.Audience;
+import dunlin.load.plan.Expectation;
+import dunlin.load.plan.Offer;
+import dunlin.load.plan.Plan;
+import dunlin.load.report.CsvReport;
+import dunlin.load.report.JsonReport;
+import dunlin.load.report.MarkdownReport;
+import dunlin.load.report.TextReport;
+import java.io.IOException;
+import java.io.PrintWriter;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Option;
+
+/** How a run is watched, and where its result goes. */
+final class RunOptions {
+  private static final int PRINT_SECONDS_MAX = 30;
+  private static final Path PROC = Path.of("/proc");
+
+  @Option(names = "--json", paramLabel = "FILE", description = "Writes the result as JSON, with its histograms.")
+  private @Nullable Path json;
+
+  @Option(names = "--csv", paramLabel = "FILE", description = "Writes the result as CSV.")
+  private @Nullable Path csv;
+
+  @Option(names = "--markdown", paramLabel = "FILE", description = "Writes the result as Markdown.")
+  private @Nullable Path markdown;
+
+  @Option(names = "--expect", paramLabel = "NAME=LIMIT", description = "What must hold at the end, for example lost=0 or p99=50ms; else the exit status is 1.")
+  private Map<String, String> expectations = new TreeMap<>();
+
+  @Option(names = "--broker-pid", paramLabel = "PID", description = "The broker's process on this machine, to be watched.")
+  private @Nullable Long brokerPid;
+
+  @Option(names = "--loops", defaultValue = "0", paramLabel = "N", description = "Event loops. Default: one for each processor")
+  private int loops;
+
+  @Option(names = "--quiet", description = "Prints no line each second.")
+  private boolean quiet;
+
+  int loops() {
+    return loops;
+  }
+
+  List<Expectation> expectations() {
+    var list = new ArrayList<Expectation>();
+    expectations.forEach((name, limit) -> list.add(Expectation.parse(name, limit)));
+    return list;
+  }
+
+  /** Runs a plan, prints and writes what it measured, and answers the exit status. */
+  int execute(Plan plan, boolean allRuns, PrintWriter out, PrintWriter err) {
+    for (Offer offer : Offer.of(plan, new Audience(plan))) {
+      out.println(offer.line());
+      if (offer.isTooMuch()) err.println("Warning: more than %,.0f deliveries/s: expect losses from any broker on one machine.".formatted(Offer.DELIVERIES_TOO_MANY));
+    }
+    ProcessWatch watch = brokerPid == null ? null : new ProcessWatch(PROC, brokerPid);
+    var run = new Run(plan, allRuns, watch, (step, point) -> {
+      if (!quiet) out.println(TextReport.line(step, point));
+    });
+    var printed = new CountDownLatch(1);
+    var interrupt = new Thread(() -> endInOrder(run, printed), "interrupt");
+    Runtime.getRuntime().addShutdownHook(interrupt);
+    try {
+      Result result = run.execute();
+      out.print(TextReport.table(result));
+      out.flush();
+      write(json, () -> JsonReport.of(result));
+      write(csv, () -> CsvReport.of(result));
+      write(markdown, () -> MarkdownReport.of(result));
+      if (plan.clients() > 0 && result.snapshot().get(Count.CONNECTED) == 0) {
+        err.println("bench: no client was connected; is there a broker at %s?".formatted(plan.pools().getFirst().access().endpoints().getFirst()));
+        return Main.NOT_GOOD;
+      }
+      return result.isGood() ? Main.GOOD : Main.NOT_GOOD;
+    } finally {
+      printed.countDown();
+    }
+  }
+
+  private interface Text {
+    String get();
+  }
+
+  private static void write(@Nullable Path file, Text text) {
+    if (file == null) return;
+    try {
+      Files.writeString(file, text.get());
+    } catch (IOException failure) {
+      throw new UncheckedIOException("%s cannot be written: %s".formatted(file, failure.getMessage()), failure);
+    }
+  }
+
+  /** On Ctrl-C: what was measured is still printed. */
+  private static void endInOrder(Run run, CountDownLatch printed) {
+    run.stop();
+    try {
+      if (!printed.await(PRINT_SECONDS_MAX, TimeUnit.SECONDS)) System.err.println("bench: the run did not end in time");
+    } catch (InterruptedException interrupt) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,240 @@
+package dunlin.load.client;
+
+import dunlin.load.count.Count;
+import dunlin.load.count.Meters;
+import dunlin.load.count.Stamp;
+import dunlin.load.plan.Audience;
+import dunlin.load.plan.Plan;
+import dunlin.load.plan.Pool;
+import dunlin.load.plan.Publishing;
+import dunlin.load.plan.Rate;
+import dunlin.load.plan.Step;
+import io.netty.channel.Channel;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.epoll.Epoll;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.channel.socket.nio.NioSocketChannel;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** All clients of a run in this process, on their event loops. */
+public final class Fleet implements AutoCloseable {
+  /*
+   * Owner: the run's thread calls it; what it begins happens on the loops.
+   * Bounds: Stamp.STREAMS_MAX streams. Failure: close() ends every connection and loop, whatever state they are in.
+   */
+  private static final long LEAD_NANOS = 5_000_000;
+  private static final int CLOSE_SECONDS_MAX = 10;
+
+  private final Plan plan;
+  private final Audience audience;
+  private final Meters meters;
+  private final RunContext context;
+  private final MultiThreadIoEventLoopGroup group;
+  private final List<Loop> loops = new ArrayList<>();
+
+  private boolean ended;
+
+  /**
+   * Makes the clients; connects none.
+   *
+   * @param run tells messages of this run from those of others
+   * @param allRuns whether messages of other runs count too
+   */
+  public Fleet(Plan plan, Audience audience, int run, boolean allRuns) {
+    this.plan = plan;
+    this.audience = audience;
+    int count = plan.loops() > 0 ? plan.loops() : Runtime.getRuntime().availableProcessors();
+    long streams = plan.pools().stream().mapToLong(pool -> (long) pool.clients() * pool.publishings().size()).sum();
+    if (streams > Stamp.STREAMS_MAX) throw new IllegalArgumentException("there are %,d publishers and topics; %,d are the most".formatted(streams, Stamp.STREAMS_MAX));
+    meters = new Meters(count);
+    context = new RunContext(plan, run & 0xFFFF, allRuns, meters, (int) streams);
+    boolean epoll = Epoll.isAvailable();
+    IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    Class<? extends Channel> type = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
+    var dialer = new Dialer(plan, type);
+    group = new MultiThreadIoEventLoopGroup(count, io);
+    for (int i = 0; i < count; i++) loops.add(new Loop(group.next(), context, meters.loop(i), dialer, plan.pools().size()));
+    int stream = 0;
+    for (int p = 0; p < plan.pools().size(); p++) {
+      Pool pool = plan.pools().get(p);
+      for (int client = 0; client < pool.clients(); client++) {
+        Loop loop = loops.get(client % count);
+        loop.add(p, new LoadClient(pool, client, loop, stream));
+        stream += pool.publishings().size();
+      }
+    }
+    for (int id = 0; id < context.streams(); id++) {
+      Stream made = context.stream(id);
+      if (made != null) made.fanOut = audience.count(made.topic());
+    }
+    for (Loop loop : loops) loop.executor().execute(loop::start);
+  }
+
+  public Meters meters() {
+    return meters;
+  }
+
+  /** Begins a step, which goes on until {@link #isBusy} says no. */
+  public void begin(int number, Step step) {
+    context.step(number);
+    long start = System.nanoTime() + LEAD_NANOS;
+    switch (step) {
+      case Step.Connect(_, List<String> pools, Rate rate) -> {
+        for (String name : pools) {
+          Pool pool = plan.pool(name);
+          Rate chosen = rate == null ? pool.connectRate() : rate;
+          Pace pace = chosen == null ? null : new Pace(new Rate(chosen.perSecond() / pool.clients()), pool.clients(), null, Duration.ZERO);
+          onEach(loop -> loop.begin(new ConnectTask(loop.clients(plan.poolIndex(name)), pace, start)));
+        }
+      }
+      case Step.Traffic(_, List<Step.Flow> flows, List<Step.Churn> churns, Duration lasting) -> {
+        for (Step.Flow flow : flows) begin(number, flow, start, lasting);
+        for (Step.Churn churn : churns) begin(churn, start, lasting);
+      }
+      case Step.Disconnect(_, List<String> pools, boolean abrupt) -> {
+        for (String name : pools) onEach(loop -> loop.begin(new DisconnectTask(loop.clients(plan.poolIndex(name)), abrupt)));
+      }
+      case Step.Drain _ -> {} // nothing but waiting
+    }
+  }
+
+  private void begin(int number, Step.Flow flow, long start, Duration lasting) {
+    int pool = plan.poolIndex(flow.pool());
+    int clients = plan.pools().get(pool).clients();
+    List<Publishing> publishings = plan.pools().get(pool).publishings();
+    for (int p = 0; p < publishings.size(); p++) {
+      int index = p;
+      Rate rate = flow.rate() == null ? publishings.get(p).rate() : flow.rate();
+      Pace pace = rate == null ? null : new Pace(rate, clients, flow.rateAtEnd(), lasting);
+      long messages = share(flow.messages(), index, publishings.size());
+      if (flow.messages() > 0 && messages == 0) continue;
+      onEach(loop -> loop.begin(flow(loop, number, pool, index, pace, clients, messages, start, lasting)));
+    }
+  }
+
+  private static long share(long messages, int index, int of) {
+    return messages / of + (index < messages % of ? 1 : 0);
+  }
+
+  private static Flow flow(Loop loop, int step, int pool, int index, @Nullable Pace pace, int clients, long messages, long start, Duration lasting) {
+    var streams = new ArrayList<Stream>();
+    for (LoadClient client : loop.clients(pool)) {
+      Stream stream = client.streams().get(index);
+      stream.mark(step);
+      streams.add(stream);
+    }
+    if (pace != null) return new OpenFlow(loop, streams, pace, clients, messages, start, lasting.toNanos());
+    return new ClosedFlow(loop, streams, clients, messages, start + lasting.toNanos());
+  }
+
+  private void begin(Step.Churn churn, long start, Duration lasting) {
+    int pool = plan.poolIndex(churn.pool());
+    int clients = plan.pools().get(pool).clients();
+    var pace = new Pace(new Rate(churn.rate().perSecond() / clients), clients, null, Duration.ZERO);
+    onEach(loop -> loop.begin(new ChurnTask(loop.clients(pool), pace, clients, start, lasting.toNanos())));
+  }
+
+  /** Whether what was begun still goes on. */
+  public boolean isBusy() {
+    return loops.stream().anyMatch(Loop::isBusy);
+  }
+
+  /** Ends what was begun. */
+  public void stopTasks() {
+    await(Loop::stopTasks);
+  }
+
+  private void onEach(Consumer<Loop> what) {
+    for (Loop loop : loops) {
+      loop.markBusy();
+      loop.executor().execute(() -> what.accept(loop));
+    }
+  }
+
+  /** Does something on each loop, and waits until all have. */
+  private void await(Consumer<Loop> what) {
+    var done = new CountDownLatch(loops.size());
+    for (Loop loop : loops) {
+      loop.executor().execute(() -> {
+        try {
+          what.accept(loop);
+        } finally {
+          done.countDown();
+        }
+      });
+    }
+    boolean interrupted = false;
+    while (true) {
+      try {
+        if (!done.await(CLOSE_SECONDS_MAX, TimeUnit.SECONDS)) throw new IllegalStateException("an event loop does not answer");
+        break;
+      } catch (InterruptedException again) {
+        interrupted = true;
+      }
+    }
+    if (interrupted) Thread.currentThread().interrupt();
+  }
+
+  /** How many deliveries are due and have not come, roughly: sessions that have ended, refusals and duplicates blur it. */
+  public long missing() {
+    await(_ -> {});
+    long expected = 0;
+    for (int id = 0; id < context.streams(); id++) {
+      Stream stream = context.stream(id);
+      if (stream != null) expected += stream.sent() * stream.fanOut;
+    }
+    long received = meters.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
+    return expected - (received - meters.sum(Count.DUPLICATED_0, Count.DUPLICATED_1, Count.DUPLICATED_2));
+  }
+
+  /** How many publishes have not been answered. */
+  public long unanswered() {
+    return meters.sum(Count.PUBLISHED_1, Count.PUBLISHED_2)
+        - meters.sum(Count.ACKNOWLEDGED_1, Count.ACKNOWLEDGED_2, Count.PUBLISH_REFUSED, Count.UNACKNOWLEDGED);
+  }
+
+  /** Ends all connections, and says what has been lost. Nothing can be begun from then on. */
+  public Tally end() {
+    if (ended) throw new IllegalStateException("has ended");
+    ended = true;
+    await(Loop::stop);
+    // What the clients publish and receive stops at one moment on each loop, before any connection ends.
+    await(loop -> {
+      for (LoadClient client : loop.clients()) client.exemptUnacknowledged();
+      for (LoadClient client : loop.clients()) client.disconnect(false);
+    });
+    await(Loop::end);
+    var closed = new long[3];
+    for (Loop loop : loops) {
+      long[] lost = loop.lost();
+      for (int qos = 0; qos <= 2; qos++) closed[qos] += lost[qos];
+    }
+    return Tally.of(context, audience, this::client, loops.stream().flatMap(loop -> loop.clients().stream()).toList(), closed);
+  }
+
+  private LoadClient client(int pool, int number) {
+    return loops.get(number % loops.size()).clients(pool).get(number / loops.size());
+  }
+
+  @Override
+  public void close() {
+    if (!ended) {
+      ended = true;
+      await(loop -> {
+        loop.stop();
+        for (LoadClient client : loop.clients()) client.disconnect(true);
+        loop.end();
+      });
+    }
+    group.shutdownGracefully(0, CLOSE_SECONDS_MAX, TimeUnit.SECONDS).awaitUninterruptibly();
+  }
+}

@@ -1,0 +1,135 @@
+package dunlin.load.client;
+
+import dunlin.load.count.Book;
+import dunlin.load.count.SharedBook;
+import dunlin.load.plan.Audience;
+import dunlin.load.plan.Audience.Receiver;
+import dunlin.load.plan.Subscribing;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+
+/**
+ * What was lost, once everything has come that would.
+ *
+ * @param lost by the QoS of the delivery: sent, not refused, and never received
+ * @param losses the largest, by publisher and receiver
+ */
+public record Tally(long[] lost, List<Loss> losses) {
+  private static final int LOSSES_MAX = 100;
+
+  /** What one receiver, or one shared group, has not got of one publisher's topic. */
+  public record Loss(String publisher, String topic, String receiver, int qos, long sent, long lost) {}
+
+  /** Finds a client. */
+  interface Clients {
+    LoadClient client(int pool, int number);
+  }
+
+  public long total() {
+    return lost[0] + lost[1] + lost[2];
+  }
+
+  static Tally of(RunContext context, Audience audience, Clients clients, List<LoadClient> all, long[] lostBefore) {
+    long[] lost = lostBefore.clone();
+    var losses = new ArrayList<Loss>();
+    for (int id = 0; id < context.streams(); id++) {
+      Stream stream = context.stream(id);
+      if (stream == null || stream.sent() == 0) continue;
+      audience.of(
+          stream.topic(),
+          number -> {
+            Receiver receiver = audience.receiver(number);
+            long missing = missing(context, clients, stream, receiver);
+            if (missing == 0) return;
+            int qos = Math.min(stream.qos(), receiver.qos());
+            lost[qos] += missing;
+            losses.add(new Loss(name(stream.client()), stream.topic(), name(clients, receiver), qos, stream.sent(), missing));
+            if (losses.size() > 2 * LOSSES_MAX) shorten(losses);
+          });
+    }
+    others(context, all, lost);
+    shorten(losses);
+    return new Tally(lost, List.copyOf(losses));
+  }
+
+  private static void shorten(List<Loss> losses) {
+    losses.sort(Comparator.comparingLong(Loss::lost).reversed());
+    if (losses.size() > LOSSES_MAX) losses.subList(LOSSES_MAX, losses.size()).clear();
+  }
+
+  private static String name(LoadClient client) {
+    return client.pool().who(client.number()).clientId();
+  }
+
+  private static String name(Clients clients, Receiver receiver) {
+    return switch (receiver) {
+      case Receiver.Alone(int pool, int client, _) -> name(clients.client(pool, client));
+      case Receiver.Group(String filter, _, _) -> filter;
+    };
+  }
+
+  private static long missing(RunContext context, Clients clients, Stream stream, Receiver receiver) {
+    long key = ((long) context.run() << 24) | stream.id();
+    switch (receiver) {
+      case Receiver.Alone(int pool, int number, _) -> {
+        LoadClient client = clients.client(pool, number);
+        if (client.since() == Integer.MAX_VALUE) return 0;
+        Book book = client.book();
+        return book == null ? sentSince(stream, client.since()) : missing(book, key, stream, client.since());
+      }
+      case Receiver.Group(String filter, _, _) -> {
+        SharedBook book = context.groups().get(filter);
+        if (book == null || book.since() == Integer.MAX_VALUE) return 0;
+        return book.read(key, stripe -> missing(stripe, key, stream, book.since()));
+      }
+    }
+  }
+
+  /** All of it, but what nobody promised to deliver. */
+  private static long sentSince(Stream stream, int since) {
+    long from = stream.firstOf(since);
+    long missing = stream.sent() - from;
+    for (long number : stream.exempt()) if (number >= from) missing--;
+    return missing;
+  }
+
+  private static long missing(Book book, long key, Stream stream, int since) {
+    int at = book.find(key);
+    if (at < 0) return sentSince(stream, since);
+    long from = Math.min(stream.firstOf(since), book.first(at));
+    long missing = book.first(at) - from + book.missingBetween(at) + stream.sent() - book.next(at);
+    for (long number : stream.exempt()) if (number >= from && book.isMissing(at, number)) missing--;
+    return missing;
+  }
+
+  /** Streams of other runs, of which only gaps are known. */
+  private static void others(RunContext context, List<LoadClient> all, long[] lost) {
+    for (LoadClient client : all) {
+      Book book = client.book();
+      if (book != null) lost[granted(client)] += gapsOfOthers(context, book);
+    }
+    // A group's members may be of any pool; the first one found says the QoS.
+    var seen = new HashSet<String>();
+    for (LoadClient client : all) {
+      List<Subscribing> subscriptions = client.pool().subscriptions();
+      if (subscriptions.isEmpty() || !subscriptions.getFirst().isShared()) continue;
+      String filter = client.pool().filter(0, client.pool().who(client.number()));
+      SharedBook group = context.groups().get(filter);
+      if (group != null && seen.add(filter)) lost[granted(client)] += group.sum(book -> gapsOfOthers(context, book));
+    }
+  }
+
+  private static int granted(LoadClient client) {
+    return client.pool().subscriptions().stream().mapToInt(Subscribing::qos).max().orElse(0);
+  }
+
+  private static long gapsOfOthers(RunContext context, Book book) {
+    long gaps = 0;
+    for (int i = 0; i < book.streams(); i++) {
+      if (context.streamOf(book.key(i)) == null) gaps += book.missingBetween(i);
+    }
+    return gaps;
+  }
+}

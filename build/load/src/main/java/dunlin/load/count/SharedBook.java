@@ -1,0 +1,56 @@
+package dunlin.load.count;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.ToLongFunction;
+
+/** What the members of a shared group have of each stream, taken together. */
+public final class SharedBook {
+  /*
+   * Owner: nobody; members on several event loops enter what they get. A stream belongs to one of STRIPES locks, each held for a look
+   * into a hash table: loops seldom meet, and wait for nanoseconds when they do.
+   */
+  private static final int STRIPES = 64;
+
+  private final Book[] stripes = new Book[STRIPES];
+  private final AtomicInteger since = new AtomicInteger(Integer.MAX_VALUE);
+
+  public SharedBook(Budget budget) {
+    for (int i = 0; i < STRIPES; i++) stripes[i] = new Book(budget);
+  }
+
+  /** Says that a member has subscribed; the group must get what is sent from a step on. */
+  public void join(int step) {
+    since.accumulateAndGet(step, Math::min);
+  }
+
+  /** The first step whose messages the group must get. */
+  public int since() {
+    return since.get();
+  }
+
+  public Arrival receive(long key, long sequence) {
+    Book book = stripes[(int) key & (STRIPES - 1)];
+    synchronized (book) {
+      return book.receive(key, sequence);
+    }
+  }
+
+  /** Reads the stripe of a stream. */
+  public long read(long key, ToLongFunction<Book> reader) {
+    Book book = stripes[(int) key & (STRIPES - 1)];
+    synchronized (book) {
+      return reader.applyAsLong(book);
+    }
+  }
+
+  /** Adds up over all stripes. */
+  public long sum(ToLongFunction<Book> reader) {
+    long sum = 0;
+    for (Book book : stripes) {
+      synchronized (book) {
+        sum += reader.applyAsLong(book);
+      }
+    }
+    return sum;
+  }
+}

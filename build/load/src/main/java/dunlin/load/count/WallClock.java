@@ -1,0 +1,25 @@
+package dunlin.load.count;
+
+/**
+ * Microseconds since 1970 that never step back: the wall clock was read once, and the monotonic clock has counted since. So times of two
+ * processes on one machine can be compared, and an adjusted wall clock does not bend a run.
+ */
+public final class WallClock {
+  private final long startMicros;
+  private final long startNanos;
+
+  public WallClock() {
+    var now = java.time.Instant.now();
+    startNanos = System.nanoTime();
+    startMicros = now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
+  }
+
+  public long micros() {
+    return microsOf(System.nanoTime());
+  }
+
+  /** The time at which {@link System#nanoTime} showed a value. */
+  public long microsOf(long nanos) {
+    return startMicros + Math.floorDiv(nanos - startNanos, 1_000);
+  }
+}

@@ -1,0 +1,57 @@
+package dunlin.load.report;
+
+import java.util.Map;
+
+/** Writes maps, lists, text, numbers and truth values as JSON. */
+final class JsonWriter {
+  private JsonWriter() {}
+
+  static String write(Object value) {
+    var out = new StringBuilder();
+    write(out, value, 0);
+    return out.append('\n').toString();
+  }
+
+  private static void write(StringBuilder out, Object value, int depth) {
+    switch (value) {
+      case Map<?, ?> map -> {
+        out.append('{');
+        String separator = "";
+        for (var entry : map.entrySet()) {
+          out.append(separator).append('\n').append("  ".repeat(depth + 1));
+          text(out, String.valueOf(entry.getKey()));
+          out.append(": ");
+          write(out, entry.getValue(), depth + 1);
+          separator = ",";
+        }
+        if (!map.isEmpty()) out.append('\n').append("  ".repeat(depth));
+        out.append('}');
+      }
+      case Iterable<?> list -> {
+        out.append('[');
+        String separator = "";
+        for (Object element : list) {
+          out.append(separator);
+          write(out, element, depth + 1);
+          separator = ", ";
+        }
+        out.append(']');
+      }
+      case Double number -> out.append(Double.isFinite(number) ? Double.toString(Math.round(number * 1_000) / 1_000.0) : "0.0");
+      case Number number -> out.append(number);
+      case Boolean truth -> out.append(truth);
+      default -> text(out, value.toString());
+    }
+  }
+
+  private static void text(StringBuilder out, String text) {
+    out.append('"');
+    for (int i = 0; i < text.length(); i++) {
+      char next = text.charAt(i);
+      if (next == '"' || next == '\\') out.append('\\').append(next);
+      else if (next < 0x20 || next == '<') out.append("\\u%04x".formatted((int) next)); // '<' so that it can stand in a page
+      else out.append(next);
+    }
+    out.append('"');
+  }
+}

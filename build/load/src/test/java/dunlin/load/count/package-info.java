@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load.count;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load.engine;
+
+import org.jspecify.annotations.NullMarked;

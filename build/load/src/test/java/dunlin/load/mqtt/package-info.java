@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load.mqtt;
+
+import org.jspecify.annotations.NullMarked;

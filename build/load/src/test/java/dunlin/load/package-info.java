@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load;
+
+import org.jspecify.annotations.NullMarked;

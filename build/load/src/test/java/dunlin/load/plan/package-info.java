@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load.plan;
+
+import org.jspecify.annotations.NullMarked;
