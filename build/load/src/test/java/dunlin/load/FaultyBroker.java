@@ -69,6 +69,7 @@ public final class FaultyBroker implements AutoCloseable {
   private final TopicTree<Client> alone = new TopicTree<>();
   private final Map<String, List<Client>> groups = new HashMap<>();
   private final TopicTree<String> groupFilters = new TopicTree<>();
+  private volatile boolean subscribed;
   private int connects;
   private int publishes;
   private int deliveries;
@@ -88,6 +89,10 @@ public final class FaultyBroker implements AutoCloseable {
             .bind("127.0.0.1", 0)
             .syncUninterruptibly()
             .channel();
+  }
+
+  public boolean hasSubscribers() {
+    return subscribed;
   }
 
   public int port() {
@@ -160,6 +165,7 @@ public final class FaultyBroker implements AutoCloseable {
           alone.add(filter, this);
         }
       }
+      subscribed = true;
       var builder = MqttMessageBuilders.subAck().packetId(message.variableHeader().messageId());
       channel().writeAndFlush(builder.addGrantedQoses(granted.toArray(MqttQoS[]::new)).build());
     }

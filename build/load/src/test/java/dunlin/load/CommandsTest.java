@@ -1,0 +1,145 @@
+package dunlin.load;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** The commands as people type them. */
+class CommandsTest {
+  /** What a command answered. */
+  private record Outcome(int status, String out, String err) {}
+
+  private static Outcome bench(String... arguments) {
+    var out = new StringWriter();
+    var err = new StringWriter();
+    int status = Main.run(arguments, new PrintWriter(out, true), new PrintWriter(err, true));
+    return new Outcome(status, out.toString(), err.toString());
+  }
+
+  private static String port(FaultyBroker broker) {
+    return Integer.toString(broker.port());
+  }
+
+  @Test
+  void pubAndSubOfTwoProcessesFindLoss() throws Exception {
+    try (var broker = new FaultyBroker()) {
+      broker.fault = n -> n == 10 || n == 11 ? FaultyBroker.Fault.DROP : FaultyBroker.Fault.NONE;
+      var sub = CompletableFuture.supplyAsync(() -> bench("sub", "-p", port(broker), "-c", "1", "-t", "bench/#", "-q", "1", "--duration", "3s", "--expect", "lost=0"));
+      Awaitility.await().until(() -> broker.hasSubscribers());
+
+      Outcome pub = bench("pub", "-h", "127.0.0.1", "-p", port(broker), "-c", "2", "-i", "1", "-t", "bench/%i", "-q", "1", "-s", "64", "-I", "10", "-L", "100");
+
+      assertThat(pub.status).isZero();
+      assertThat(pub.out).contains("acknowledge, QoS 1", "published");
+      assertThat(broker.published.get()).isEqualTo(100);
+      Outcome received = sub.get(30, TimeUnit.SECONDS);
+      assertThat(received.status).isEqualTo(1);
+      assertThat(received.out).containsPattern("received +0 +98 +0").containsPattern("lost +0 +2 +0").contains("NOT MET  lost: 0 (was 2)");
+    }
+  }
+
+  @Test
+  void resultsGoToFiles(@TempDir Path directory) throws Exception {
+    try (var broker = new FaultyBroker()) {
+      Path json = directory.resolve("r.json");
+      Path csv = directory.resolve("r.csv");
+      Path markdown = directory.resolve("r.md");
+
+      Outcome conn =
+          bench("conn", "-p", port(broker), "-c", "20", "-R", "1000", "-V", "3.1.1", "--duration", "100ms", "--json", json.toString(), "--csv", csv.toString(), "--markdown", markdown.toString());
+
+      assertThat(conn.status).isZero();
+      assertThat(Files.readString(json)).contains("\"format\": 1", "\"connected\": 20", "\"histograms\"");
+      assertThat(Files.readString(csv)).startsWith("name,count,min_us").contains("\nconnect,20,");
+      assertThat(Files.readString(markdown)).contains("| connect | 20 |");
+    }
+  }
+
+  @Test
+  void aScenarioEndsWithItsExpectations(@TempDir Path directory) throws Exception {
+    Path file =
+        Files.writeString(
+            directory.resolve("s.yaml"),
+            """
+            variables: {n: 3}
+            pools:
+              all:
+                clients: ${n}
+                subscribe: {filter: a/%i, qos: 2}
+                publish: {topic: a/%i, qos: 2, rate: 100/s, size: 20}
+            phases:
+              - connect: all
+              - publish: {pool: all, messages: 30}
+              - drain: 1s
+            expect: {lost: 0, received: ">= 30"}
+            """);
+    try (var broker = new FaultyBroker()) {
+      Outcome good = bench("run", file.toString(), "-p", port(broker), "--quiet");
+      Outcome tooHigh = bench("run", file.toString(), "-p", port(broker), "--set", "n=2", "--expect", "received=31");
+
+      assertThat(good.status).isZero();
+      assertThat(good.out).contains("offers 300 messages/s, which are 300 deliveries/s", "met   lost: 0 (was 0)");
+      assertThat(tooHigh.status).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void aBrokerThatIsNotThereIsNamed() {
+    int port;
+    try (var broker = new FaultyBroker()) {
+      port = broker.port();
+    }
+
+    Outcome outcome = bench("conn", "-p", Integer.toString(port), "-c", "2", "--duration", "10ms");
+
+    assertThat(outcome.status).isEqualTo(1);
+    assertThat(outcome.err).contains("no client was connected; is there a broker at 127.0.0.1:" + port);
+    assertThat(outcome.out).contains("network: connection refused: 2");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "pub|Missing required option: '--topic",
+        "nonsense|nonsense",
+        "pub -t a -s 3|a payload of 3 bytes has no room",
+        "pub -t a -m hello|the payload has no %h",
+        "pub -t a --rate 5|the rate 5 has no unit; write 5/s",
+        "pub -t a --closed 5|a closed loop waits for acknowledgements",
+        "pub -t a/#|\"a/#\" is no topic to publish to",
+        "conn -V 6|-V is 3.1.1 or 5, and not 6",
+        "conn -c 0|the pool conn has no clients",
+        "conn -h no.such.host.invalid --duration 1s|the host no.such.host.invalid is not known",
+        "conn --ca /no/such/file --duration 1s|/no/such/file cannot be read",
+        "conn --cert a.pem|a client certificate and its key come together",
+        "conn --expect speed=1|nothing is called \"speed\"",
+        "conn --broker-pid 999999999 --duration 1s|there is no process 999999999",
+        "run no-such.yaml|no-such.yaml: there is no such file",
+        "run ramp --set colour=red|the scenario has no variable \"colour\"",
+      })
+  void whatIsNotUnderstoodIsSaidInOneSentence(String line, String message) {
+    Outcome outcome = bench(line.split(" ", -1));
+
+    assertThat(outcome.status).isEqualTo(2);
+    assertThat(outcome.err).contains(message).startsWith("bench: ");
+    assertThat(outcome.err.lines()).hasSizeLessThanOrEqualTo(2);
+  }
+
+  @Test
+  void helpAndScenariosAreThere() {
+    assertThat(bench("pub", "--help").out).contains("--topic", "-I", "--ifaddr", "-L");
+    assertThat(bench("scenarios").out).contains("reconnect-storm", "offline-queues");
+    assertThat(bench("scenarios", "ramp").out).contains("connect-rate: ${rate}");
+  }
+}
