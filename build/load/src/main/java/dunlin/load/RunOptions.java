@@ -1,9 +1,12 @@
 package dunlin.load;
 
+import dunlin.load.count.Count;
+import dunlin.load.doctor.Doctor;
+import dunlin.load.doctor.Finding;
+import dunlin.load.doctor.Wanted;
 import dunlin.load.engine.ProcessWatch;
 import dunlin.load.engine.Result;
 import dunlin.load.engine.Run;
-import dunlin.load.count.Count;
 import dunlin.load.plan.Audience;
 import dunlin.load.plan.Expectation;
 import dunlin.load.plan.Offer;
@@ -52,6 +55,9 @@ final class RunOptions {
   @Option(names = "--quiet", description = "Prints no line each second.")
   private boolean quiet;
 
+  @Option(names = "--force", description = "Runs though the machine is too small.")
+  private boolean force;
+
   int loops() {
     return loops;
   }
@@ -64,10 +70,18 @@ final class RunOptions {
 
   /** Runs a plan, prints and writes what it measured, and answers the exit status. */
   int execute(Plan plan, boolean allRuns, PrintWriter out, PrintWriter err) {
-    for (Offer offer : Offer.of(plan, new Audience(plan))) {
+    List<Offer> offers = Offer.of(plan, new Audience(plan));
+    for (Offer offer : offers) {
       out.println(offer.line());
       if (offer.isTooMuch()) err.println("Warning: more than %,.0f deliveries/s: expect losses from any broker on one machine.".formatted(Offer.DELIVERIES_TOO_MANY));
     }
+    boolean stops = false;
+    for (Finding finding : Doctor.here().look(Wanted.of(plan, offers))) {
+      if (finding.enough()) continue;
+      err.println(finding.text());
+      stops |= finding.stops();
+    }
+    if (stops && !force) throw new IllegalArgumentException("this machine is too small for the run, as said above; --force runs it all the same");
     ProcessWatch watch = brokerPid == null ? null : new ProcessWatch(PROC, brokerPid);
     var run = new Run(plan, allRuns, watch, (step, point) -> {
       if (!quiet) out.println(TextReport.line(step, point));

@@ -12,12 +12,15 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.ChannelOutboundHandlerAdapter;
 import io.netty.channel.ChannelPipeline;
 import io.netty.channel.ChannelPromise;
 import io.netty.channel.SimpleChannelInboundHandler;
+import io.netty.channel.epoll.EpollChannelOption;
+import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpClientCodec;
 import io.netty.handler.codec.http.HttpObjectAggregator;
@@ -84,6 +87,8 @@ final class Dialer {
             .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, timeoutMillis)
             .handler(handler);
     List<String> sources = access.sources();
+    // A port is free for each endpoint again, which bind() alone would not know.
+    if (!sources.isEmpty() && channelType == EpollSocketChannel.class) bootstrap.option(EpollChannelOption.IP_BIND_ADDRESS_NO_PORT, true);
     ChannelFuture dialling =
         sources.isEmpty()
             ? bootstrap.connect(remote)
@@ -132,7 +137,7 @@ final class Dialer {
   }
 
   /** Sends the header of the PROXY protocol before a handshake begins. */
-  private static final class HeaderFirst extends io.netty.channel.ChannelInboundHandlerAdapter {
+  private static final class HeaderFirst extends ChannelInboundHandlerAdapter {
     @Override
     public void channelActive(ChannelHandlerContext context) {
       ByteBuf header = context.alloc().buffer(108);

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load.doctor;
+
+import org.jspecify.annotations.NullMarked;
