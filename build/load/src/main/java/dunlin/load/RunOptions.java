@@ -12,6 +12,7 @@ import dunlin.load.plan.Expectation;
 import dunlin.load.plan.Offer;
 import dunlin.load.plan.Plan;
 import dunlin.load.report.CsvReport;
+import dunlin.load.report.HtmlReport;
 import dunlin.load.report.JsonReport;
 import dunlin.load.report.MarkdownReport;
 import dunlin.load.report.TextReport;
@@ -42,6 +43,9 @@ final class RunOptions {
 
   @Option(names = "--markdown", paramLabel = "FILE", description = "Writes the result as Markdown.")
   private @Nullable Path markdown;
+
+  @Option(names = "--html", paramLabel = "FILE", description = "Writes the result as one page with plots.")
+  private @Nullable Path html;
 
   @Option(names = "--expect", paramLabel = "NAME=LIMIT", description = "What must hold at the end, for example lost=0 or p99=50ms; else the exit status is 1.")
   private Map<String, String> expectations = new TreeMap<>();
@@ -95,6 +99,7 @@ final class RunOptions {
       out.flush();
       write(json, () -> JsonReport.of(result));
       write(csv, () -> CsvReport.of(result));
+      write(html, () -> HtmlReport.of(result));
       write(markdown, () -> MarkdownReport.of(result));
       if (plan.clients() > 0 && result.snapshot().get(Count.CONNECTED) == 0) {
         err.println("bench: no client was connected; is there a broker at %s?".formatted(plan.pools().getFirst().access().endpoints().getFirst()));

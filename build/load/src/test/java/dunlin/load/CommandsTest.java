@@ -137,6 +137,36 @@ class CommandsTest {
   }
 
   @Test
+  void twoResultsStandSideBySide(@TempDir Path directory) throws Exception {
+    Path first = directory.resolve("1.json");
+    Path second = directory.resolve("2.json");
+    Path page = directory.resolve("page.html");
+    Path both = directory.resolve("both.html");
+    try (var broker = new FaultyBroker()) {
+      for (Path json : new Path[] {first, second}) {
+        Outcome pub = bench("pub", "-p", port(broker), "-c", "2", "-i", "0", "-t", "</script>%i", "-q", "2", "-I", "5", "-L", "50", "--json", json.toString(), "--html", page.toString());
+        assertThat(pub.status).isZero();
+      }
+    }
+
+    Outcome compared = bench("compare", first.toString(), second.toString(), "--html", both.toString());
+
+    assertThat(compared.status).isZero();
+    assertThat(compared.out).contains("acknowledge-2 p99", "published", "+0.0 %");
+    assertThat(Files.readString(page)).contains("new uPlot(", "\"acknowledge-2\"").doesNotContain("@@", "src=", "href=");
+    assertThat(Files.readString(both)).contains("\"distributions\"").doesNotContain("@@");
+    assertThat(bench("compare", page.toString(), second.toString()).err).contains("page.html is no");
+    assertThat(bench("compare", directory.resolve("none.json").toString(), second.toString()).err).contains("none.json cannot be read");
+  }
+
+  @Test
+  void theDoctorAnswersWithItsStatus() {
+    assertThat(bench("doctor", "-c", "10").out).contains("heap");
+    assertThat(bench("doctor", "-c", "100000000").status).isEqualTo(1);
+    assertThat(bench("doctor", "-c", "0").err).contains("there are no connections to look at");
+  }
+
+  @Test
   void helpAndScenariosAreThere() {
     assertThat(bench("pub", "--help").out).contains("--topic", "-I", "--ifaddr", "-L");
     assertThat(bench("scenarios").out).contains("reconnect-storm", "offline-queues");

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import org.HdrHistogram.Histogram;
+import org.HdrHistogram.HistogramIterationValue;
 
 /** A result for programs, with its histograms whole, so that results can be merged and compared. Times are microseconds. */
 public final class JsonReport {
@@ -56,13 +57,32 @@ public final class JsonReport {
     result.verdicts().forEach(verdict -> verdicts.add(ordered("expectation", verdict.expectation(), "value", verdict.value(), "met", verdict.met())));
     root.put("expectations", verdicts);
     root.put("series", series(result.points()));
+    var distributions = new LinkedHashMap<String, Object>();
+    for (Series series : Series.values()) {
+      Histogram histogram = result.snapshot().time(series);
+      if (histogram.getTotalCount() > 0) distributions.put(key(series), distribution(histogram));
+    }
+    root.put("distributions", distributions);
     var histograms = new LinkedHashMap<String, Object>();
     for (Series series : Series.values()) {
       Histogram histogram = result.snapshot().time(series);
-      if (histogram.getTotalCount() > 0) histograms.put(series.name().toLowerCase(Locale.ROOT).replace('_', '-'), encode(histogram));
+      if (histogram.getTotalCount() > 0) histograms.put(key(series), encode(histogram));
     }
     root.put("histograms", histograms);
     return root;
+  }
+
+  private static String key(Series series) {
+    return series.name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  /** Percentiles and their times, closer to each other towards 100, which itself is left out. */
+  private static List<Object> distribution(Histogram histogram) {
+    var pairs = new ArrayList<Object>();
+    for (HistogramIterationValue step : histogram.percentiles(4)) {
+      if (step.getPercentileLevelIteratedTo() < 100) pairs.add(List.of(step.getPercentileLevelIteratedTo(), step.getValueIteratedTo()));
+    }
+    return pairs;
   }
 
   private static Map<String, Object> time(TimeRow row) {

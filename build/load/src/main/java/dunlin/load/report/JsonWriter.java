@@ -37,7 +37,7 @@ final class JsonWriter {
         }
         out.append(']');
       }
-      case Double number -> out.append(Double.isFinite(number) ? Double.toString(Math.round(number * 1_000) / 1_000.0) : "0.0");
+      case Double number -> out.append(Double.isFinite(number) ? Double.toString(Math.round(number * 1e6) / 1e6) : "0.0");
       case Number number -> out.append(number);
       case Boolean truth -> out.append(truth);
       default -> text(out, value.toString());
