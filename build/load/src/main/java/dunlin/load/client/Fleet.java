@@ -9,7 +9,9 @@ import dunlin.load.plan.Pool;
 import dunlin.load.plan.Publishing;
 import dunlin.load.plan.Rate;
 import dunlin.load.plan.Step;
+import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.epoll.Epoll;
@@ -17,6 +19,9 @@ import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioSocketChannel;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -33,6 +38,7 @@ public final class Fleet implements AutoCloseable {
    */
   private static final long LEAD_NANOS = 5_000_000;
   private static final int CLOSE_SECONDS_MAX = 10;
+  private static final int WARM_UP_BYTES = 512;
 
   private final Plan plan;
   private final Audience audience;
@@ -76,7 +82,22 @@ public final class Fleet implements AutoCloseable {
       Stream made = context.stream(id);
       if (made != null) made.fanOut = audience.count(made.topic());
     }
+    warmUp(type);
     for (Loop loop : loops) loop.executor().execute(loop::start);
+  }
+
+  /** One connection of each loop to this process itself: what Netty loads and allocates the first time takes half a second, which is not the broker's. */
+  private void warmUp(Class<? extends Channel> type) {
+    try (var server = new ServerSocket(0, loops.size(), InetAddress.getLoopbackAddress())) {
+      for (Loop loop : loops) {
+        var bootstrap = new Bootstrap().group(loop.executor()).channel(type).handler(new ChannelInboundHandlerAdapter());
+        Channel channel = bootstrap.connect(server.getLocalSocketAddress()).awaitUninterruptibly().channel();
+        channel.writeAndFlush(channel.alloc().directBuffer(WARM_UP_BYTES).writeZero(WARM_UP_BYTES)).awaitUninterruptibly();
+        channel.close().awaitUninterruptibly();
+      }
+    } catch (IOException _) {
+      // The first connects will be slow, and no more than that.
+    }
   }
 
   public Meters meters() {

@@ -22,7 +22,10 @@ final class Loop {
    * Owner: the event loop; `stopping` alone is read elsewhere too.
    * Bounds: tasks, as many as a step has; connections to flush, one entry for each at most, since an entry is made when a batch begins.
    */
-  private static final long TICK_NANOS = 1_000_000;
+  /** From one tick to the next, when nothing is due before. */
+  static final long TICK_NANOS = 1_000_000;
+  /** Ticks are no closer than this; what is due in between goes out together. */
+  private static final long TICK_NANOS_MIN = 100_000;
   private static final long SWEEP_NANOS = 1_000_000_000;
   /** A tick that comes later than this says that the tool itself is at its limit. */
   static final long LATE_NANOS = 20_000_000;
@@ -107,7 +110,11 @@ final class Loop {
 
   void start() {
     lastTickNanos = System.nanoTime();
-    ticks = executor.scheduleWithFixedDelay(this::tick, TICK_NANOS, TICK_NANOS, TimeUnit.NANOSECONDS);
+    schedule(TICK_NANOS);
+  }
+
+  private void schedule(long delayNanos) {
+    ticks = executor.schedule(this::tick, delayNanos, TimeUnit.NANOSECONDS);
   }
 
   private void tick() {
@@ -122,6 +129,10 @@ final class Loop {
     busy = !tasks.isEmpty();
     sweep(now, since);
     flush();
+    long after = System.nanoTime();
+    long wait = TICK_NANOS;
+    for (int i = 0; i < tasks.size(); i++) wait = Math.min(wait, tasks.get(i).waitNanos(after));
+    schedule(Math.max(TICK_NANOS_MIN, wait));
   }
 
   /** A slice of the clients, so that each is seen once a second and none waits for all. */

@@ -65,6 +65,12 @@ final class OpenFlow implements Flow {
   }
 
   @Override
+  public long waitNanos(long nowNanos) {
+    if (allDue) return Loop.TICK_NANOS;
+    return startNanos + nanos(streams.get((int) (next % streams.size())), next / streams.size()) - nowNanos;
+  }
+
+  @Override
   public void pump(Stream stream) {
     LoadClient client = stream.client();
     while (stream.handled < stream.due && client.canSend(stream)) {
