@@ -31,6 +31,7 @@ public final class Run {
    * Failure: stop() ends the step that is under way and skips the others; what was measured is the result.
    */
   private static final long POLL_MILLIS = 10;
+  private static final long GRACE_NANOS = 500_000_000;
   private static final Duration DRAIN_IDLE = Duration.ofSeconds(3);
   private static final double LATE_SHARE_MAX = 0.01;
   private static final long LAG_MICROS_MAX = 20_000;
@@ -116,7 +117,8 @@ public final class Run {
   /** Waits for the end of a step; false when the run was stopped. */
   private boolean await(Fleet fleet, Step step, long startNanos, Duration lasting) {
     boolean timed = step instanceof Step.Traffic(_, List<Step.Flow> flows, List<Step.Churn> churns, _) && flows.isEmpty() && churns.isEmpty();
-    long end = System.nanoTime() + lasting.toNanos();
+    // What is under way ends by itself, a little after its own beginning; what cannot be sent is not waited for.
+    long end = System.nanoTime() + lasting.toNanos() + (timed ? 0 : GRACE_NANOS);
     while (System.nanoTime() - end < 0 && (timed || fleet.isBusy())) {
       if (pause()) return false;
       lookEachSecond(fleet.meters(), step.name(), startNanos);
