@@ -14,6 +14,7 @@ import java.net.ConnectException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /** What runs on one event loop: its clients, and what they are doing. */
@@ -191,7 +192,9 @@ final class Loop {
   }
 
   /** Few words, and the same for all clients: no addresses and ports. */
-  static String reason(Throwable cause) {
+  static String reason(Throwable failure) {
+    Throwable cause = failure;
+    if (failure instanceof SSLException) while (cause.getCause() != null) cause = cause.getCause(); // what is on top says "problem"
     String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
     if (message.contains("Cannot assign requested address") || message.contains("Address already in use")) return "no free port for the source address";
     if (message.contains("Too many open files")) return "too many open files";
