@@ -102,6 +102,8 @@ class SharedGroupIT {
       here.subscribe("$share/g/" + topic, 1);
       // Its inbox shards are many, so that picking any two shards would often miss the one that can take it.
       for (int i = 0; i < 5; i++) durable(clientId + i).subscribe("$share/g/" + topic, 1).close();
+      // The client does not wait for the broker, and what a durable member is given while it leaves waits for it.
+      await().atMost(TestBroker.SOON).until(() -> broker.node().clients(clientId, "", 10).stream().noneMatch(Dunlin.Client::connected));
       publishAll(publisher, topic, messages);
 
       await().atMost(TestBroker.SOON).until(() -> here.arrived().size() == messages);
