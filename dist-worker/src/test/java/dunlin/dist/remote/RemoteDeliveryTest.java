@@ -142,6 +142,25 @@ class RemoteDeliveryTest {
   }
 
   @Test
+  void aMessageWhoseLinkIsLostWhileItIsDialledIsAnswered() {
+    var answer = new Answer();
+    var refused =
+        new RemoteDelivery(
+            handler -> {
+              handler.lost("refused at once");
+              return Link.dialling(9, new byte[0], LINK, tasks::add, () -> nanos, handler);
+            },
+            tasks::add,
+            () -> nanos);
+    var matched = new MatchedRoutes();
+    matched.add(route("#", 1));
+
+    refused.deliver(Publication.of(PUBLISHER, "a/b", QoS.AT_LEAST_ONCE, false, 0, new byte[3]), matched, null, answer);
+
+    assertThat(answer.reason).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  @Test
   void whatNobodyWaitsForIsDroppedAndCountedWhileTheFrontendTakesNothing() {
     connects = false;
     var first = deliver(QoS.AT_LEAST_ONCE, 6_000, route("#", 1));

@@ -201,6 +201,10 @@ public final class SendingStream {
       settle(pending, ReasonCode.SERVER_BUSY);
       return;
     }
+    if (connected == null) { // lost while it was dialled
+      lose(pending);
+      return;
+    }
     to.add(pending);
     to.messages.write(out, message, terms);
     to.companion.write(out);
