@@ -392,6 +392,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     else loop.pushes().offer(connection.number(), message);
   }
 
+  @Override
+  public void behind(ConnectionId connection) {
+    Loop loop = loopOf(connection);
+    if (loop != null) loop.pushes().behind(connection.number());
+  }
+
   /** A message came for a connection that is not on its loop, the calling one. Unless the session tier is being told of its end, it is told now. */
   void astray(Loop loop, long connection) {
     pushesAstray.increment();
@@ -407,6 +413,20 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   @Override
   public void dismissed(ConnectionId connection) {
     end(connection, ReasonCode.ADMINISTRATIVE_ACTION, "an operator has ended the connection");
+  }
+
+  @Override
+  public CompletableFuture<Void> settled(ConnectionId connection) {
+    Loop loop = loopOf(connection);
+    if (loop == null) return CompletableFuture.completedFuture(null);
+    var settled = new CompletableFuture<Void>();
+    loop.post(
+        () -> {
+          LiveSession session = loop.sessionOf(connection.number());
+          if (session == null || session.settled()) settled.complete(null);
+          else session.inbound().whenSettled(() -> settled.complete(null));
+        });
+    return settled;
   }
 
   private void end(ConnectionId connection, ReasonCode reason, String explanation) {
@@ -608,19 +628,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return told;
   }
 
-  /** Runs something, on any loop, once all that came over a connection has come to its end. */
+  /** Runs something, on any thread, once all that came over a connection of this or another frontend has come to its end. */
   void whenSettled(ConnectionId connection, Runnable then) {
-    Loop loop = loopOf(connection);
-    if (loop == null) {
-      then.run();
-      return;
-    }
-    loop.post(
-        () -> {
-          LiveSession session = loop.sessionOf(connection.number());
-          if (session == null || session.settled()) then.run();
-          else session.inbound().whenSettled(then);
-        });
+    var _ = (loopOf(connection) == null ? inbox().settled(connection) : settled(connection)).thenRun(then);
   }
 
   /** What came over a connection that has ended is waited for no longer. */

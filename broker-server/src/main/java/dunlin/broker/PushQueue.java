@@ -70,12 +70,20 @@ final class PushQueue implements Runnable {
   }
 
   private void full(long connection, InboxMessage message) {
-    if (message.sequence() == 0) {
-      dropped.incrementAndGet();
-    } else if (behind.add(connection)) {
-      notes.incrementAndGet();
-      waiting.offer(new Push(connection, null, 0));
-    }
+    if (message.sequence() == 0) dropped.incrementAndGet();
+    else note(connection);
+  }
+
+  /** Any thread: more is stored for a connection than was offered. */
+  void behind(long connection) {
+    note(connection);
+    announce();
+  }
+
+  private void note(long connection) {
+    if (!behind.add(connection)) return;
+    notes.incrementAndGet();
+    waiting.offer(new Push(connection, null, 0));
   }
 
   private void announce() {

@@ -174,6 +174,11 @@ class AnswerOrderTest {
     }
 
     @Override
+    public CompletableFuture<Void> settled(ConnectionId displaced) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
     public void missing(ConnectionId connection) {
       throw new UnsupportedOperationException();
     }

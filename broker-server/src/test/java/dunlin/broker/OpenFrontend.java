@@ -435,6 +435,11 @@ public final class OpenFrontend implements AutoCloseable {
     }
 
     @Override
+    public CompletableFuture<Void> settled(ConnectionId displaced) {
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
     public void missing(ConnectionId connection) {
       missing.add(connection);
     }

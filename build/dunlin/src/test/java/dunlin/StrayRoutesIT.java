@@ -206,6 +206,14 @@ class StrayRoutesIT {
     }
 
     @Override
+    public void behind(ConnectionId connection) {}
+
+    @Override
+    public CompletableFuture<Void> settled(ConnectionId connection) {
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
     public void displaced(ConnectionId connection) {
       // Of the life before.
     }

@@ -2,6 +2,7 @@ package dunlin.inbox;
 
 import dunlin.model.Publication;
 import dunlin.model.QoS;
+import java.util.concurrent.CompletableFuture;
 
 /** The frontends' live connections, as the owner of the sessions reaches them. Called from any thread; never blocks. */
 public interface Connections {
@@ -14,11 +15,20 @@ public interface Connections {
    */
   void push(ConnectionId connection, InboxMessage message);
 
+  /** More is stored for a connection than was pushed to it: it {@linkplain InboxClient#fetch fetches} what it has not seen. */
+  void behind(ConnectionId connection);
+
   /** Another connection has taken the session over: closes this one with 0x8E [MQTT-3.1.4-3]. */
   void displaced(ConnectionId connection);
 
   /** An operator has ended it: closes it with 0x98, as a connection that is lost. */
   void dismissed(ConnectionId connection);
+
+  /**
+   * Completes when everything that came over a connection has come to its end, and at once for one that is not there; never with a failure. A client that
+   * has moved to another connection is not listened to before.
+   */
+  CompletableFuture<Void> settled(ConnectionId connection);
 
   /**
    * A message of a durable session.

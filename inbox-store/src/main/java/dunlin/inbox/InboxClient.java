@@ -43,6 +43,14 @@ public interface InboxClient {
   CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds);
 
   /**
+   * Completes when everything that came over a connection of another frontend has come to its end, or will not come to one: its frontend is
+   * asked, and is gone when it cannot be. Never completes with a failure.
+   *
+   * @param displaced as {@link #connect} has answered it
+   */
+  CompletableFuture<Void> settled(ConnectionId displaced);
+
+  /**
    * A push found no connection of this frontend, which is not about to {@link #disconnect} either. Whose session it was is found out; if
    * it still has this connection, it is treated as lost.
    */

@@ -378,6 +378,11 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   @Override
+  public CompletableFuture<Void> settled(ConnectionId displaced) {
+    return connections.settled(displaced);
+  }
+
+  @Override
   public void missing(ConnectionId connection) {
     ghosts.missing(connection);
   }

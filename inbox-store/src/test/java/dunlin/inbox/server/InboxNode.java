@@ -150,6 +150,16 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   }
 
   @Override
+  public void behind(ConnectionId connection) {
+    throw new AssertionError("all that is pushed is taken");
+  }
+
+  @Override
+  public CompletableFuture<Void> settled(ConnectionId connection) {
+    return CompletableFuture.completedFuture(null);
+  }
+
+  @Override
   public void displaced(ConnectionId connection) {
     displaced.add(connection);
   }

@@ -209,6 +209,14 @@ public final class BigData {
     public void push(ConnectionId connection, InboxMessage message) {}
 
     @Override
+    public void behind(ConnectionId connection) {}
+
+    @Override
+    public CompletableFuture<Void> settled(ConnectionId connection) {
+      return CompletableFuture.completedFuture(null);
+    }
+
+    @Override
     public void displaced(ConnectionId connection) {}
 
     @Override
