@@ -3,7 +3,6 @@ package dunlin.broker.listen;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.ServerChannel;
 import io.netty.channel.epoll.Epoll;
-import io.netty.channel.epoll.EpollIoHandler;
 import io.netty.channel.epoll.EpollServerDomainSocketChannel;
 import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
@@ -36,7 +35,7 @@ public enum IoTransport {
 
   public IoHandlerFactory handlers() {
     check();
-    return epoll() ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
+    return epoll() ? LastingEpoll.factory() : NioIoHandler.newFactory();
   }
 
   Class<? extends ServerChannel> serverChannel(ListenerSettings.Type type) {

@@ -1,0 +1,104 @@
+package dunlin.broker;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.broker.codec.Wire;
+import java.io.DataInputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A client that closes its side, or all, while it is not read from. */
+class HeldInputTest {
+  /** More than one read of a socket takes, and less than its receive buffer: the end of the stream is behind them. */
+  private static final int PINGS = 20_000;
+
+  private static FrontendSettings settings() {
+    return OpenFrontend.settings(
+        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
+        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 100, 100, 65_536),
+        new FrontendSettings.Lanes(1, 1_000, 1_000_000, 1_024),
+        OpenFrontend.GROUP_WAITS);
+  }
+
+  @Test
+  void isServedWhatItHadSentBefore(@TempDir Path data) throws Exception {
+    try (RealTiers broker = new RealTiers(data, settings())) {
+      broker.frontend.listen();
+      try (Socket socket = connected(broker)) {
+        Connection connection = connection(broker);
+        hold(broker, connection);
+        byte[] pings = new byte[2 * PINGS];
+        for (int i = 0; i < pings.length; i += 2) pings[i] = (byte) 0xC0;
+        socket.getOutputStream().write(pings);
+        socket.shutdownOutput();
+        loopHasSeenTheSocket(broker);
+        resume(broker, connection);
+
+        assertThat(socket.getInputStream().readAllBytes()).hasSize(2 * PINGS);
+      }
+      assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
+    }
+  }
+
+  @Test
+  void endsWhenItsLastPacketIsNotComplete(@TempDir Path data) throws Exception {
+    try (RealTiers broker = new RealTiers(data, settings())) {
+      broker.frontend.listen();
+      try (Socket socket = connected(broker)) {
+        Connection connection = connection(broker);
+        hold(broker, connection);
+        socket.getOutputStream().write(0xC0);
+        socket.shutdownOutput();
+        loopHasSeenTheSocket(broker);
+        resume(broker, connection);
+
+        assertThat(socket.getInputStream().read()).isEqualTo(-1);
+        await().until(() -> broker.on(0, () -> broker.frontend.loop(0).connections().all().isEmpty()));
+      }
+      assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
+    }
+  }
+
+  private static Socket connected(RealTiers broker) throws Exception {
+    var socket = new Socket(InetAddress.getLoopbackAddress(), broker.frontend.port("tcp"));
+    socket.setSoTimeout(60_000);
+    socket.getOutputStream().write(Wire.packet(0x10, "MQTT", 5, 2, Wire.u16(0), Wire.properties(), "h"));
+    var in = new DataInputStream(socket.getInputStream());
+    assertThat(in.readUnsignedByte()).isEqualTo(0x20);
+    in.readNBytes(in.readUnsignedByte());
+    return socket;
+  }
+
+  private static Connection connection(RealTiers broker) {
+    return broker.on(0, () -> List.copyOf(broker.frontend.loop(0).connections().all()).getFirst());
+  }
+
+  private static void hold(RealTiers broker, Connection connection) {
+    broker.on(
+        0,
+        () -> {
+          connection.hold(Connection.Hold.CREDIT);
+          return true;
+        });
+  }
+
+  private static void resume(RealTiers broker, Connection connection) {
+    broker.on(
+        0,
+        () -> {
+          connection.resume(Connection.Hold.CREDIT);
+          return true;
+        });
+  }
+
+  /** The loop looks at all sockets in each round. */
+  private static void loopHasSeenTheSocket(RealTiers broker) {
+    for (int i = 0; i < 3; i++) broker.on(0, () -> true);
+  }
+}
