@@ -12,7 +12,6 @@ import dunlin.broker.limit.NodeBudget;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.NodeCalls;
-import dunlin.dist.Deliveries;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.SessionsMXBean;
@@ -217,7 +216,7 @@ final class Node implements AutoCloseable {
     RetainServer retain = RetainServer.on(ranges, NodeSettings.retain(settings, heapBytes, diskBytes), meters, clock, housekeeping);
     Seams seams = opening(embedding.seams());
     dist.attachFrontend(ranges.nodeId(), seams.onLoops(clients, clients.delivery()));
-    dist.attachInboxShards(Deliveries.of(new InboxDelivery(inbox)));
+    dist.attachInboxShards(seams.toInboxes(new InboxDelivery(inbox)));
 
     SysTopics sys = new SysTopics(clients, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
 
@@ -232,7 +231,7 @@ final class Node implements AutoCloseable {
             new ApplicationSubscriptions(
                 clients, all -> dist.attachFrontend(all.shard().name(), seams.onLoops(clients, all)), meters, heapBytes / APPLICATION_PART));
     application = new Application(clients.application(), subscriptions);
-    awaitSessions(inbox.start(ranges.nodeId(), ranges.incarnation()), watch, progress);
+    awaitSessions(inbox.start(ranges.nodeId(), clients.life()), watch, progress);
     progress.ended();
     for (ShardId shard : List.of(clients.shard(), subscriptions.shard())) {
       dist.removeRoutesBefore(shard, ranges.incarnation())

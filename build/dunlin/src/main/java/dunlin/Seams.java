@@ -17,6 +17,9 @@ interface Seams extends AutoCloseable {
    */
   Deliveries onLoops(Frontend frontend, Delivery delivery);
 
+  /** How lanes reach the session tier. */
+  Deliveries toInboxes(Delivery delivery);
+
   /** Ends what it carries; before the tiers are closed. */
   @Override
   void close();
@@ -31,6 +34,11 @@ interface Seams extends AutoCloseable {
 
       @Override
       public Deliveries onLoops(Frontend frontend, Delivery delivery) {
+        return Deliveries.of(delivery);
+      }
+
+      @Override
+      public Deliveries toInboxes(Delivery delivery) {
         return Deliveries.of(delivery);
       }
 

@@ -25,15 +25,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tiers of one node as if they were in processes of their own: each lane to the dist tier, and each from there to the event loops, is a link over
- * wires. The dist tier has a thread for each lane.
+ * The tiers of one node as if they were in processes of their own: each lane to the dist tier, and from there to the event loops and to the inboxes, is
+ * a link over wires. The dist tier and the inboxes have a thread for each lane.
  */
 final class WiredSeams implements Seams {
   private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
 
   private final Random random;
   private final List<TestWire> wires = new ArrayList<>();
-  private final List<ExecutorService> lanes = new ArrayList<>();
+  private final List<ExecutorService> threads = new ArrayList<>();
 
   WiredSeams(long seed) {
     LOG.warn("wires with -Ddunlin.test.seed={}", seed);
@@ -46,9 +46,9 @@ final class WiredSeams implements Seams {
     return wire;
   }
 
-  private synchronized ExecutorService laneThread(int number) {
-    var thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("dist-lane-" + number).factory());
-    lanes.add(thread);
+  private synchronized ExecutorService thread(String name) {
+    var thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name(name).factory());
+    threads.add(thread);
     return thread;
   }
 
@@ -67,9 +67,18 @@ final class WiredSeams implements Seams {
   }
 
   @Override
+  public Deliveries toInboxes(Delivery delivery) {
+    return (lane, thread) -> {
+      var there = thread("inbox-lane-" + lane);
+      var wire = wire(thread, there, link -> new ReceivingStream(link, there, new RemoteDeliveries(delivery)));
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime);
+    };
+  }
+
+  @Override
   public synchronized void close() {
     for (TestWire wire : wires) wire.close();
-    for (ExecutorService lane : lanes) lane.shutdownNow();
+    for (ExecutorService thread : threads) thread.shutdownNow();
   }
 
   private final class WiredDist implements DistClient {
@@ -81,7 +90,7 @@ final class WiredSeams implements Seams {
 
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
-      var there = laneThread(number);
+      var there = thread("dist-lane-" + number);
       var lane = CompletableFuture.supplyAsync(() -> dist.openLane(number, there, LaneCredit.uncounted()), there);
       var wire = wire(thread, there, link -> new ReceivingStream(link, there, RemoteLane.into(lane.join())));
       return new RemoteLane(wire::dial, thread, credit);

@@ -9,7 +9,7 @@ import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.Slots;
 
-/** The routes that go along with the messages of one link: a count, and each of them once in full and then by number. */
+/** The routes that are named on one link in one direction: each of them once in full and then by number. */
 final class MatchedRoutesCodec {
   private static final int ROUTES_MAX = 1 << 20;
 
@@ -17,7 +17,11 @@ final class MatchedRoutesCodec {
 
   void write(FrameWriter out, MatchedRoutes routes) {
     out.number(routes.size());
-    for (int i = 0; i < routes.size(); i++) slots.write(out, routes.get(i), MatchedRoutesCodec::writeInFull);
+    for (int i = 0; i < routes.size(); i++) write(out, routes.get(i));
+  }
+
+  void write(FrameWriter out, Route route) {
+    slots.write(out, route, MatchedRoutesCodec::writeInFull);
   }
 
   private static void writeInFull(FrameWriter out, Route route) {
@@ -28,16 +32,23 @@ final class MatchedRoutesCodec {
   /** Adds what is read. */
   void read(FrameReader in, MatchedRoutes routes) throws MalformedFrameException {
     int count = in.count(ROUTES_MAX);
-    for (int i = 0; i < count; i++) routes.add(slots.read(in, MatchedRoutesCodec::readInFull));
+    for (int i = 0; i < count; i++) routes.add(read(in));
+  }
+
+  Route read(FrameReader in) throws MalformedFrameException {
+    return slots.read(in, MatchedRoutesCodec::readInFull);
   }
 
   private static Route readInFull(FrameReader in) throws MalformedFrameException {
     String tenant = in.text();
     String text = in.text();
     var filter = TopicFilter.parse(text).orElseThrow(() -> new MalformedFrameException("not a topic filter"));
-    int kind = in.octet();
-    String shard = in.text();
-    if (kind != ShardId.Kind.FRONTEND.code()) throw new MalformedFrameException("shard kind " + kind);
-    return new Route(tenant, filter, ShardId.frontend(shard), in.number(), (int) in.number());
+    return new Route(tenant, filter, shard(in.octet(), in.text()), in.number(), (int) in.number());
+  }
+
+  private static ShardId shard(int kind, String name) throws MalformedFrameException {
+    if (kind == ShardId.Kind.FRONTEND.code()) return ShardId.frontend(name);
+    if (kind == ShardId.Kind.INBOX.code()) return new ShardId(ShardId.Kind.INBOX, name);
+    throw new MalformedFrameException("shard kind " + kind);
   }
 }

@@ -22,11 +22,12 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
 
   private final Delivery delivery;
   private final MatchedRoutesCodec codec = new MatchedRoutesCodec();
+  private final MatchedRoutesCodec groups = new MatchedRoutesCodec();
   private final MatchedRoutes routes = new MatchedRoutes();
   private final FrameWriter out = new FrameWriter();
 
-  /** The class of the credit that was told last, by the number of the group's filter. */
-  private final Map<Integer, Integer> told = new HashMap<>();
+  /** The class of the credit that was told last, by the group's route. */
+  private final Map<Route, Integer> told = new HashMap<>();
 
   /** @param delivery of this frontend, called on the lane's thread */
   public RemoteDeliveries(Delivery delivery) {
@@ -51,9 +52,10 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
     int credit = Math.max(0, delivery.groupCredit(route));
     int size = Integer.SIZE - Integer.numberOfLeadingZeros(credit);
     if (told.size() == TOLD_MAX) told.clear();
-    Integer before = told.put(route.handle(), size);
+    Integer before = told.put(route, size);
     if (credit > 0 && before != null && before == size) return;
-    out.number(Integer.toUnsignedLong(route.handle())).number(credit);
+    groups.write(out, route);
+    out.number(credit);
     stream.tell(out.take());
   }
 }

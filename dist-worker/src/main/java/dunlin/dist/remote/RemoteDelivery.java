@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The way of one lane to the frontend of another process; {@link RemoteDeliveries} is its other end. */
+/** The way of one lane to the frontend, or to the inbox shards, of another process; {@link RemoteDeliveries} is its other end. */
 public final class RemoteDelivery implements Delivery {
   /*
    * A frontend that is slow holds up nobody else: it has a link of its own. When that is half full, what nobody waits for is dropped and counted. All
@@ -40,8 +40,8 @@ public final class RemoteDelivery implements Delivery {
   private final SendingStream stream;
   private final LongSupplier nanoTime;
 
-  /** By the frontend's numbers for the groups' filters. */
-  private final Map<Integer, Credit> credits = new HashMap<>();
+  /** By the groups' routes. */
+  private final Map<Route, Credit> credits = new HashMap<>();
 
   private MatchedRoutes sending = new MatchedRoutes();
   private long dropped;
@@ -51,6 +51,7 @@ public final class RemoteDelivery implements Delivery {
   /** What goes with the messages of one link. */
   private final class Routes implements SendingStream.Companion {
     private final MatchedRoutesCodec codec = new MatchedRoutesCodec();
+    private final MatchedRoutesCodec groups = new MatchedRoutesCodec();
 
     @Override
     public void write(FrameWriter out) {
@@ -59,10 +60,10 @@ public final class RemoteDelivery implements Delivery {
 
     @Override
     public void told(FrameReader in) throws MalformedFrameException {
-      int handle = (int) in.number();
+      Route group = groups.read(in);
       int value = in.count(Integer.MAX_VALUE);
       if (credits.size() == CREDITS_MAX) credits.clear();
-      credits.put(handle, new Credit(value, nanoTime.getAsLong()));
+      credits.put(group, new Credit(value, nanoTime.getAsLong()));
     }
   }
 
@@ -88,7 +89,7 @@ public final class RemoteDelivery implements Delivery {
 
   @Override
   public int groupCredit(Route route) {
-    var credit = credits.get(route.handle());
+    var credit = credits.get(route);
     if (credit == null) return UNKNOWN;
     boolean stale = credit.value == 0 && nanoTime.getAsLong() - credit.saidNanos >= NOTHING_NANOS;
     return stale ? TO_BE_TRIED : credit.value;
