@@ -168,7 +168,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   ConnectionId id() {
-    return new ConnectionId(loop.frontend().nodeId(), loop.frontend().incarnation(), number);
+    return new ConnectionId(loop.frontend().nodeId(), loop.frontend().life(), number);
   }
 
   /** By which other tiers name it. */
@@ -681,6 +681,13 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     }
     loop.frontend().storeFailures().increment();
     fail(ReasonCode.SERVER_BUSY, what + " failed");
+  }
+
+  /** The session tier treats this connection as lost. */
+  void sessionTierLost() {
+    String explanation = "the session could not be kept";
+    if (state == State.OPENING) refuse(ReasonCode.SERVER_UNAVAILABLE, explanation);
+    else fail(ReasonCode.SERVER_BUSY, explanation);
   }
 
   @Override

@@ -23,6 +23,11 @@ final class ConnectionTable {
     return ++opened * loopCount + loop;
   }
 
+  /** The last number that was given out; same parameters. */
+  long lastNumber(int loop, int loopCount) {
+    return opened * loopCount + loop;
+  }
+
   /** Adds a connection that has its number. */
   void add(Connection connection) {
     if ((size + 1) * 3L > slots.length * 2L) grow();
@@ -87,6 +92,16 @@ final class ConnectionTable {
       if (each != null && each.live()) live.add(each);
     }
     return live;
+  }
+
+  /** So many that have or open a session, or all of them, up to a number. */
+  List<Connection> opened(int most, long lastNumber) {
+    List<Connection> opened = new ArrayList<>(Math.min(most, size));
+    for (Connection each : slots) {
+      if (opened.size() == most) break;
+      if (each != null && each.number() <= lastNumber && each.open()) opened.add(each);
+    }
+    return opened;
   }
 
   List<Connection> all() {

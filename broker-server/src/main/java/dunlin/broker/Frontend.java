@@ -67,6 +67,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final DecoderLimits decoderLimits;
   private final String nodeId;
   private final long incarnation;
+  private final Lives lives;
   private final InstantSource clock;
   private final MeterRegistry meters;
   private final HopLedger publishes;
@@ -127,6 +128,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.decoderLimits = decoderLimits(settings);
     this.nodeId = nodeId;
     this.incarnation = incarnation;
+    this.lives = new Lives(incarnation);
     this.clock = clock;
     this.meters = meters;
     this.dropEvents = dropEvents;
@@ -383,6 +385,19 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   // ---------------------------------------------------------------------------------------------------- for the session tier
 
+  /** Which life of this frontend new connections belong to; rises with each process and each {@link #sessionTierLost}. */
+  public long life() {
+    return lives.present();
+  }
+
+  /**
+   * The session tier treats all connections of the present life as lost, or will: ends them, with 0x89, and begins a new life. Any thread; once it
+   * is open.
+   */
+  public long sessionTierLost() {
+    return lives.next(List.of(loops));
+  }
+
   @Override
   public void push(ConnectionId connection, InboxMessage message) {
     Loop loop = loopOf(connection);
@@ -402,7 +417,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   void astray(Loop loop, long connection) {
     pushesAstray.increment();
     if (loop.sessionOf(connection) != null || leaving.knows(connection)) return;
-    inbox().missing(new ConnectionId(nodeId, incarnation, connection));
+    inbox().missing(new ConnectionId(nodeId, lives.present(), connection));
   }
 
   @Override
@@ -440,7 +455,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   private @Nullable Loop loopOf(ConnectionId connection) {
-    if (connection.incarnation() != incarnation || !connection.frontend().equals(nodeId)) return null;
+    if (!lives.isOfThisProcess(connection.incarnation()) || !connection.frontend().equals(nodeId)) return null;
     return loops[(int) (connection.number() % loops.length)];
   }
 

@@ -21,7 +21,7 @@ final class AstrayPushTest {
 
   private void push(long connection) {
     open.frontend().push(
-        new ConnectionId("node", 7, connection),
+        new ConnectionId("node", open.frontend().life(), connection),
         new InboxMessage(1, QoS.AT_LEAST_ONCE, false, false, false, new int[0], OpenFrontend.message("m")));
     int loop = (int) (connection % 2);
     open.on(loop, () -> null);
@@ -36,7 +36,7 @@ final class AstrayPushTest {
   void theSessionTierIsToldOfAConnectionThatIsNotThere() {
     push(9);
 
-    assertThat(open.sessions.missing).containsExactly(new ConnectionId("node", 7, 9));
+    assertThat(open.sessions.missing).containsExactly(new ConnectionId("node", open.frontend().life(), 9));
     assertThat(astray()).isEqualTo(1);
   }
 

@@ -78,7 +78,7 @@ final class RealTiers implements AutoCloseable {
     dist.attachInboxShards(Deliveries.of(new Inboxes(inbox)));
     store.start(Duration.ofSeconds(60));
     frontend.open(new Frontend.Tiers(dist, retain, inbox));
-    inbox.start(store.nodeId(), store.incarnation()).orTimeout(60, TimeUnit.SECONDS).join();
+    inbox.start(store.nodeId(), frontend.life()).orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   /** Does something on an event loop. */
