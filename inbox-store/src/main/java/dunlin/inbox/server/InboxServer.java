@@ -5,8 +5,6 @@ import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
-import dunlin.inbox.OtherUserException;
-import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.StaleSessionException;
@@ -27,13 +25,13 @@ import dunlin.model.ShardId;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.CommandCodec;
-import dunlin.store.OutcomeUnknownException;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Acknowledgement;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,7 +41,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -62,13 +59,24 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
   private static final String RANGE = "sessions";
+
+  /**
+   * How long frontends may take to come back after a start. A constant as long as a node has no frontend but its own, which comes at once; longer than a link
+   * is kept without a pipe.
+   */
+  private static final Duration FRONTEND_LEASE = Duration.ofSeconds(30);
+
   private static final long TICK_MILLIS = 200;
   private static final long ACK_LINGER_MILLIS = 5;
   private static final long FETCH_AGAIN_MILLIS = 5;
   private static final int EXPIRED_WAITING_MAX = 4 * SessionExpirySweep.HEADERS_MAX;
 
   private final InboxSettings settings;
-  private final Connections connections;
+  private final Frontends frontends;
+  private final LostFrontends lost;
+  private final CompletableFuture<Void> started = new CompletableFuture<>();
+  private final AtomicBoolean starting = new AtomicBoolean();
+  private final Duration frontendLease;
   private final InstantSource clock;
   private final SessionRange logic;
   private final Range<SessionCommand, SessionResult> range;
@@ -80,7 +88,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final RetainedAppends appends;
   private final InboxPages reader;
   private final FetchLine fetches;
-  private final AtomicInteger connecting = new AtomicInteger();
+  private final ConnectCalls connects;
   private final SessionExpirySweep expirySweep;
   private final AckCollector acks;
   private final RouteAnnouncer announcer;
@@ -105,34 +113,32 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * @param clock the wall clock of deadlines; they are written into the log
    */
   public InboxServer(
-      RangeStore store,
-      InboxSettings settings,
-      Connections connections,
-      InboxRoutes routes,
-      WillPublisher wills,
-      InstantSource clock,
-      MeterRegistry registry) {
-    this((Ranges) store::range, settings, connections, routes, wills, clock, registry);
+      RangeStore store, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry) {
+    this(store::range, settings, FRONTEND_LEASE, routes, wills, clock, registry);
   }
 
   /** Over another range, for tests that want to hold it up. */
   InboxServer(
       Ranges ranges,
       InboxSettings settings,
-      Connections connections,
+      Duration frontendLease,
       InboxRoutes routes,
       WillPublisher wills,
       InstantSource clock,
       MeterRegistry registry) {
     this.settings = settings;
-    this.connections = connections;
+    this.frontendLease = frontendLease;
     this.clock = clock;
     logic = new SessionRange(settings.shards());
     range = ranges.range(RANGE, new SessionCommandCodec(), logic);
     timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-inbox-timer").factory());
     meters = new InboxMeters(registry, logic.state());
     proposals = new Proposals(range, settings, meters, this::perform);
-    direct = new DirectDelivery(logic.state(), connections, meters);
+    lost = new LostFrontends(this::endFrontend);
+    frontends = new Frontends(started, lost, meters);
+    ghosts = new Ghosts(logic.state(), this::endConnection);
+    connects = new ConnectCalls(proposals, frontends, ghosts, settings.sums(), clock);
+    direct = new DirectDelivery(logic.state(), frontends, meters);
     logged = new LoggedDelivery(proposals, clock, meters);
     appends = new RetainedAppends(proposals, clock);
     acks = new AckCollector(this::proposeAcknowledged, this::isCurrent);
@@ -141,14 +147,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     fetches =
         new FetchLine(
             range::readers,
-            () -> connecting.get() > 0,
+            connects::isAnyWaiting,
             System::nanoTime,
             task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
     strays = new StrayRoutes(routes, timer, meters::routesRepaired);
     announcer = new RouteAnnouncer(routes, timer, strays::changed);
     willRunner = new WillRunner(wills, System::nanoTime, meters, this::logPublished);
     drains = new GroupDrains(this::drain);
-    ghosts = new Ghosts(logic.state(), this::endConnection);
     dueWork = new DueWork(logic, proposals, willRunner::room);
     var all = new ArrayList<ShardId>(settings.shards());
     for (int shard = 0; shard < settings.shards(); shard++) all.add(ShardId.inbox(shard));
@@ -156,18 +161,19 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     meters.waiting("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet, or to be proposed again", acks::waiting);
     meters.waiting("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", fetches::waiting);
     meters.waiting("dunlin.inbox.routes-waiting", "Routes not announced yet", announcer::waiting);
+    meters.waiting("dunlin.inbox.frontends-lost", "Frontends that are gone and whose connections the session range has not let go of", lost::waiting);
     meters.waiting("dunlin.inbox.ghosts", "Connections that are gone and that the session range has not let go of", ghosts::waiting);
     meters.waiting("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", drains::waiting);
     meters.waiting("dunlin.inbox.wills-running", "Wills on their way, and those that the range is to forget", willRunner::running);
   }
 
   /**
-   * Takes up the work once the store has started: treats connections of earlier lives of the frontend as lost, and announces
-   * the topic filters of all sessions. Completes when both is done; connections may be accepted then. Routes that no session needs, left
-   * over from earlier lives, are looked for and removed after that.
+   * Takes up the work once the store has started, and announces the topic filters of all sessions; once. Completes when that is done. Connections
+   * may be accepted of frontends that are attached then. Routes that no session needs, left over from earlier lives, are looked for and removed
+   * after that. A frontend that sessions have connections of, and that is not attached 30 seconds later, is treated as {@linkplain #detach detached}.
    */
-  public CompletableFuture<Void> start(String frontend, long incarnation) {
-    var started = new CompletableFuture<Void>();
+  public CompletableFuture<Void> start() {
+    if (!starting.compareAndSet(false, true)) throw new IllegalStateException("the session tier was started before");
     proposals.call(
         new SessionCommand.Configure(settings.limits()),
         started,
@@ -176,24 +182,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           strays.expect(routes);
           announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
           var announced = announcer.settled(routes);
-          forgetConnections(frontend, incarnation, announced, started);
-        });
-    return started;
-  }
-
-  private void forgetConnections(
-      String frontend, long incarnation, CompletableFuture<Void> announced, CompletableFuture<Void> started) {
-    proposals.call(
-        new SessionCommand.FrontendGone(clock.millis(), frontend, incarnation, DueWork.STEPS_MAX),
-        started,
-        (_, effects) -> {
-          if (effects.hasMoreWork()) {
-            forgetConnections(frontend, incarnation, announced, started);
-            return;
-          }
           try {
-            var _ =
-                timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+            var _ = timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+            lookForFrontends();
           } catch (RejectedExecutionException closed) {
             started.completeExceptionally(new StoreException("the session tier was closed while it started", closed));
             return;
@@ -206,6 +197,52 @@ public final class InboxServer implements InboxClient, AutoCloseable {
                 started.complete(null);
               });
         });
+    return started;
+  }
+
+  private void lookForFrontends() {
+    var _ = timer.schedule(this::detachAbsent, frontendLease.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private void detachAbsent() {
+    if (!frontends.detachAbsent(logic.state().sessions.values())) lookForFrontends();
+  }
+
+  /**
+   * Begins to serve a frontend in one of its lives. Completes when {@link #start} has and the connections of the frontend's earlier lives are treated
+   * as lost; new ones may be made then. To connections that it has from before, as when the range has moved, messages are pushed from then on, and it reads
+   * what was stored meanwhile. A later life takes the place of an earlier one, whose connections are lost.
+   *
+   * <p>Waits and fails as other calls do: it waits for a range that is full, and fails with a {@link StoreException}, and attaches nothing, when the range
+   * is led elsewhere, loses its quorum or has failed. It fails as well when this life or a later one is attached already, when too many frontends are,
+   * and when it is detached before it has completed. Whatever comes of it, {@link #detach} is to be called when the frontend is gone.
+   *
+   * @param connections of that life; when it is lost, it completes what it was asked to {@linkplain Connections#settled settle} by itself
+   * @throws IllegalArgumentException without a name, or with an incarnation that there cannot be
+   */
+  public CompletableFuture<Void> attach(String frontend, long incarnation, Connections connections) {
+    return frontends.attach(frontend, incarnation, connections);
+  }
+
+  /**
+   * A frontend is gone, in this life and all earlier ones: its link is lost, or its lease has run out. At once nothing is pushed to it any more, and
+   * no connection of it accepted. Its connections are treated as lost, with their wills and expiry; completes when the range has recorded that for all of them. What the
+   * range refuses is proposed again until then. Does nothing when the frontend is attached in a later life. After it has completed, the same life may attach
+   * again, without the connections that it had.
+   *
+   * <p>Fails with a {@link StoreException} when this is closed, or when too many frontends are lost and this one is not noted.
+   *
+   * @throws IllegalArgumentException without a name, or with an incarnation that there cannot be
+   */
+  public CompletableFuture<Void> detach(String frontend, long incarnation) {
+    return frontends.detach(frontend, incarnation);
+  }
+
+  private boolean endFrontend(String frontend, long before, LostFrontends.Ended ended) {
+    return proposals.inLine(
+        new SessionCommand.FrontendGone(clock.millis(), frontend, before, DueWork.STEPS_MAX),
+        result -> ended.done(result.effects().hasMoreWork()),
+        ended::failed);
   }
 
   /** The places that deliver, for the dist tier. */
@@ -250,36 +287,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    var key = new SessionKey(request.tenant(), request.clientId());
-    acks.flush(key.clientId());
-    var connected = new CompletableFuture<Connected>();
-    connecting.incrementAndGet();
-    var _ = connected.whenComplete((_, _) -> connecting.decrementAndGet());
-    proposals.call(
-        new SessionCommand.Connect(clock.millis(), request),
-        connected,
-        (outcome, effects) -> {
-          if (effects.hasWillDue()) tickSoon();
-          switch (outcome) {
-            case Outcome.Connected(var value) -> connected.complete(value);
-            case Outcome.Full _ ->
-                connected.completeExceptionally(
-                    new QuotaExceededException(QuotaExceededException.Kind.SESSIONS, "durable sessions", settings.sums().sessions()));
-            case Outcome.AllFull _ ->
-                connected.completeExceptionally(
-                    new QuotaExceededException(QuotaExceededException.Kind.MEMORY, "bytes of sessions", settings.sums().memory()));
-            case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _ ->
-                connected.completeExceptionally(Proposals.unexpected(outcome));
-          }
-        });
-    // Its client is refused, and nobody else knows that it may have the session all the same.
-    var _ =
-        connected.whenComplete(
-            (_, failure) -> {
-              if (failure instanceof OutcomeUnknownException) ghosts.end(key, request.connection());
-            });
-    return connected;
+    acks.flush(request.clientId());
+    return connects.connect(request);
   }
 
   /**
@@ -293,16 +302,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     proposals.call(
         new SessionCommand.Remove(clock.millis(), tenant, clientId),
         removed,
-        (outcome, effects) -> {
-          if (effects.hasWillDue()) tickSoon();
-          removed.complete(outcome instanceof Outcome.Done);
-        });
+        (outcome, _) -> removed.complete(outcome instanceof Outcome.Done));
     return removed;
   }
 
   /** What operators do with sessions. */
   public SessionsMXBean operations() {
-    return new SessionOperations(logic.state().sessions, this::remove, connections);
+    return new SessionOperations(logic.state().sessions, this::remove, frontends);
   }
 
   @Override
@@ -316,7 +322,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> settled(ConnectionId displaced) {
-    return connections.settled(displaced);
+    return frontends.settled(displaced);
   }
 
   @Override
@@ -327,9 +333,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private boolean endConnection(SessionKey session, ConnectionId connection) {
     return proposals.now(
         new SessionCommand.ConnectionGone(clock.millis(), session.tenant(), session.clientId(), connection),
-        effects -> {
-          if (effects.hasWillDue()) tickSoon();
-        },
+        _ -> {},
         () -> ghosts.end(session, connection));
   }
 
@@ -368,16 +372,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     acks.flush(session.clientId());
     var present = logic.state().sessions.get(SessionKey.of(session));
     long handed = present == null || present.epoch() != session.epoch() ? 0 : present.handed();
-    var done = new CompletableFuture<Void>();
-    proposals.call(
-        session,
-        new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed),
-        done,
-        (_, effects) -> {
-          if (effects.hasWillDue()) tickSoon();
-          done.complete(null);
-        });
-    return done;
+    return proposals.run(
+        session, new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed));
   }
 
   @Override
@@ -494,12 +490,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     meters.count(effects);
     for (Effects.Push push : effects.pushes()) push(push);
     var displaced = effects.displaced();
-    if (displaced != null) connections.displaced(displaced);
+    if (displaced != null) frontends.displaced(displaced);
     var dismissed = effects.dismissed();
-    if (dismissed != null) connections.dismissed(dismissed);
+    if (dismissed != null) frontends.dismissed(dismissed);
     if (!effects.routes().isEmpty()) announcer.change(effects.routes());
     if (!effects.wills().isEmpty()) willRunner.start(effects.wills());
     drains.ask(effects.drains());
+    if (effects.hasWillDue()) tickSoon();
   }
 
   private void push(Effects.Push push) {
@@ -513,11 +510,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       }
       push.session().backlog().handed(message.sequence());
     }
-    try {
-      connections.push(push.connection(), message);
-    } catch (RuntimeException e) {
-      LOG.error("Connection {} did not take a message of {}", push.connection(), push.session().key, e);
-    }
+    frontends.push(push.connection(), message);
   }
 
   /** Does what is due without waiting for the timer's next turn, which comes all the same. */
@@ -533,6 +526,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     try {
       acks.again();
       drains.again();
+      lost.again();
       ghosts.again();
       willRunner.turn();
       long now = clock.millis();
@@ -562,6 +556,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   public void close() {
     acks.flushAll();
     fetches.close();
+    lost.close();
     timer.shutdownNow();
   }
 }
