@@ -26,8 +26,10 @@ final class TestFrontend implements Connections {
   /** Whether every call of it fails. */
   volatile boolean broken;
 
+  /** The number of the last connection. */
+  long connections;
+
   private final InboxNode node;
-  private long connections;
 
   TestFrontend(InboxNode node, String name, long incarnation) {
     this.node = node;
