@@ -72,13 +72,14 @@ final class RealTiers implements AutoCloseable {
     InboxSettings sessions = InboxSettings.defaults();
     DistWorker dist =
         DistWorker.create(store, p -> InboxServer.shardOf(sessions.shards(), p.tenant(), p.clientId()), meters);
-    inbox = new InboxServer(store, sessions, frontend, new Routes(dist), frontend, InstantSource.system(), meters);
+    inbox = new InboxServer(store, sessions, new Routes(dist), frontend, InstantSource.system(), meters);
     retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, InstantSource.system(), housekeeping);
     dist.attachFrontend(store.nodeId(), Deliveries.of(frontend.delivery()));
     dist.attachInboxShards(Deliveries.of(new Inboxes(inbox)));
     store.start(Duration.ofSeconds(60));
     frontend.open(new Frontend.Tiers(dist, retain, inbox));
-    inbox.start(store.nodeId(), frontend.life()).orTimeout(60, TimeUnit.SECONDS).join();
+    var _ = inbox.start(); // attach waits for it, and fails with it
+    inbox.attach(store.nodeId(), frontend.life(), frontend).orTimeout(60, TimeUnit.SECONDS).join();
   }
 
   /** Does something on an event loop. */

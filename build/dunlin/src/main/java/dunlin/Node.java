@@ -212,7 +212,7 @@ final class Node implements AutoCloseable {
     DistWorker dist =
         DistWorker.create(ranges, p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
     InboxServer inbox =
-        new InboxServer(ranges, inboxSettings, clients, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
+        new InboxServer(ranges, inboxSettings, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
     RetainServer retain = RetainServer.on(ranges, NodeSettings.retain(settings, heapBytes, diskBytes), meters, clock, housekeeping);
     Seams seams = opening(embedding.seams());
     dist.attachFrontend(ranges.nodeId(), seams.onLoops(clients, clients.delivery()));
@@ -222,7 +222,7 @@ final class Node implements AutoCloseable {
 
     ranges.start(stallMax());
     ranges.show(metrics.beans());
-    clients.open(new Frontend.Tiers(seams.dist(dist), sys.over(retain), inbox));
+    clients.open(new Frontend.Tiers(seams.dist(dist), sys.over(retain), seams.sessions(inbox)));
     opened.push(inbox);
     opened.push(retain);
     retain.start();
@@ -231,7 +231,8 @@ final class Node implements AutoCloseable {
             new ApplicationSubscriptions(
                 clients, all -> dist.attachFrontend(all.shard().name(), seams.onLoops(clients, all)), meters, heapBytes / APPLICATION_PART));
     application = new Application(clients.application(), subscriptions);
-    awaitSessions(inbox.start(ranges.nodeId(), clients.life()), watch, progress);
+    var _ = inbox.start(); // attach waits for it, and fails with it
+    awaitSessions(seams.attach(inbox, clients, ranges.nodeId()), watch, progress);
     progress.ended();
     for (ShardId shard : List.of(clients.shard(), subscriptions.shard())) {
       dist.removeRoutesBefore(shard, ranges.incarnation())

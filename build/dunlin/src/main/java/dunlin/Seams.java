@@ -4,6 +4,9 @@ import dunlin.broker.Frontend;
 import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.server.InboxServer;
+import java.util.concurrent.CompletableFuture;
 
 /** What stands between the tiers of a node: nothing, so that they call each other; or what carries messages from one to another. */
 interface Seams extends AutoCloseable {
@@ -19,6 +22,12 @@ interface Seams extends AutoCloseable {
 
   /** How lanes reach the session tier. */
   Deliveries toInboxes(Delivery delivery);
+
+  /** The session tier as the frontend of this node uses it. */
+  InboxClient sessions(InboxServer inbox);
+
+  /** Has the session tier serve the frontend of this node; completes when it does. Once the frontend is open. */
+  CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId);
 
   /** Ends what it carries; before the tiers are closed. */
   @Override
@@ -40,6 +49,16 @@ interface Seams extends AutoCloseable {
       @Override
       public Deliveries toInboxes(Delivery delivery) {
         return Deliveries.of(delivery);
+      }
+
+      @Override
+      public InboxClient sessions(InboxServer inbox) {
+        return inbox;
+      }
+
+      @Override
+      public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId) {
+        return inbox.attach(nodeId, frontend.life(), frontend);
       }
 
       @Override

@@ -133,9 +133,10 @@ class StrayRoutesIT {
       var settings = InboxSettings.defaults();
       dist = DistWorker.create(store, who -> InboxServer.shardOf(settings.shards(), who.tenant(), who.clientId()), meters);
       distRoutes = new DistRoutes(dist, new LongAdder());
-      inbox = new InboxServer(store, settings, this, this, this, InstantSource.system(), meters);
+      inbox = new InboxServer(store, settings, this, this, InstantSource.system(), meters);
       store.start(TestBroker.SOON);
-      get(inbox.start(store.nodeId(), store.incarnation()));
+      get(inbox.start());
+      get(inbox.attach(store.nodeId(), store.incarnation(), this));
     }
 
     SessionRef connect(String clientId) throws Exception {

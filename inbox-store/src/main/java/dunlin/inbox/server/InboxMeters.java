@@ -30,6 +30,7 @@ final class InboxMeters {
   private final Counter wills;
   private final Counter acknowledgementsRefused;
   private final Counter routesRepaired;
+  private final Counter pushesAstray;
 
   /** Why a publish was answered with an error before it was stored. */
   enum Refusal {
@@ -134,6 +135,10 @@ final class InboxMeters {
         Counter.builder("dunlin.inbox.routes-repaired")
             .description("Routes that no session needs, left over from before the last start and removed; 0 unless the node ended before it had removed them")
             .register(registry);
+    pushesAstray =
+        Counter.builder("dunlin.inbox.pushes-astray")
+            .description("Messages for connections of frontends that are not attached; with QoS 0 they are dropped, else they wait in their inboxes")
+            .register(registry);
   }
 
   /** Sessions that ended because their expiry interval had passed. */
@@ -197,6 +202,10 @@ final class InboxMeters {
 
   void routesRepaired(int count) {
     routesRepaired.increment(count);
+  }
+
+  void pushAstray() {
+    pushesAstray.increment();
   }
 
   void willPublished() {

@@ -5,8 +5,6 @@ import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
-import dunlin.inbox.OtherUserException;
-import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.StaleSessionException;
@@ -20,7 +18,6 @@ import dunlin.inbox.rows.RouteKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommandCodec;
 import dunlin.inbox.rows.SessionKey;
-import dunlin.inbox.server.InboxMeters.Refusal;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -28,16 +25,13 @@ import dunlin.model.ShardId;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.CommandCodec;
-import dunlin.store.Completion;
-import dunlin.store.OutcomeUnknownException;
 import dunlin.store.Range;
 import dunlin.store.RangeLogic;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
-import dunlin.store.serve.ProposalLine;
 import dunlin.transport.Acknowledgement;
-import dunlin.transport.Terms;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
@@ -47,8 +41,6 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -61,41 +53,42 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   /*
    * Owner: any thread calls it, none blocks. What a command leaves to do runs in its completion, on the range's applying
    * thread and so in log order: pushes, displaced connections. Routes, wills and time run on one timer thread.
-   * Bounds: the range's queue for what waits to be logged. What that refuses waits in two lines, in its order: messages with the credit
-   *   that their lanes gave them, and everything else, of which a connection has as many under way as its frontend lets it. AckCollector,
-   *   FetchLine, RouteAnnouncer, StrayRoutes and WillRunner say theirs.
-   * Failure: a line that is full refuses and is counted; a range that fails, is led elsewhere or has no disk fails what waits; what is
+   * Bounds: what waits here says so in the parts: Proposals, AckCollector, FetchLine, RouteAnnouncer, StrayRoutes, Ghosts, GroupDrains and WillRunner.
+   * Failure: what the range refuses fails, and what it may not lose is proposed again at a turn of the timer. What is
    *   lost with the process is in the log, and start() makes it good.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
   private static final String RANGE = "sessions";
+
+  /**
+   * How long frontends may take to come back after a start. A constant as long as a node has no frontend but its own, which comes at once; longer than a link
+   * is kept without a pipe.
+   */
+  private static final Duration FRONTEND_LEASE = Duration.ofSeconds(30);
+
   private static final long TICK_MILLIS = 200;
   private static final long ACK_LINGER_MILLIS = 5;
   private static final long FETCH_AGAIN_MILLIS = 5;
   private static final int EXPIRED_WAITING_MAX = 4 * SessionExpirySweep.HEADERS_MAX;
-  private static final int STEPS_MAX = 1_000;
-  private static final int APPEND_BYTES_MAX = 128 * 1024;
-  private static final int APPEND_MESSAGES_MAX = 256;
-
-  /** More than all lanes have credit for by default, so that these are not read from before this is full. */
-  private static final int MESSAGES_WAITING_MAX = 1 << 20;
-
-  private static final int CALLS_WAITING_MAX = 1 << 16;
 
   private final InboxSettings settings;
-  private final Connections connections;
+  private final Frontends frontends;
+  private final LostFrontends lost;
+  private final CompletableFuture<Void> started = new CompletableFuture<>();
+  private final AtomicBoolean starting = new AtomicBoolean();
+  private final Duration frontendLease;
   private final InstantSource clock;
   private final SessionRange logic;
   private final Range<SessionCommand, SessionResult> range;
-  private final FencedRange fenced;
-  private final ProposalLine<SessionCommand, SessionResult> messages;
-  private final ProposalLine<SessionCommand, SessionResult> calls;
+  private final Proposals proposals;
   private final ScheduledExecutorService timer;
   private final InboxMeters meters;
   private final DirectDelivery direct;
+  private final LoggedDelivery logged;
+  private final RetainedAppends appends;
   private final InboxPages reader;
   private final FetchLine fetches;
-  private final AtomicInteger connecting = new AtomicInteger();
+  private final ConnectCalls connects;
   private final SessionExpirySweep expirySweep;
   private final AckCollector acks;
   private final RouteAnnouncer announcer;
@@ -103,10 +96,9 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final WillRunner willRunner;
   private final GroupDrains drains;
   private final Ghosts ghosts;
+  private final DueWork dueWork;
   private final List<ShardId> shards;
   private final AtomicBoolean flushing = new AtomicBoolean();
-  private final AtomicBoolean ticking = new AtomicBoolean();
-  private final AtomicBoolean sweeping = new AtomicBoolean();
 
   /** Where the range comes from. */
   @FunctionalInterface
@@ -121,71 +113,68 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * @param clock the wall clock of deadlines; they are written into the log
    */
   public InboxServer(
-      RangeStore store,
-      InboxSettings settings,
-      Connections connections,
-      InboxRoutes routes,
-      WillPublisher wills,
-      InstantSource clock,
-      MeterRegistry registry) {
-    this((Ranges) store::range, settings, connections, routes, wills, clock, registry);
+      RangeStore store, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry) {
+    this(store::range, settings, FRONTEND_LEASE, routes, wills, clock, registry);
   }
 
   /** Over another range, for tests that want to hold it up. */
   InboxServer(
       Ranges ranges,
       InboxSettings settings,
-      Connections connections,
+      Duration frontendLease,
       InboxRoutes routes,
       WillPublisher wills,
       InstantSource clock,
       MeterRegistry registry) {
     this.settings = settings;
-    this.connections = connections;
+    this.frontendLease = frontendLease;
     this.clock = clock;
     logic = new SessionRange(settings.shards());
     range = ranges.range(RANGE, new SessionCommandCodec(), logic);
-    fenced = new FencedRange(range);
-    messages = new ProposalLine<>(fenced, MESSAGES_WAITING_MAX);
-    calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
     timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-inbox-timer").factory());
     meters = new InboxMeters(registry, logic.state());
-    direct = new DirectDelivery(logic.state(), connections, meters);
+    proposals = new Proposals(range, settings, meters, this::perform);
+    lost = new LostFrontends(this::endFrontend);
+    frontends = new Frontends(started, lost, meters);
+    ghosts = new Ghosts(logic.state(), this::endConnection);
+    connects = new ConnectCalls(proposals, frontends, ghosts, settings.sums(), clock);
+    direct = new DirectDelivery(logic.state(), frontends, meters);
+    logged = new LoggedDelivery(proposals, clock, meters);
+    appends = new RetainedAppends(proposals, clock);
     acks = new AckCollector(this::proposeAcknowledged, this::isCurrent);
     reader = new InboxPages(this::expired);
     expirySweep = new SessionExpirySweep(logic.state(), this::expired);
     fetches =
         new FetchLine(
             range::readers,
-            () -> connecting.get() > 0,
+            connects::isAnyWaiting,
             System::nanoTime,
             task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
     strays = new StrayRoutes(routes, timer, meters::routesRepaired);
     announcer = new RouteAnnouncer(routes, timer, strays::changed);
     willRunner = new WillRunner(wills, System::nanoTime, meters, this::logPublished);
     drains = new GroupDrains(this::drain);
-    ghosts = new Ghosts(logic.state(), this::endConnection);
+    dueWork = new DueWork(logic, proposals, willRunner::room);
     var all = new ArrayList<ShardId>(settings.shards());
     for (int shard = 0; shard < settings.shards(); shard++) all.add(ShardId.inbox(shard));
     shards = List.copyOf(all);
     meters.waiting("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet, or to be proposed again", acks::waiting);
     meters.waiting("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", fetches::waiting);
     meters.waiting("dunlin.inbox.routes-waiting", "Routes not announced yet", announcer::waiting);
+    meters.waiting("dunlin.inbox.frontends-lost", "Frontends that are gone and whose connections the session range has not let go of", lost::waiting);
     meters.waiting("dunlin.inbox.ghosts", "Connections that are gone and that the session range has not let go of", ghosts::waiting);
     meters.waiting("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", drains::waiting);
     meters.waiting("dunlin.inbox.wills-running", "Wills on their way, and those that the range is to forget", willRunner::running);
-    meters.line("messages", messages);
-    meters.line("calls", calls);
   }
 
   /**
-   * Takes up the work once the store has started: treats connections of earlier lives of the frontend as lost, and announces
-   * the topic filters of all sessions. Completes when both is done; connections may be accepted then. Routes that no session needs, left
-   * over from earlier lives, are looked for and removed after that.
+   * Takes up the work once the store has started, and announces the topic filters of all sessions; once. Completes when that is done. Connections
+   * may be accepted of frontends that are attached then. Routes that no session needs, left over from earlier lives, are looked for and removed
+   * after that. A frontend that sessions have connections of, and that is not attached 30 seconds later, is treated as {@linkplain #detach detached}.
    */
-  public CompletableFuture<Void> start(String frontend, long incarnation) {
-    var started = new CompletableFuture<Void>();
-    call(
+  public CompletableFuture<Void> start() {
+    if (!starting.compareAndSet(false, true)) throw new IllegalStateException("the session tier was started before");
+    proposals.call(
         new SessionCommand.Configure(settings.limits()),
         started,
         (_, _) -> {
@@ -193,29 +182,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           strays.expect(routes);
           announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
           var announced = announcer.settled(routes);
-          forgetConnections(frontend, incarnation, announced, started);
-        });
-    return started;
-  }
-
-  private void forgetConnections(
-      String frontend, long incarnation, CompletableFuture<Void> announced, CompletableFuture<Void> started) {
-    call(
-        new SessionCommand.FrontendGone(clock.millis(), frontend, incarnation, STEPS_MAX),
-        started,
-        (_, effects) -> {
-          if (effects.hasMoreWork()) {
-            forgetConnections(frontend, incarnation, announced, started);
-            return;
-          }
           try {
-            var _ =
-                timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+            var _ = timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+            lookForFrontends();
           } catch (RejectedExecutionException closed) {
             started.completeExceptionally(new StoreException("the session tier was closed while it started", closed));
             return;
           }
-          follow(
+          Proposals.follow(
               announced,
               started,
               () -> {
@@ -223,6 +197,52 @@ public final class InboxServer implements InboxClient, AutoCloseable {
                 started.complete(null);
               });
         });
+    return started;
+  }
+
+  private void lookForFrontends() {
+    var _ = timer.schedule(this::detachAbsent, frontendLease.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private void detachAbsent() {
+    if (!frontends.detachAbsent(logic.state().sessions.values())) lookForFrontends();
+  }
+
+  /**
+   * Begins to serve a frontend in one of its lives. Completes when {@link #start} has and the connections of the frontend's earlier lives are treated
+   * as lost; new ones may be made then. To connections that it has from before, as when the range has moved, messages are pushed from then on, and it reads
+   * what was stored meanwhile. A later life takes the place of an earlier one, whose connections are lost.
+   *
+   * <p>Waits and fails as other calls do: it waits for a range that is full, and fails with a {@link StoreException}, and attaches nothing, when the range
+   * is led elsewhere, loses its quorum or has failed. It fails as well when this life or a later one is attached already, when too many frontends are,
+   * and when it is detached before it has completed. Whatever comes of it, {@link #detach} is to be called when the frontend is gone.
+   *
+   * @param connections of that life; when it is lost, it completes what it was asked to {@linkplain Connections#settled settle} by itself
+   * @throws IllegalArgumentException without a name, or with an incarnation that there cannot be
+   */
+  public CompletableFuture<Void> attach(String frontend, long incarnation, Connections connections) {
+    return frontends.attach(frontend, incarnation, connections);
+  }
+
+  /**
+   * A frontend is gone, in this life and all earlier ones: its link is lost, or its lease has run out. At once nothing is pushed to it any more, and
+   * no connection of it accepted. Its connections are treated as lost, with their wills and expiry; completes when the range has recorded that for all of them. What the
+   * range refuses is proposed again until then. Does nothing when the frontend is attached in a later life. After it has completed, the same life may attach
+   * again, without the connections that it had.
+   *
+   * <p>Fails with a {@link StoreException} when this is closed, or when too many frontends are lost and this one is not noted.
+   *
+   * @throws IllegalArgumentException without a name, or with an incarnation that there cannot be
+   */
+  public CompletableFuture<Void> detach(String frontend, long incarnation) {
+    return frontends.detach(frontend, incarnation);
+  }
+
+  private boolean endFrontend(String frontend, long before, LostFrontends.Ended ended) {
+    return proposals.inLine(
+        new SessionCommand.FrontendGone(clock.millis(), frontend, before, DueWork.STEPS_MAX),
+        result -> ended.done(result.effects().hasMoreWork()),
+        ended::failed);
   }
 
   /** The places that deliver, for the dist tier. */
@@ -250,56 +270,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   public void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
     if (message.qos() == QoS.AT_MOST_ONCE) {
       direct.deliver(message, groups);
-      answer(acknowledgement, ReasonCode.SUCCESS);
+      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
       return;
     }
-    var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
-    boolean once = terms.publishedOnce();
-    long fence = once ? 0 : terms.fence();
-    var append = SessionCommand.Append.of(clock.millis(), message, groups, once, fence);
-    boolean queued =
-        messages.propose(
-            append,
-            new Completion<>() {
-              @Override
-              public void done(SessionResult result) {
-                perform(result.effects());
-                switch (result.outcome()) {
-                  case Outcome.Stale _ -> meters.refused(Refusal.STALE);
-                  case Outcome.Fenced _ -> meters.refused(Refusal.FENCED);
-                  case Outcome.Full _ -> fenced.refuse(fence);
-                  default -> {}
-                }
-                answer(acknowledgement, reason(result.outcome()));
-              }
-
-              @Override
-              public void failed(StoreException failure) {
-                meters.refused(Refusal.FAILED);
-                fenced.refuse(fence);
-                answer(acknowledgement, ReasonCode.UNSPECIFIED_ERROR);
-              }
-            });
-    if (queued) return;
-    meters.refused(Refusal.BUSY);
-    fenced.refuse(fence);
-    answer(acknowledgement, ReasonCode.SERVER_BUSY);
-  }
-
-  private static ReasonCode reason(Outcome outcome) {
-    return switch (outcome) {
-      case Outcome.Done _, Outcome.Connected _, Outcome.Existed _, Outcome.Appended _ -> ReasonCode.SUCCESS;
-      case Outcome.Full _, Outcome.AllFull _ -> ReasonCode.QUOTA_EXCEEDED;
-      case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
-      case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
-      case Outcome.Fenced _ -> ReasonCode.UNSPECIFIED_ERROR;
-      // Frontends know what is recorded, and answer a PUBLISH that comes again themselves: this is not the same message for certain.
-      case Outcome.Repeated _ -> ReasonCode.PACKET_IDENTIFIER_IN_USE;
-    };
-  }
-
-  private static void answer(@Nullable Acknowledgement acknowledgement, ReasonCode reason) {
-    if (acknowledgement != null) acknowledgement.answer(reason);
+    logged.deliver(message, groups, acknowledgement);
   }
 
   /**
@@ -313,36 +287,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    var key = new SessionKey(request.tenant(), request.clientId());
-    acks.flush(key.clientId());
-    var connected = new CompletableFuture<Connected>();
-    connecting.incrementAndGet();
-    var _ = connected.whenComplete((_, _) -> connecting.decrementAndGet());
-    call(
-        new SessionCommand.Connect(clock.millis(), request),
-        connected,
-        (outcome, effects) -> {
-          if (effects.hasWillDue()) tickSoon();
-          switch (outcome) {
-            case Outcome.Connected(var value) -> connected.complete(value);
-            case Outcome.Full _ ->
-                connected.completeExceptionally(
-                    new QuotaExceededException(QuotaExceededException.Kind.SESSIONS, "durable sessions", settings.sums().sessions()));
-            case Outcome.AllFull _ ->
-                connected.completeExceptionally(
-                    new QuotaExceededException(QuotaExceededException.Kind.MEMORY, "bytes of sessions", settings.sums().memory()));
-            case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
-            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _ ->
-                connected.completeExceptionally(unexpected(outcome));
-          }
-        });
-    // Its client is refused, and nobody else knows that it may have the session all the same.
-    var _ =
-        connected.whenComplete(
-            (_, failure) -> {
-              if (failure instanceof OutcomeUnknownException) ghosts.end(key, request.connection());
-            });
-    return connected;
+    acks.flush(request.clientId());
+    return connects.connect(request);
   }
 
   /**
@@ -353,19 +299,16 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    */
   CompletableFuture<Boolean> remove(String tenant, String clientId) {
     var removed = new CompletableFuture<Boolean>();
-    call(
+    proposals.call(
         new SessionCommand.Remove(clock.millis(), tenant, clientId),
         removed,
-        (outcome, effects) -> {
-          if (effects.hasWillDue()) tickSoon();
-          removed.complete(outcome instanceof Outcome.Done);
-        });
+        (outcome, _) -> removed.complete(outcome instanceof Outcome.Done));
     return removed;
   }
 
   /** What operators do with sessions. */
   public SessionsMXBean operations() {
-    return new SessionOperations(logic.state().sessions, this::remove, connections);
+    return new SessionOperations(logic.state().sessions, this::remove, frontends);
   }
 
   @Override
@@ -379,7 +322,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> settled(ConnectionId displaced) {
-    return connections.settled(displaced);
+    return frontends.settled(displaced);
   }
 
   @Override
@@ -388,20 +331,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private boolean endConnection(SessionKey session, ConnectionId connection) {
-    return range.propose(
+    return proposals.now(
         new SessionCommand.ConnectionGone(clock.millis(), session.tenant(), session.clientId(), connection),
-        new Completion<>() {
-          @Override
-          public void done(SessionResult result) {
-            perform(result.effects());
-            if (result.effects().hasWillDue()) tickSoon();
-          }
-
-          @Override
-          public void failed(StoreException failure) {
-            ghosts.end(session, connection);
-          }
-        });
+        _ -> {},
+        () -> ghosts.end(session, connection));
   }
 
   @Override
@@ -409,13 +342,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     var existed = new CompletableFuture<List<Boolean>>();
     var key = SessionKey.of(session);
     var routes = subscriptions.stream().map(each -> RouteKey.of(key, each.filter(), settings.shards())).distinct().toList();
-    call(
+    proposals.call(
         session,
         new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),
         existed,
         (outcome, _) -> {
-          if (outcome instanceof Outcome.Existed(var value)) follow(announcer.settled(routes), existed, () -> existed.complete(value));
-          else existed.completeExceptionally(unexpected(outcome));
+          if (outcome instanceof Outcome.Existed(var value)) Proposals.follow(announcer.settled(routes), existed, () -> existed.complete(value));
+          else existed.completeExceptionally(Proposals.unexpected(outcome));
         });
     return existed;
   }
@@ -423,13 +356,13 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   @Override
   public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
     var existed = new CompletableFuture<List<Boolean>>();
-    call(
+    proposals.call(
         session,
         new SessionCommand.Unsubscribe(session, List.copyOf(filters)),
         existed,
         (outcome, _) -> {
           if (outcome instanceof Outcome.Existed(var value)) existed.complete(value);
-          else existed.completeExceptionally(unexpected(outcome));
+          else existed.completeExceptionally(Proposals.unexpected(outcome));
         });
     return existed;
   }
@@ -439,61 +372,14 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     acks.flush(session.clientId());
     var present = logic.state().sessions.get(SessionKey.of(session));
     long handed = present == null || present.epoch() != session.epoch() ? 0 : present.handed();
-    var done = new CompletableFuture<Void>();
-    call(
-        session,
-        new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed),
-        done,
-        (_, effects) -> {
-          if (effects.hasWillDue()) tickSoon();
-          done.complete(null);
-        });
-    return done;
+    return proposals.run(
+        session, new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed));
   }
 
   @Override
   public CompletableFuture<Appended> append(
       SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
-    var parts = new ArrayList<CompletableFuture<Appended>>();
-    var part = new ArrayList<Publication>();
-    long bytes = 0;
-    for (Publication message : retained) {
-      int length = message.body().length;
-      boolean full = bytes + length > APPEND_BYTES_MAX || part.size() == APPEND_MESSAGES_MAX;
-      if (full && !part.isEmpty()) {
-        parts.add(appendPart(session, options, from, List.copyOf(part)));
-        part.clear();
-        bytes = 0;
-      }
-      part.add(message);
-      bytes += length;
-    }
-    if (!part.isEmpty()) parts.add(appendPart(session, options, from, List.copyOf(part)));
-    if (parts.size() == 1) return parts.getFirst();
-    var all = new CompletableFuture<Appended>();
-    follow(
-        CompletableFuture.allOf(parts.toArray(CompletableFuture[]::new)),
-        all,
-        () -> {
-          var each = parts.stream().map(CompletableFuture::join).toList();
-          // The next page is read behind all of them.
-          all.complete(new Appended(each.stream().flatMap(one -> one.taken().stream()).toList(), each.getLast().next()));
-        });
-    return all;
-  }
-
-  private CompletableFuture<Appended> appendPart(
-      SessionRef session, SubscriptionOptions options, long from, List<Publication> part) {
-    var answer = new CompletableFuture<Appended>();
-    call(
-        session,
-        new SessionCommand.AppendTo(clock.millis(), session, options, from, part),
-        answer,
-        (outcome, _) -> {
-          if (outcome instanceof Outcome.Appended(var appended)) answer.complete(appended);
-          else answer.completeExceptionally(unexpected(outcome));
-        });
-    return answer;
+    return appends.append(session, options, from, retained);
   }
 
   @Override
@@ -501,7 +387,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     // Most groups have no durable member, and finding that out must cost no entry.
     if (!logic.state().groups.containsKey(new GroupKey(message.tenant(), group))) return CompletableFuture.completedFuture(false);
     var taken = new CompletableFuture<Boolean>();
-    call(
+    proposals.call(
         new SessionCommand.AppendToGroup(clock.millis(), group, message),
         taken,
         (outcome, _) -> {
@@ -510,7 +396,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
             case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
             case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _,
                 Outcome.Appended _, Outcome.AllFull _ ->
-                taken.completeExceptionally(unexpected(outcome));
+                taken.completeExceptionally(Proposals.unexpected(outcome));
           }
         });
     return taken;
@@ -542,20 +428,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private boolean proposeAcknowledged(SessionCommand.Acknowledge command, AckCollector.Ended ended) {
-    return range.propose(
+    return proposals.now(
         command,
-        new Completion<>() {
-          @Override
-          public void done(SessionResult result) {
-            perform(result.effects());
-            ended.ended(true);
-          }
-
-          @Override
-          public void failed(StoreException failure) {
-            meters.acknowledgementsRefused();
-            ended.ended(false);
-          }
+        _ -> ended.ended(true),
+        () -> {
+          meters.acknowledgementsRefused();
+          ended.ended(false);
         });
   }
 
@@ -567,12 +445,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> received(SessionRef session, long sequence) {
-    return run(session, new SessionCommand.Received(session, sequence));
+    return proposals.run(session, new SessionCommand.Received(session, sequence));
   }
 
   @Override
   public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    return run(session, new SessionCommand.Released(session, packetId));
+    return proposals.run(session, new SessionCommand.Released(session, packetId));
   }
 
   @Override
@@ -607,85 +485,18 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return page;
   }
 
-  /** Proposes what has no answer but that it was done. */
-  private CompletableFuture<Void> run(SessionRef session, SessionCommand command) {
-    var done = new CompletableFuture<Void>();
-    call(session, command, done, (_, _) -> done.complete(null));
-    return done;
-  }
-
-  /** Proposes what needs the session, and passes on that it has another owner. */
-  private void call(
-      SessionRef session,
-      SessionCommand command,
-      CompletableFuture<?> answer,
-      BiConsumer<Outcome, Effects> done) {
-    call(
-        command,
-        answer,
-        (outcome, effects) -> {
-          switch (outcome) {
-            case Outcome.Stale _ -> answer.completeExceptionally(new StaleSessionException(session));
-            case Outcome.Full _ ->
-                answer.completeExceptionally(
-                    new QuotaExceededException(
-                        QuotaExceededException.Kind.SUBSCRIPTIONS, "subscriptions of " + session.clientId(), settings.subscriptionsMax()));
-            case Outcome.AllFull _ ->
-                answer.completeExceptionally(
-                    new QuotaExceededException(
-                        QuotaExceededException.Kind.MEMORY, "bytes of sessions", settings.sums().memory()));
-            case Outcome.Done _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.Existed _, Outcome.OtherUser _,
-                Outcome.Appended _ ->
-                done.accept(outcome, effects);
-          }
-        });
-  }
-
-  private void call(SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
-    // A message that waits must not hold up what the range keeps a part of its queue for.
-    var line = SessionCommandCodec.isMessage(command) ? messages : calls;
-    boolean queued =
-        line.propose(
-            command,
-            new Completion<>() {
-              @Override
-              public void done(SessionResult result) {
-                perform(result.effects());
-                done.accept(result.outcome(), result.effects());
-              }
-
-              @Override
-              public void failed(StoreException failure) {
-                answer.completeExceptionally(failure);
-              }
-            });
-    if (!queued) answer.completeExceptionally(new StoreException("too many commands wait for the session range"));
-  }
-
-  private static void follow(CompletableFuture<?> first, CompletableFuture<?> then, Runnable complete) {
-    var _ =
-        first.whenComplete(
-            (_, failure) -> {
-              if (failure == null) complete.run();
-              else then.completeExceptionally(failure);
-            });
-  }
-
-  private static IllegalStateException unexpected(Outcome outcome) {
-    return new IllegalStateException("the session range answered " + outcome);
-  }
-
   /** Does what a command left to do. On the applying thread, in log order. */
   private void perform(Effects effects) {
     meters.count(effects);
     for (Effects.Push push : effects.pushes()) push(push);
     var displaced = effects.displaced();
-    if (displaced != null) connections.displaced(displaced);
+    if (displaced != null) frontends.displaced(displaced);
     var dismissed = effects.dismissed();
-    if (dismissed != null) connections.dismissed(dismissed);
+    if (dismissed != null) frontends.dismissed(dismissed);
     if (!effects.routes().isEmpty()) announcer.change(effects.routes());
     if (!effects.wills().isEmpty()) willRunner.start(effects.wills());
     drains.ask(effects.drains());
+    if (effects.hasWillDue()) tickSoon();
   }
 
   private void push(Effects.Push push) {
@@ -699,11 +510,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       }
       push.session().backlog().handed(message.sequence());
     }
-    try {
-      connections.push(push.connection(), message);
-    } catch (RuntimeException e) {
-      LOG.error("Connection {} did not take a message of {}", push.connection(), push.session().key, e);
-    }
+    frontends.push(push.connection(), message);
   }
 
   /** Does what is due without waiting for the timer's next turn, which comes all the same. */
@@ -719,91 +526,29 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     try {
       acks.again();
       drains.again();
+      lost.again();
       ghosts.again();
       willRunner.turn();
       long now = clock.millis();
-      sweepExpired(now);
-      if (logic.nextWork() > now || !ticking.compareAndSet(false, true)) return;
-      proposeTick(now);
+      // What was found and is not removed yet comes first.
+      if (acks.waiting() <= EXPIRED_WAITING_MAX) expirySweep.turn(range, now);
+      dueWork.turn(now);
     } catch (RuntimeException e) {
       LOG.error("The session tier's timer failed and goes on", e);
     }
   }
 
-  /** Looks for expired messages of absent sessions, a step at a time, while the range keeps up with what was found. */
-  private void sweepExpired(long now) {
-    if (acks.waiting() > EXPIRED_WAITING_MAX || !sweeping.compareAndSet(false, true)) return;
-    try {
-      range
-          .readers()
-          .execute(
-              () -> {
-                try {
-                  expirySweep.step(range.reader(), now);
-                } catch (RuntimeException e) {
-                  LOG.warn("Expired messages could not be looked for: {}", e.getMessage());
-                } finally {
-                  sweeping.set(false);
-                }
-              });
-    } catch (RejectedExecutionException busy) {
-      sweeping.set(false); // there is time
-    }
-  }
-
-  private void proposeTick(long now) {
-    boolean queued =
-        range.propose(
-            new SessionCommand.Tick(now, STEPS_MAX, willRunner.room()),
-            new Completion<>() {
-              @Override
-              public void done(SessionResult result) {
-                perform(result.effects());
-                if (result.effects().hasMoreWork()) proposeTick(now);
-                else ticking.set(false);
-              }
-
-              @Override
-              public void failed(StoreException failure) {
-                ticking.set(false);
-              }
-            });
-    if (!queued) ticking.set(false);
-  }
-
   private boolean logPublished(Effects.DueWill will) {
     var session = will.session();
-    return range.propose(
+    return proposals.now(
         new SessionCommand.WillPublished(session.tenant(), session.clientId(), will.epoch()),
-        new Completion<>() {
-          @Override
-          public void done(SessionResult result) {
-            willRunner.recorded(will.epoch());
-            perform(result.effects());
-          }
-
-          @Override
-          public void failed(StoreException failure) {
-            willRunner.notRecorded(will.epoch());
-          }
-        });
+        _ -> willRunner.recorded(will.epoch()),
+        () -> willRunner.notRecorded(will.epoch()));
   }
 
   private boolean drain(GroupKey group) {
-    return range.propose(
-        new SessionCommand.DrainGroup(clock.millis(), group, settings.groupWindow()),
-        new Completion<>() {
-          @Override
-          public void done(SessionResult result) {
-            drains.ended(group);
-            perform(result.effects());
-          }
-
-          @Override
-          public void failed(StoreException failure) {
-            drains.refused(group);
-          }
-        });
+    return proposals.now(
+        new SessionCommand.DrainGroup(clock.millis(), group, settings.groupWindow()), _ -> drains.ended(group), () -> drains.refused(group));
   }
 
   /** Proposes what was gathered and stops; before the store is closed. */
@@ -811,6 +556,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   public void close() {
     acks.flushAll();
     fetches.close();
+    lost.close();
     timer.shutdownNow();
   }
 }

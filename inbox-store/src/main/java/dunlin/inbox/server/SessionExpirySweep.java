@@ -5,10 +5,15 @@ import dunlin.inbox.range.RangeState;
 import dunlin.inbox.range.SessionState;
 import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.StoredMessage;
+import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * Finds messages of absent sessions whose Message Expiry Interval has passed, so that they are removed and counted although nobody reads
@@ -16,19 +21,21 @@ import org.jspecify.annotations.Nullable;
  */
 final class SessionExpirySweep {
   /*
-   * Owner: one step at a time, on a reader's thread; its caller sees to both. It walks over all sessions again and again.
+   * Owner: one step at a time, on a reader's thread; turn() sees to both. It walks over all sessions again and again.
    * An inbox knows when the next of its messages can expire (Backlog.expiresNext), so one without such messages costs a look.
    * Bounds: a step looks at SESSIONS_MAX sessions and reads HEADERS_MAX headers; an inbox with more is gone on with in the next
    * step. It keeps a place among the sessions and one in an inbox.
-   * Failure: what is proposed and lost is found again when the inbox is read or its client comes; a session that has come back
+   * Failure: readers that are busy are asked again at the next turn. What is proposed and lost is found again when the inbox is read or its client comes; a session that has come back
    * meanwhile has another epoch, and nothing happens to it here.
    */
+  private static final Logger LOG = LoggerFactory.getLogger(SessionExpirySweep.class);
   private static final int SESSIONS_MAX = 20_000;
   static final int HEADERS_MAX = 1_000;
   private static final long LOOK_AGAIN_MILLIS = 60_000;
 
   private final RangeState state;
   private final InboxPages.Expired expired;
+  private final AtomicBoolean stepping = new AtomicBoolean();
 
   private Iterator<SessionState> sessions;
   private @Nullable SessionState unfinished;
@@ -38,6 +45,27 @@ final class SessionExpirySweep {
     this.state = state;
     this.expired = expired;
     sessions = state.sessions.values().iterator();
+  }
+
+  /** One turn of the timer: takes a step unless one is being taken. */
+  void turn(Range<?, ?> range, long now) {
+    if (!stepping.compareAndSet(false, true)) return;
+    try {
+      range
+          .readers()
+          .execute(
+              () -> {
+                try {
+                  step(range.reader(), now);
+                } catch (RuntimeException e) {
+                  LOG.warn("Expired messages could not be looked for: {}", e.getMessage());
+                } finally {
+                  stepping.set(false);
+                }
+              });
+    } catch (RejectedExecutionException busy) {
+      stepping.set(false); // there is time
+    }
   }
 
   /** Goes on where the step before has ended. */

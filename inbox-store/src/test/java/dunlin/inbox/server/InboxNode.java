@@ -50,6 +50,9 @@ import org.jspecify.annotations.Nullable;
 final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPublisher {
   static final String TENANT = "default";
 
+  /** Of frontends after a start over a range in memory. */
+  Duration lease = Duration.ofDays(1);
+
   final AtomicLong now = new AtomicLong(1_000_000);
   final List<String> pushed = new CopyOnWriteArrayList<>();
   final List<Long> sequences = new CopyOnWriteArrayList<>();
@@ -83,20 +86,26 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     Awaitility.setDefaultTimeout(Duration.ofMinutes(2)); // it only ends what hangs: a machine may be as busy as it likes
     this.data = data;
     server = open(settings);
+    attach(server.start());
+  }
+
+  /** Waits until the start has ended and the frontend "node" is attached in a new life. */
+  private void attach(CompletableFuture<Void> started) throws Exception {
+    get(server.attach("node", ++incarnation, this));
+    assertThat(started).isCompleted();
   }
 
   private InboxServer open(InboxSettings settings) throws Exception {
     meters = new SimpleMeterRegistry();
     InboxServer opened;
     if (data == null) {
-      opened = new InboxServer(this::range, settings, this, this, this, this::instant, meters);
+      opened = new InboxServer(this::range, settings, lease, this, this, this::instant, meters);
     } else {
       var opening = RangeStore.open(withoutFsync(), data, meters);
       store = opening;
-      opened = new InboxServer(opening, settings, this, this, this, this::instant, meters);
+      opened = new InboxServer(opening, settings, this, this, this::instant, meters);
       opening.start(Duration.ofMinutes(2));
     }
-    get(opened.start("node", ++incarnation));
     return opened;
   }
 
@@ -132,8 +141,14 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
 
   /** Stops it and starts it again over the same rows. */
   void reopen() throws Exception {
+    attach(reopenWithoutFrontend());
+  }
+
+  /** The same before any frontend is attached; answers when the start has ended. */
+  CompletableFuture<Void> reopenWithoutFrontend() throws Exception {
     close();
     server = open(InboxSettings.defaults());
+    return server.start();
   }
 
   @Override

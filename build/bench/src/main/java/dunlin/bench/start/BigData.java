@@ -93,9 +93,10 @@ public final class BigData {
       DistWorker dist = DistWorker.create(store, of -> InboxServer.shardOf(shards, of.tenant(), of.clientId()), meters);
       var retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, data.clock, timer);
       try (var inbox =
-          new InboxServer(store, InboxSettings.defaults(), new Nobody(), new Routes(dist), new NoWills(), data.clock, meters)) {
+          new InboxServer(store, InboxSettings.defaults(), new Routes(dist), new NoWills(), data.clock, meters)) {
         store.start(DEADLINE);
-        inbox.start(store.nodeId(), store.incarnation()).join();
+        inbox.start().join();
+        inbox.attach(store.nodeId(), store.incarnation(), new Nobody()).join();
         data.sessions(inbox, store.nodeId(), store.incarnation());
         data.retained(retain);
         data.messages(inbox);

@@ -1,0 +1,89 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxClient.Connect;
+import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.OtherUserException;
+import dunlin.inbox.QuotaExceededException;
+import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.store.OutcomeUnknownException;
+import dunlin.store.StoreException;
+import java.time.InstantSource;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Makes connections the owners of sessions, and leaves no session with one that does not learn of it. */
+final class ConnectCalls {
+  /*
+   * Owner: any thread; answers come on the applying thread.
+   * Bounds: those of Proposals.
+   * Failure: the client of a connection that hears of no session is refused. The range may have given it one all the same, and only this class knows: it
+   *   is a ghost.
+   */
+  private final Proposals proposals;
+  private final Frontends frontends;
+  private final Ghosts ghosts;
+  private final InboxSettings.Sums sums;
+  private final InstantSource clock;
+  private final AtomicInteger waiting = new AtomicInteger();
+
+  ConnectCalls(Proposals proposals, Frontends frontends, Ghosts ghosts, InboxSettings.Sums sums, InstantSource clock) {
+    this.proposals = proposals;
+    this.frontends = frontends;
+    this.ghosts = ghosts;
+    this.sums = sums;
+    this.clock = clock;
+  }
+
+  /** Whether any waits for its answer. */
+  boolean isAnyWaiting() {
+    return waiting.get() > 0;
+  }
+
+  CompletableFuture<Connected> connect(Connect request) {
+    var connection = request.connection();
+    if (!frontends.isAttached(connection)) return CompletableFuture.failedFuture(notAttached(connection));
+    var key = new SessionKey(request.tenant(), request.clientId());
+    var connected = new CompletableFuture<Connected>();
+    waiting.incrementAndGet();
+    var _ =
+        connected.whenComplete(
+            (_, failure) -> {
+              waiting.decrementAndGet();
+              if (failure instanceof OutcomeUnknownException) ghosts.end(key, connection);
+            });
+    proposals.call(
+        new SessionCommand.Connect(clock.millis(), request),
+        connected,
+        (outcome, _) -> {
+          switch (outcome) {
+            case Outcome.Connected(var value) -> {
+              if (frontends.isAttached(connection)) {
+                connected.complete(value);
+              } else {
+                // It was detached meanwhile, and the range may have let go of its connections before this one.
+                ghosts.end(key, connection);
+                connected.completeExceptionally(notAttached(connection));
+              }
+            }
+            case Outcome.Full _ ->
+                connected.completeExceptionally(
+                    new QuotaExceededException(QuotaExceededException.Kind.SESSIONS, "durable sessions", sums.sessions()));
+            case Outcome.AllFull _ ->
+                connected.completeExceptionally(
+                    new QuotaExceededException(QuotaExceededException.Kind.MEMORY, "bytes of sessions", sums.memory()));
+            case Outcome.OtherUser _ -> connected.completeExceptionally(new OtherUserException(request.clientId()));
+            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Existed _, Outcome.Appended _ ->
+                connected.completeExceptionally(Proposals.unexpected(outcome));
+          }
+        });
+    return connected;
+  }
+
+  private static StoreException notAttached(ConnectionId connection) {
+    return new StoreException("frontend %s is not attached in life %d".formatted(connection.frontend(), connection.incarnation()));
+  }
+}

@@ -1,0 +1,227 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.inbox.range.SessionState;
+import dunlin.store.StoreException;
+import java.util.HashMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The frontends that sessions are served for, each in one life at a time. A call goes to the life that its connection names. */
+final class Frontends implements Connections {
+  /*
+   * Owner: any thread. This object's lock guards which life of a frontend there is, and is not held while a frontend is called, the range is proposed to or
+   *   a future completes; who only looks one up takes no lock.
+   * Bounds: FRONTENDS_MAX; one more is refused. LostFrontends says how many losses are waited for.
+   * Failure: what is for a frontend that is not attached, or for another life of it, is counted: with QoS 0 it is dropped, and else it waits in
+   *   its inbox. A frontend that fails to take a call is logged, and the others are served.
+   */
+  static final int FRONTENDS_MAX = 1_024;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Frontends.class);
+
+  private final CompletableFuture<Void> started;
+  private final LostFrontends lost;
+  private final InboxMeters meters;
+
+  /** Changed under the lock. */
+  private final ConcurrentHashMap<String, Life> lives = new ConcurrentHashMap<>();
+
+  /** One life of a frontend. */
+  private static final class Life {
+    private final long incarnation;
+    private final Connections connections;
+
+    /** Whether the range has let go of its earlier lives; written under the lock. */
+    private volatile boolean attached;
+
+    private Life(long incarnation, Connections connections) {
+      this.incarnation = incarnation;
+      this.connections = connections;
+    }
+  }
+
+  /** @param started completes when connections may be accepted, as far as no frontend is concerned */
+  Frontends(CompletableFuture<Void> started, LostFrontends lost, InboxMeters meters) {
+    this.started = started;
+    this.lost = lost;
+    this.meters = meters;
+  }
+
+  /** See {@link InboxServer#attach}. */
+  CompletableFuture<Void> attach(String frontend, long incarnation, Connections connections) {
+    check(frontend, incarnation);
+    var life = new Life(incarnation, connections);
+    LostFrontends.Attempt earlier;
+    try {
+      earlier = begin(frontend, life);
+    } catch (StoreException refused) {
+      return CompletableFuture.failedFuture(refused);
+    }
+    var ready = new CompletableFuture<Void>();
+    Proposals.follow(earlier.ended(), ready, () -> Proposals.follow(started, ready, () -> ready.complete(null)));
+    var attached = new CompletableFuture<Void>();
+    var _ =
+        ready.whenComplete(
+            (_, failure) -> {
+              if (failure != null) {
+                end(frontend, life);
+                attached.completeExceptionally(failure);
+              } else if (open(frontend, life)) {
+                attached.complete(null);
+              } else {
+                attached.completeExceptionally(new StoreException("frontend %s was detached before it was attached".formatted(frontend)));
+              }
+            });
+    lost.propose(earlier.loss());
+    return attached;
+  }
+
+  private synchronized LostFrontends.Attempt begin(String frontend, Life life) {
+    var present = lives.get(frontend);
+    if (present != null && present.incarnation >= life.incarnation) {
+      throw new StoreException("frontend %s is attached in life %d, so not in life %d".formatted(frontend, present.incarnation, life.incarnation));
+    }
+    if (present == null && lives.size() >= FRONTENDS_MAX) throw new StoreException("too many frontends are attached");
+    var earlier = lost.note(frontend, life.incarnation);
+    lives.put(frontend, life);
+    return earlier;
+  }
+
+  private synchronized boolean open(String frontend, Life life) {
+    if (lives.get(frontend) != life) return false;
+    life.attached = true;
+    return true;
+  }
+
+  private synchronized void end(String frontend, Life life) {
+    lives.remove(frontend, life);
+  }
+
+  /** See {@link InboxServer#detach}. */
+  CompletableFuture<Void> detach(String frontend, long incarnation) {
+    check(frontend, incarnation);
+    LostFrontends.@Nullable Attempt attempt;
+    try {
+      attempt = lose(frontend, incarnation);
+    } catch (StoreException refused) {
+      return CompletableFuture.failedFuture(refused);
+    }
+    if (attempt == null) return CompletableFuture.completedFuture(null);
+    lost.propose(attempt.loss());
+    return attempt.loss().recorded();
+  }
+
+  /** Answers null when a later life is there. */
+  private synchronized LostFrontends.@Nullable Attempt lose(String frontend, long incarnation) {
+    var present = lives.get(frontend);
+    if (present != null && present.incarnation > incarnation) return null;
+    var attempt = lost.note(frontend, incarnation + 1);
+    lives.remove(frontend);
+    return attempt;
+  }
+
+  private static void check(String frontend, long incarnation) {
+    if (frontend.isEmpty()) throw new IllegalArgumentException("a frontend without a name");
+    if (incarnation < 0 || incarnation == Long.MAX_VALUE) throw new IllegalArgumentException("incarnation " + incarnation);
+  }
+
+  /**
+   * Treats frontends as gone that sessions have connections of and that have not come; what has come in an earlier life than those goes with it.
+   *
+   * @return false when that has to be done again, since too many are lost
+   */
+  boolean detachAbsent(Iterable<SessionState> sessions) {
+    var absent = new HashMap<String, Long>();
+    for (SessionState session : sessions) {
+      var owner = session.owner();
+      if (owner != null && !hasCome(owner.frontend(), owner.incarnation())) absent.merge(owner.frontend(), owner.incarnation(), Math::max);
+    }
+    try {
+      absent.forEach(this::detachAbsent);
+      return true;
+    } catch (StoreException refused) {
+      LOG.warn("Frontends that have not come back wait for others to be let go of: {}", refused.getMessage());
+      return false;
+    }
+  }
+
+  private void detachAbsent(String frontend, long incarnation) {
+    LostFrontends.Attempt attempt;
+    synchronized (this) {
+      if (hasCome(frontend, incarnation)) return;
+      attempt = lose(frontend, incarnation);
+    }
+    if (attempt == null) return;
+    LOG.warn("Frontend {} has not come back since life {}: its connections are treated as lost", frontend, incarnation);
+    lost.propose(attempt.loss());
+  }
+
+  /** Whether a frontend is attached, or about to be, in this life or a later one. */
+  private boolean hasCome(String frontend, long incarnation) {
+    var present = lives.get(frontend);
+    return present != null && present.incarnation >= incarnation;
+  }
+
+  /** Whether the frontend of a connection is attached in the life that the connection is of. */
+  boolean isAttached(ConnectionId connection) {
+    return of(connection) != null;
+  }
+
+  private @Nullable Connections of(ConnectionId connection) {
+    var life = lives.get(connection.frontend());
+    return life == null || !life.attached || life.incarnation != connection.incarnation() ? null : life.connections;
+  }
+
+  @Override
+  public void push(ConnectionId connection, InboxMessage message) {
+    var frontend = of(connection);
+    if (frontend == null) {
+      meters.pushAstray();
+      if (message.sequence() == 0) meters.offline();
+      return;
+    }
+    try {
+      frontend.push(connection, message);
+    } catch (RuntimeException e) {
+      LOG.error("{} did not take a message", connection, e);
+    }
+  }
+
+  @Override
+  public void behind(ConnectionId connection) {
+    call(connection, "note that it is behind", frontend -> frontend.behind(connection));
+  }
+
+  @Override
+  public void displaced(ConnectionId connection) {
+    call(connection, "end for another", frontend -> frontend.displaced(connection));
+  }
+
+  @Override
+  public void dismissed(ConnectionId connection) {
+    call(connection, "end for an operator", frontend -> frontend.dismissed(connection));
+  }
+
+  /** What one frontend fails to do must not stop the thread that serves all. */
+  private void call(ConnectionId connection, String what, Consumer<Connections> call) {
+    var frontend = of(connection);
+    if (frontend == null) return;
+    try {
+      call.accept(frontend);
+    } catch (RuntimeException e) {
+      LOG.error("{} did not {}", connection, what, e);
+    }
+  }
+
+  @Override
+  public CompletableFuture<Void> settled(ConnectionId connection) {
+    var frontend = of(connection);
+    return frontend == null ? CompletableFuture.completedFuture(null) : frontend.settled(connection);
+  }
+}

@@ -1,0 +1,74 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.range.SessionResult;
+import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.server.InboxMeters.Refusal;
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.model.TopicFilter;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Terms;
+import java.time.InstantSource;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** QoS 1 and 2 messages for durable sessions: through the log, and answered when they are stored. */
+final class LoggedDelivery {
+  /*
+   * Owner: any thread; what one thread hands over keeps its order.
+   * Bounds: keeps nothing: a message waits in its line of Proposals, with credit of its publisher's lane.
+   * Failure: what is not stored is answered with an error and counted, and what its connection sends behind it is refused
+   *   when it is to be sent again.
+   */
+  private final Proposals proposals;
+  private final InstantSource clock;
+  private final InboxMeters meters;
+
+  LoggedDelivery(Proposals proposals, InstantSource clock, InboxMeters meters) {
+    this.proposals = proposals;
+    this.clock = clock;
+    this.meters = meters;
+  }
+
+  void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
+    var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
+    boolean once = terms.publishedOnce();
+    long fence = once ? 0 : terms.fence();
+    var append = SessionCommand.Append.of(clock.millis(), message, groups, once, fence);
+    boolean queued =
+        proposals.inLine(
+            append,
+            result -> stored(result, fence, acknowledgement),
+            _ -> refused(Refusal.FAILED, ReasonCode.UNSPECIFIED_ERROR, fence, acknowledgement));
+    if (!queued) refused(Refusal.BUSY, ReasonCode.SERVER_BUSY, fence, acknowledgement);
+  }
+
+  private void stored(SessionResult result, long fence, @Nullable Acknowledgement acknowledgement) {
+    switch (result.outcome()) {
+      case Outcome.Stale _ -> meters.refused(Refusal.STALE);
+      case Outcome.Fenced _ -> meters.refused(Refusal.FENCED);
+      case Outcome.Full _ -> proposals.refuse(fence);
+      default -> {}
+    }
+    if (acknowledgement != null) acknowledgement.answer(reason(result.outcome()));
+  }
+
+  private void refused(Refusal why, ReasonCode reason, long fence, @Nullable Acknowledgement acknowledgement) {
+    meters.refused(why);
+    proposals.refuse(fence);
+    if (acknowledgement != null) acknowledgement.answer(reason);
+  }
+
+  private static ReasonCode reason(Outcome outcome) {
+    return switch (outcome) {
+      case Outcome.Done _, Outcome.Connected _, Outcome.Existed _, Outcome.Appended _ -> ReasonCode.SUCCESS;
+      case Outcome.Full _, Outcome.AllFull _ -> ReasonCode.QUOTA_EXCEEDED;
+      case Outcome.OtherUser _ -> ReasonCode.NOT_AUTHORIZED;
+      case Outcome.Stale _ -> ReasonCode.SESSION_TAKEN_OVER;
+      case Outcome.Fenced _ -> ReasonCode.UNSPECIFIED_ERROR;
+      // Frontends know what is recorded, and answer a PUBLISH that comes again themselves: this is not the same message for certain.
+      case Outcome.Repeated _ -> ReasonCode.PACKET_IDENTIFIER_IN_USE;
+    };
+  }
+}

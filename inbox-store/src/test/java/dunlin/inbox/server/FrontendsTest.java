@@ -1,0 +1,445 @@
+package dunlin.inbox.server;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.InboxClient.Will;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.range.RangeHarness;
+import dunlin.inbox.rows.SessionCommand;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.store.StoreException;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Several frontends of one server, which come and go, over a range in memory. */
+final class FrontendsTest {
+  private InboxNode node;
+
+  @BeforeEach
+  void open() throws Exception {
+    node = new InboxNode(null, InboxSettings.defaults());
+  }
+
+  @AfterEach
+  void close() {
+    node.close();
+  }
+
+  private Will will(String payload) {
+    return new Will(node.message(QoS.AT_LEAST_ONCE, payload), 0);
+  }
+
+  private Connected subscribed(TestFrontend frontend, String clientId) throws Exception {
+    var connected = frontend.connect(clientId);
+    node.subscribe(connected.session(), "a", QoS.AT_LEAST_ONCE);
+    return connected;
+  }
+
+  private void publishQos0(String payload) {
+    node.server.deliver(node.message(QoS.AT_MOST_ONCE, payload), List.of(), null);
+  }
+
+  private double online() {
+    return node.gauge("dunlin.inbox.online");
+  }
+
+  private double lost() {
+    return node.gauge("dunlin.inbox.frontends-lost");
+  }
+
+  private double astray() {
+    return node.count("dunlin.inbox.pushes-astray");
+  }
+
+  private static void assertRefused(CompletableFuture<?> call, String why) {
+    assertThatThrownBy(() -> InboxNode.get(call)).hasCauseInstanceOf(StoreException.class).hasMessageContaining(why);
+  }
+
+  @Test
+  void eachGetsWhatIsForItsOwnConnections() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    var two = TestFrontend.attached(node, "two", 1);
+    subscribed(one, "c1");
+    subscribed(two, "c2");
+    subscribed(two, "c3");
+
+    assertThat(node.publish("m")).isEqualTo(ReasonCode.SUCCESS);
+    publishQos0("q");
+
+    assertThat(one.pushed).containsExactly("1 m", "1 q");
+    assertThat(two.pushed).containsExactlyInAnyOrder("1 m", "2 m", "1 q", "2 q");
+    assertThat(node.pushed).isEmpty();
+    assertThat(astray()).isZero();
+  }
+
+  @Test
+  void aTakeOverComesToTheFrontendThatHadTheSession() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    var two = TestFrontend.attached(node, "two", 1);
+    subscribed(one, "c");
+
+    var taken = two.connect("c");
+
+    assertThat(taken.sessionPresent()).isTrue();
+    assertThat(taken.displaced()).isEqualTo(one.connection(1));
+    assertThat(one.displaced).containsExactly(1L);
+    assertThat(two.displaced).isEmpty();
+    var settled = node.server.settled(one.connection(1));
+    assertThat(settled).isNotDone();
+    one.settled.complete(null);
+    assertThat(settled).isCompleted();
+    node.publish("m");
+    assertThat(one.pushed).isEmpty();
+    assertThat(two.pushed).containsExactly("1 m");
+  }
+
+  @Test
+  void anOperatorDisconnectsAtTheFrontendThatHasTheSession() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    one.connect("c");
+
+    assertThat(node.server.operations().disconnect(InboxNode.TENANT, "c")).isTrue();
+
+    assertThat(one.dismissed).containsExactly(1L);
+    assertThat(node.dismissed).isEmpty();
+  }
+
+  @Test
+  void theConnectionsOfOneThatIsDetachedAreLost() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    var two = TestFrontend.attached(node, "two", 1);
+    InboxNode.get(one.connecting("c1", will("will")));
+    var other = subscribed(two, "c2");
+
+    InboxNode.get(one.detach());
+
+    assertThat(online()).isEqualTo(1);
+    await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
+    node.now.addAndGet(3_600_000);
+    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.sessions")).isEqualTo(1));
+    assertThat(node.count("dunlin.inbox.sessions-expired")).isEqualTo(1);
+    node.publish("m");
+    assertThat(two.pushed).containsExactly("1 m");
+    InboxNode.get(node.server.released(other.session(), 1));
+    assertRefused(one.connecting("c1", null), "frontend one is not attached in life 7");
+  }
+
+  @Test
+  void allConnectionsAreLostAlsoWhenTheyTakeSeveralSteps() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    int sessions = 2 * DueWork.STEPS_MAX + 1;
+    var last = CompletableFuture.<Connected>failedFuture(new AssertionError("none has connected"));
+    for (int i = 0; i < sessions; i++) last = one.connecting("c" + i, null);
+    InboxNode.get(last);
+    assertThat(online()).isEqualTo(sessions);
+
+    InboxNode.get(one.detach());
+
+    assertThat(online()).isZero();
+    assertThat(node.gauge("dunlin.inbox.sessions")).isEqualTo(sessions);
+  }
+
+  @Test
+  void whatIsForOneThatIsGoneIsCountedAndIfStoredWaits() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    subscribed(one, "c");
+    node.local().refusing = SessionCommand.FrontendGone.class;
+    var detached = one.detach();
+
+    assertThat(node.publish("m")).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(astray()).isEqualTo(1);
+    assertThat(node.count("dunlin.inbox.dropped", "reason", "offline")).isZero();
+    publishQos0("q");
+
+    assertThat(astray()).isEqualTo(2);
+    assertThat(node.count("dunlin.inbox.dropped", "reason", "offline")).isEqualTo(1);
+    assertThat(one.pushed).isEmpty();
+    assertThat(detached).isNotDone();
+    assertThat(node.server.settled(one.connection(1))).as("it is not asked").isCompleted();
+    node.local().refusing = null;
+    InboxNode.get(detached);
+    var again = node.connect("c");
+    var page = InboxNode.get(node.server.fetch(again.session(), again.firstUnacknowledged(), 10, 1 << 20));
+    assertThat(page.messages()).hasSize(1);
+    node.assertBalance();
+  }
+
+  @Test
+  void aRangeThatFailsDoesNotLoseThatOneIsGone() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    InboxNode.get(one.connecting("c", will("will")));
+    node.local().refusing = SessionCommand.FrontendGone.class;
+
+    var detached = one.detach();
+    await().until(() -> node.local().refused.get() >= 3);
+    assertThat(detached).isNotDone();
+    assertThat(online()).isEqualTo(1);
+    assertThat(lost()).isEqualTo(1);
+    node.local().refusing = null;
+
+    InboxNode.get(detached);
+    assertThat(online()).isZero();
+    await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
+    assertThat(lost()).isZero();
+  }
+
+  @Test
+  void anEarlierLifeThatIsDetachedChangesNothing() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    subscribed(one, "c");
+
+    InboxNode.get(node.server.detach("one", 6));
+
+    node.publish("m");
+    assertThat(one.pushed).containsExactly("1 m");
+    assertThat(online()).isEqualTo(1);
+  }
+
+  @Test
+  void aLaterLifeTakesThePlaceOfAnEarlierOne() throws Exception {
+    var before = TestFrontend.attached(node, "one", 7);
+    InboxNode.get(before.connecting("c1", will("will")));
+    subscribed(before, "c2");
+
+    var after = TestFrontend.attached(node, "one", 8);
+
+    assertThat(online()).isZero();
+    await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
+    assertRefused(before.connecting("c1", null), "not attached in life 7");
+    assertRefused(before.attach(), "is attached in life 8");
+    InboxNode.get(before.detach());
+    subscribed(after, "c2");
+    node.publish("m");
+    assertThat(after.pushed).containsExactly("1 m");
+    assertThat(before.pushed).isEmpty();
+  }
+
+  @Test
+  void oneLifeIsAttachedOnceAtATime() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    subscribed(one, "c");
+    var again = new TestFrontend(node, "one", 7);
+
+    assertRefused(again.attach(), "is attached in life 7");
+
+    node.publish("m1");
+    assertThat(one.pushed).containsExactly("1 m1");
+    var detached = one.detach();
+    InboxNode.get(again.attach());
+    assertThat(detached).as("what it had before is lost before it has anything new").isCompleted();
+    assertThat(online()).isZero();
+    again.connect("c");
+    node.publish("m2");
+    assertThat(again.pushed).containsExactly("1 m2");
+  }
+
+  @Test
+  void attachingFailsWithTheRangeAndMayBeTriedAgain() throws Exception {
+    var one = new TestFrontend(node, "one", 7);
+    node.local().refusing = SessionCommand.FrontendGone.class;
+
+    assertRefused(one.attach(), "refused");
+
+    assertRefused(one.connecting("c", null), "not attached");
+    node.local().refusing = null;
+    InboxNode.get(one.attach());
+    one.connect("c");
+    assertThat(online()).isEqualTo(1);
+  }
+
+  @Test
+  void aFullRangeIsWaitedFor() throws Exception {
+    node.local().full = true;
+    var one = new TestFrontend(node, "one", 7);
+
+    var attached = one.attach();
+    assertThat(attached).isNotDone();
+    assertRefused(one.connecting("c", null), "not attached");
+    node.local().hasRoom();
+
+    InboxNode.get(attached);
+    one.connect("c");
+  }
+
+  @Test
+  void oneThatIsDetachedBeforeItIsAttachedIsNotAttached() throws Exception {
+    node.local().full = true;
+    var one = new TestFrontend(node, "one", 7);
+    var attached = one.attach();
+    var detached = one.detach();
+
+    node.local().hasRoom();
+
+    assertRefused(attached, "was detached before it was attached");
+    InboxNode.get(detached);
+    assertRefused(one.connecting("c", null), "not attached");
+  }
+
+  @Test
+  void nothingIsAttachedBeforeTheStartHasEnded() throws Exception {
+    node.subscribe(node.connect("c").session(), "a", QoS.AT_LEAST_ONCE);
+    node.gate = new CompletableFuture<>();
+    var started = node.reopenWithoutFrontend();
+    var one = new TestFrontend(node, "one", 7);
+
+    var attached = one.attach();
+    await().untilAsserted(() -> assertThat(lost()).isZero());
+    assertThat(started).isNotDone();
+    assertThat(attached).isNotDone();
+    assertRefused(one.connecting("d", null), "not attached");
+    node.gate.complete(null);
+
+    InboxNode.get(started);
+    InboxNode.get(attached);
+    one.connect("d");
+    assertThatThrownBy(() -> node.server.start()).isInstanceOf(IllegalStateException.class);
+  }
+
+  @Test
+  void aConnectThatIsAppliedWhenItsFrontendIsGoneLeavesNoGhost() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    node.local().full = true;
+    var connecting = one.connecting("c", will("will"));
+    node.local().refusing = SessionCommand.FrontendGone.class;
+    var detached = one.detach();
+
+    node.local().hasRoom();
+
+    assertRefused(connecting, "not attached");
+    await().untilAsserted(() -> assertThat(online()).isZero());
+    await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
+    assertThat(node.gauge("dunlin.inbox.sessions")).isEqualTo(1);
+    assertThat(detached).isNotDone();
+  }
+
+  @Test
+  void oneThatDoesNotComeBackWithinItsLeaseIsGone() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    InboxNode.get(one.connecting("c1", will("will")));
+    node.connect("c2");
+    var two = TestFrontend.attached(node, "two", 1);
+    node.lease = Duration.ofMillis(1);
+    subscribed(two, "c3");
+    InboxNode.get(node.reopenWithoutFrontend());
+
+    await().untilAsserted(() -> assertThat(online()).isZero());
+
+    await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
+    assertThat(node.gauge("dunlin.inbox.sessions")).isEqualTo(3);
+    InboxNode.get(two.attach());
+    two.connect("c3");
+    assertThat(online()).isEqualTo(1);
+  }
+
+  @Test
+  void oneThatComesBackWithinItsLeaseKeepsItsConnections() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    var session = subscribed(one, "c").session();
+    InboxNode.get(node.reopenWithoutFrontend());
+    assertThat(node.publish("m1")).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(one.pushed).isEmpty();
+    assertThat(astray()).isEqualTo(1);
+
+    InboxNode.get(one.attach());
+
+    assertThat(online()).isEqualTo(1);
+    var page = InboxNode.get(node.server.fetch(session, 1, 10, 1 << 20));
+    assertThat(page.messages()).hasSize(1);
+    node.publish("m2");
+    assertThat(one.pushed).containsExactly("1 m2");
+  }
+
+  @Test
+  void oneThatFailsToTakeACallHoldsUpNoOther() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    var two = TestFrontend.attached(node, "two", 1);
+    subscribed(one, "c1");
+    subscribed(two, "c2");
+    one.broken = true;
+
+    assertThat(node.publish("m")).isEqualTo(ReasonCode.SUCCESS);
+    two.connect("c1");
+
+    assertThat(two.pushed).contains("1 m");
+    assertThat(online()).isEqualTo(2);
+  }
+
+  @Test
+  void whatIsNoPushGoesToTheLifeThatTheConnectionNamesOrNowhere() throws Exception {
+    var lost = new LostFrontends((_, _, ended) -> {
+      ended.done(false);
+      return true;
+    });
+    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry(), new RangeHarness().range.state()));
+    var one = new TestFrontend(node, "one", 7);
+    InboxNode.get(frontends.attach("one", 7, one));
+
+    for (var connection : List.of(one.connection(1), new ConnectionId("one", 6, 2), new ConnectionId("one", 8, 3), new ConnectionId("two", 7, 4))) {
+      frontends.behind(connection);
+      frontends.displaced(connection);
+      frontends.dismissed(connection);
+      assertThat(frontends.settled(connection).isDone()).isEqualTo(!connection.equals(one.connection(1)));
+      assertThat(frontends.isAttached(connection)).isEqualTo(connection.equals(one.connection(1)));
+    }
+
+    assertThat(one.behind).containsExactly(1L);
+    assertThat(one.displaced).containsExactly(1L);
+    assertThat(one.dismissed).containsExactly(1L);
+  }
+
+  @Test
+  void theirNumberIsBounded() throws Exception {
+    var first = TestFrontend.attached(node, "f", 1);
+    for (int i = 2; i < Frontends.FRONTENDS_MAX; i++) TestFrontend.attached(node, "f" + i, 1);
+
+    assertRefused(new TestFrontend(node, "one more", 1).attach(), "too many frontends");
+
+    TestFrontend.attached(node, "f", 2);
+    InboxNode.get(first.detach());
+    assertRefused(new TestFrontend(node, "one more", 1).attach(), "too many frontends");
+    InboxNode.get(node.server.detach("f", 2));
+    TestFrontend.attached(node, "one more", 1);
+  }
+
+  @Test
+  void whatCannotBeAFrontendIsRefused() {
+    for (long incarnation : new long[] {-1, Long.MIN_VALUE, Long.MAX_VALUE}) {
+      assertThatThrownBy(() -> node.server.attach("one", incarnation, node)).isInstanceOf(IllegalArgumentException.class);
+      assertThatThrownBy(() -> node.server.detach("one", incarnation)).isInstanceOf(IllegalArgumentException.class);
+    }
+    assertThatThrownBy(() -> node.server.attach("", 1, node)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> node.server.detach("", 1)).isInstanceOf(IllegalArgumentException.class);
+    assertThat(lost()).isZero();
+  }
+
+  @Test
+  void oneThatWasNeverAttachedHereMayBeDetached() throws Exception {
+    InboxNode.get(node.server.detach("unknown", 3));
+
+    node.connect("c");
+    assertThat(online()).isEqualTo(1);
+  }
+
+  @Test
+  void afterTheEndEverythingFails() throws Exception {
+    var one = TestFrontend.attached(node, "one", 7);
+    node.local().refusing = SessionCommand.FrontendGone.class;
+    var detached = one.detach();
+
+    node.close();
+
+    assertRefused(detached, "was closed");
+    assertRefused(one.attach(), "is closed");
+    assertRefused(one.detach(), "is closed");
+  }
+}

@@ -1,0 +1,99 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.inbox.InboxClient.Connect;
+import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.InboxClient.Will;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.jspecify.annotations.Nullable;
+
+/** One life of a frontend of an {@link InboxNode}, beside the node's own; notes what it is asked to do. */
+final class TestFrontend implements Connections {
+  final String name;
+  final long incarnation;
+  final List<String> pushed = new CopyOnWriteArrayList<>();
+  final List<Long> displaced = new CopyOnWriteArrayList<>();
+  final List<Long> dismissed = new CopyOnWriteArrayList<>();
+  final List<Long> behind = new CopyOnWriteArrayList<>();
+
+  /** Completes what is asked to settle. */
+  final CompletableFuture<Void> settled = new CompletableFuture<>();
+
+  /** Whether every call of it fails. */
+  volatile boolean broken;
+
+  /** The number of the last connection. */
+  long connections;
+
+  private final InboxNode node;
+
+  TestFrontend(InboxNode node, String name, long incarnation) {
+    this.node = node;
+    this.name = name;
+    this.incarnation = incarnation;
+  }
+
+  /** A new one that is attached. */
+  static TestFrontend attached(InboxNode node, String name, long incarnation) throws Exception {
+    var frontend = new TestFrontend(node, name, incarnation);
+    InboxNode.get(frontend.attach());
+    return frontend;
+  }
+
+  CompletableFuture<Void> attach() {
+    return node.server.attach(name, incarnation, this);
+  }
+
+  CompletableFuture<Void> detach() {
+    return node.server.detach(name, incarnation);
+  }
+
+  /** Connects a client over its next connection, from 1 on, with an expiry of an hour. */
+  CompletableFuture<Connected> connecting(String clientId, @Nullable Will will) {
+    return node.server.connect(new Connect(InboxNode.TENANT, clientId, "", connection(++connections), false, true, 3600, will));
+  }
+
+  Connected connect(String clientId) throws Exception {
+    return InboxNode.get(connecting(clientId, null));
+  }
+
+  ConnectionId connection(long number) {
+    return new ConnectionId(name, incarnation, number);
+  }
+
+  private long mine(ConnectionId connection) {
+    if (broken) throw new IllegalStateException("broken by the test");
+    if (!connection.frontend().equals(name) || connection.incarnation() != incarnation) throw new AssertionError(connection + " came to " + name);
+    return connection.number();
+  }
+
+  @Override
+  public void push(ConnectionId connection, InboxMessage message) {
+    pushed.add(mine(connection) + " " + new String(message.message().payload(), StandardCharsets.UTF_8));
+  }
+
+  @Override
+  public void behind(ConnectionId connection) {
+    behind.add(mine(connection));
+  }
+
+  @Override
+  public void displaced(ConnectionId connection) {
+    displaced.add(mine(connection));
+  }
+
+  @Override
+  public void dismissed(ConnectionId connection) {
+    dismissed.add(mine(connection));
+  }
+
+  @Override
+  public CompletableFuture<Void> settled(ConnectionId connection) {
+    mine(connection);
+    return settled;
+  }
+}
