@@ -1,28 +1,53 @@
 package dunlin.inbox;
 
+import java.util.Arrays;
+import java.util.Optional;
+
 /** There are as many of something as may be, and nothing of what was asked for was done. */
 public final class QuotaExceededException extends RuntimeException {
   /** What there is too much of. */
   public enum Kind {
     /** Durable sessions. */
-    SESSIONS,
+    SESSIONS(1),
     /** Subscriptions of one session. */
-    SUBSCRIPTIONS,
+    SUBSCRIPTIONS(2),
     /** Memory that all durable sessions and their subscriptions take, in bytes. */
-    MEMORY
+    MEMORY(3);
+
+    private final int code;
+
+    Kind(int code) {
+      this.code = code;
+    }
+
+    /** The byte that stands for it between processes. */
+    public int code() {
+      return code;
+    }
+
+    public static Optional<Kind> of(int code) {
+      return Arrays.stream(values()).filter(each -> each.code == code).findFirst();
+    }
   }
 
   private final Kind kind;
+  private final String what;
   private final long limit;
 
   public QuotaExceededException(Kind kind, String what, long limit) {
     super("too many " + what + ", limit " + limit);
     this.kind = kind;
+    this.what = what;
     this.limit = limit;
   }
 
   public Kind kind() {
     return kind;
+  }
+
+  /** What there is too much of, in words. */
+  public String what() {
+    return what;
   }
 
   /** How many there may be. */

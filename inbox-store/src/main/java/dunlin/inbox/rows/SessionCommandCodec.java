@@ -3,15 +3,18 @@ package dunlin.inbox.rows;
 import static dunlin.inbox.rows.SessionFields.readConnection;
 import static dunlin.inbox.rows.SessionFields.readFilter;
 import static dunlin.inbox.rows.SessionFields.readOptions;
+import static dunlin.inbox.rows.SessionFields.readPacketId;
 import static dunlin.inbox.rows.SessionFields.readPublication;
+import static dunlin.inbox.rows.SessionFields.readRequest;
 import static dunlin.inbox.rows.SessionFields.readSession;
 import static dunlin.inbox.rows.SessionFields.writeConnection;
 import static dunlin.inbox.rows.SessionFields.writeFilter;
 import static dunlin.inbox.rows.SessionFields.writeOptions;
 import static dunlin.inbox.rows.SessionFields.writePublication;
+import static dunlin.inbox.rows.SessionFields.writeRequest;
 import static dunlin.inbox.rows.SessionFields.writeSession;
+import static dunlin.inbox.rows.SessionFields.writeSubscription;
 
-import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxLimits;
 import dunlin.inbox.rows.SessionCommand.Acknowledge;
 import dunlin.inbox.rows.SessionCommand.Append;
@@ -100,16 +103,13 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case Connect(var now, var request) -> {
         out.octet(CONNECT);
         out.number(now);
-        writeRequest(request, out);
+        writeRequest(out, request);
       }
       case Subscribe(var session, var subscriptions) -> {
         out.octet(SUBSCRIBE);
         writeSession(out, session);
         out.number(subscriptions.size());
-        for (var subscription : subscriptions) {
-          writeFilter(out, subscription.filter());
-          writeOptions(out, subscription.options());
-        }
+        subscriptions.forEach(subscription -> writeSubscription(out, subscription));
       }
       case Unsubscribe(var session, var filters) -> {
         out.octet(UNSUBSCRIBE);
@@ -211,29 +211,12 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     }
   }
 
-  private static void writeRequest(InboxClient.Connect request, FieldWriter out) {
-    out.text(request.tenant());
-    out.text(request.clientId());
-    out.text(request.user());
-    writeConnection(out, request.connection());
-    out.flag(request.cleanStart());
-    out.flag(request.durable());
-    out.number(request.sessionExpirySeconds());
-    var will = request.will();
-    out.flag(will != null);
-    if (will != null) {
-      writePublication(out, will.message());
-      out.number(will.delaySeconds());
-    }
-  }
-
   private static SessionCommand readCommand(FieldReader in) {
     int kind = in.octet();
     return switch (kind) {
       case CONFIGURE -> new Configure(InboxLimits.readFrom(in));
       case CONNECT -> new Connect(in.number(), readRequest(in));
-      case SUBSCRIBE ->
-          new Subscribe(readSession(in), in.list(each -> new InboxClient.Subscription(readFilter(each), readOptions(each))));
+      case SUBSCRIBE -> new Subscribe(readSession(in), in.list(SessionFields::readSubscription));
       case UNSUBSCRIBE -> new Unsubscribe(readSession(in), in.list(SessionFields::readFilter));
       case DISCONNECT -> new Disconnect(in.number(), readSession(in), in.flag(), in.number(), in.number());
       case APPEND, APPEND_ONCE, APPEND_FENCED -> readAppend(in, kind);
@@ -271,23 +254,5 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     long fence = in.number();
     if (fence == 0) throw new IllegalStateException("a fence without a number");
     return fence;
-  }
-
-  private static int readPacketId(FieldReader in) {
-    int packetId = in.count();
-    if (packetId < 1 || packetId > 65_535) throw new IllegalStateException("packet identifier " + packetId);
-    return packetId;
-  }
-
-  private static InboxClient.Connect readRequest(FieldReader in) {
-    return new InboxClient.Connect(
-        in.text(),
-        in.text(),
-        in.text(),
-        readConnection(in),
-        in.flag(),
-        in.flag(),
-        in.number(),
-        in.flag() ? new InboxClient.Will(readPublication(in), in.number()) : null);
   }
 }

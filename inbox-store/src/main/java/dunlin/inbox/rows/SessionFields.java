@@ -1,6 +1,7 @@
 package dunlin.inbox.rows;
 
 import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxClient;
 import dunlin.inbox.SessionRef;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -9,23 +10,23 @@ import dunlin.model.TopicFilter;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 
-/** The fields that the commands and the rows of sessions have in common. */
+/** The fields that the commands and the rows of sessions have in common, and what is said of sessions between processes. */
 public final class SessionFields {
   private SessionFields() {}
 
-  static void writePublication(FieldWriter out, Publication value) {
+  public static void writePublication(FieldWriter out, Publication value) {
     out.value(value, value.encodedLength(), Publication::writeTo);
   }
 
-  static Publication readPublication(FieldReader in) {
+  public static Publication readPublication(FieldReader in) {
     return in.value(Publication::readFrom);
   }
 
-  static void writeFilter(FieldWriter out, TopicFilter value) {
+  public static void writeFilter(FieldWriter out, TopicFilter value) {
     out.text(value.text());
   }
 
-  static TopicFilter readFilter(FieldReader in) {
+  public static TopicFilter readFilter(FieldReader in) {
     String text = in.text();
     return TopicFilter.parse(text).orElseThrow(() -> new IllegalStateException("not a topic filter: " + text));
   }
@@ -47,14 +48,57 @@ public final class SessionFields {
         .shared();
   }
 
-  static void writeSession(FieldWriter out, SessionRef value) {
+  public static void writeSession(FieldWriter out, SessionRef value) {
     out.text(value.tenant());
     out.text(value.clientId());
     out.number(value.epoch());
   }
 
-  static SessionRef readSession(FieldReader in) {
+  public static SessionRef readSession(FieldReader in) {
     return new SessionRef(in.text(), in.text(), in.number());
+  }
+
+  public static void writeSubscription(FieldWriter out, InboxClient.Subscription value) {
+    writeFilter(out, value.filter());
+    writeOptions(out, value.options());
+  }
+
+  public static InboxClient.Subscription readSubscription(FieldReader in) {
+    return new InboxClient.Subscription(readFilter(in), readOptions(in));
+  }
+
+  public static void writeRequest(FieldWriter out, InboxClient.Connect value) {
+    out.text(value.tenant());
+    out.text(value.clientId());
+    out.text(value.user());
+    writeConnection(out, value.connection());
+    out.flag(value.cleanStart());
+    out.flag(value.durable());
+    out.number(value.sessionExpirySeconds());
+    var will = value.will();
+    out.flag(will != null);
+    if (will != null) {
+      writePublication(out, will.message());
+      out.number(will.delaySeconds());
+    }
+  }
+
+  public static InboxClient.Connect readRequest(FieldReader in) {
+    return new InboxClient.Connect(
+        in.text(),
+        in.text(),
+        in.text(),
+        readConnection(in),
+        in.flag(),
+        in.flag(),
+        in.number(),
+        in.flag() ? new InboxClient.Will(readPublication(in), in.number()) : null);
+  }
+
+  public static int readPacketId(FieldReader in) {
+    int packetId = in.count();
+    if (packetId < 1 || packetId > 65_535) throw new IllegalStateException("packet identifier " + packetId);
+    return packetId;
   }
 
   public static void writeConnection(FieldWriter out, ConnectionId value) {

@@ -38,6 +38,11 @@ public final class FrameReader {
     return (int) value;
   }
 
+  /** How many elements follow, each of at least one byte. */
+  public int countWithin() throws MalformedFrameException {
+    return count(bytes.length - at);
+  }
+
   public long signed() throws MalformedFrameException {
     long value = number();
     return value >>> 1 ^ -(value & 1);

@@ -46,6 +46,9 @@ public final class Link {
 
     /** The link is lost; called once, by the owner's thread, and not after {@link Link#close}. The sentence says why. */
     void lost(String reason);
+
+    /** The other side has confirmed some of what was sent: for those who wait with sending until there is room. On the owner's thread. */
+    default void confirmed() {}
   }
 
   /**
@@ -211,6 +214,7 @@ public final class Link {
   /** Takes what came from a pipe; nothing when it is not the pipe that the link goes on with. Bad bytes cost the pipe, never an exception. */
   public void arrived(Pipe from, byte[] bytes) {
     if (pipe != from) return;
+    long before = confirmed;
     try {
       switch (LinkFrame.decode(bytes, settings.bytesMax())) {
         case Hello hello -> greet(hello);
@@ -232,12 +236,20 @@ public final class Link {
       from.send(new Refuse(false, requireNonNull(e.getMessage())).encode());
       giveUp("the other side has sent " + e.getMessage());
     }
+    tellConfirmed(before);
   }
 
   /** Goes on with the pipe on which a dialler has said HELLO, as {@link #checkHello} has allowed. */
   void resume(Pipe next, Hello hello) {
+    long before = confirmed;
     connected(next);
     goOnFrom(hello.received());
+    tellConfirmed(before);
+  }
+
+  /** Last of all, since the handler may send upon it. */
+  private void tellConfirmed(long before) {
+    if (confirmed > before && !lost) requireNonNull(handler).confirmed();
   }
 
   private void greet(Hello hello) throws MalformedLinkFrameException {

@@ -60,10 +60,20 @@ class LinkTest {
   private static final class Ear implements Handler {
     private final List<String> received = new ArrayList<>();
     private final List<String> lost = new ArrayList<>();
+    private int confirmed;
+    private Runnable uponReceived = () -> {};
+    private Runnable uponConfirmed = () -> {};
 
     @Override
     public void received(byte[] frame) {
       received.add(new String(frame, UTF_8));
+      uponReceived.run();
+    }
+
+    @Override
+    public void confirmed() {
+      confirmed++;
+      uponConfirmed.run();
     }
 
     @Override
@@ -277,6 +287,53 @@ class LinkTest {
     assertThat(next.frames).isEmpty();
     assertThat(next.closed).isTrue();
     assertThat(pipe.frames).isEmpty();
+  }
+
+  @Test
+  void saysThatSomethingIsConfirmedAndMayBeSentOnUponIt() {
+    greet();
+    ear.uponConfirmed = () -> link.send(bytes("c"));
+    link.send(bytes("a"));
+    link.send(bytes("b"));
+    assertThat(ear.confirmed).isZero();
+
+    link.arrived(pipe, new Confirm(1).encode());
+    assertThat(ear.confirmed).isEqualTo(1);
+    link.arrived(pipe, new Confirm(1).encode());
+    assertThat(ear.confirmed).as("nothing more is").isEqualTo(1);
+    link.arrived(pipe, data(1, 3, "x"));
+
+    assertThat(ear.confirmed).isEqualTo(2);
+    assertThat(pipe.texts()).containsExactly("DATA 1 0 a", "DATA 2 0 b", "DATA 3 0 c", "DATA 4 1 c");
+    assertThat(link.unconfirmedFrames()).isEqualTo(1);
+  }
+
+  @Test
+  void saysThatSomethingIsConfirmedByAnotherPipe() {
+    greet();
+    link.send(bytes("a"));
+    link.send(bytes("b"));
+    link.broken(pipe);
+    ear.uponConfirmed = () -> link.send(bytes("c"));
+
+    var next = new Sent();
+    link.connected(next);
+    link.arrived(next, hello(ACCEPTOR, DIALLER, 1));
+
+    assertThat(ear.confirmed).isEqualTo(1);
+    assertThat(next.texts().subList(1, 3)).containsExactly("DATA 2 0 b", "DATA 3 0 c");
+  }
+
+  @Test
+  void doesNotSayThatSomethingIsConfirmedOnceItIsLost() {
+    greet();
+    link.send(bytes("a"));
+    ear.uponReceived = link::close;
+
+    link.arrived(pipe, data(1, 1, "x"));
+
+    assertThat(ear.received).containsExactly("x");
+    assertThat(ear.confirmed).isZero();
   }
 
   @Test

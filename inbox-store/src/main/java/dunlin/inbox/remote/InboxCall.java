@@ -1,0 +1,51 @@
+package dunlin.inbox.remote;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.SessionRef;
+import dunlin.model.Publication;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.util.List;
+
+/**
+ * What a frontend says to the session tier: the calls of {@link InboxClient}, and what it answers itself. Calls that are answered are counted from 1 by
+ * both sides; answers name these numbers.
+ */
+sealed interface InboxCall {
+  /** A call that is answered. */
+  sealed interface Asking extends InboxCall {}
+
+  record Connect(InboxClient.Connect request) implements Asking {}
+
+  record Subscribe(SessionRef session, List<InboxClient.Subscription> subscriptions) implements Asking {}
+
+  record Unsubscribe(SessionRef session, List<TopicFilter> filters) implements Asking {}
+
+  record Disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) implements Asking {}
+
+  record Settled(ConnectionId displaced) implements Asking {}
+
+  record Append(SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) implements Asking {}
+
+  record AppendToGroup(TopicFilter group, Publication message) implements Asking {}
+
+  record Received(SessionRef session, long sequence) implements Asking {}
+
+  record Released(SessionRef session, int packetId) implements Asking {}
+
+  record Fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) implements Asking {}
+
+  record Statistics() implements Asking {}
+
+  record Acknowledge(SessionRef session, long[] sequences) implements InboxCall {}
+
+  record Missing(ConnectionId connection) implements InboxCall {}
+
+  /**
+   * The answer to {@link TierSaid.AskSettled}.
+   *
+   * @param number of the question, which both sides count from 1
+   */
+  record HasSettled(long number) implements InboxCall {}
+}

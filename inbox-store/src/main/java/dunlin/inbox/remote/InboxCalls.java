@@ -1,0 +1,164 @@
+package dunlin.inbox.remote;
+
+import dunlin.inbox.InboxClient;
+import dunlin.store.StoreException;
+import dunlin.transport.lane.FrameReader;
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkAcceptor;
+import dunlin.transport.link.LinkRefusedException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The calls of a frontend in another process, as they arrive at the session tier: it makes them, in their order, and sends the answers. */
+public final class InboxCalls implements Link.Handler {
+  /*
+   * Owner: the link's thread. Answers come from any thread and go through RemoteConnections, so the answer to a CONNECT is in front of the
+   *   pushes that come after it. When it is there before the call has returned, the thread that applies the log may overtake it with a push; the connection
+   *   then reads its inbox.
+   * Bounds: UNANSWERED_MAX calls that are not answered, more than a frontend makes: beyond, the link is ended. An answer of more than ANSWER_BYTES_MAX becomes a
+   *   failure, and a session that was opened with one is taken from its connection again.
+   * Failure: a frame that cannot be read ends the link, and so does an acknowledgement that cannot be handed on; a call that throws is answered so. With the
+   *   link, all connections of the frontend are lost; the answers to what it has called are let go.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(InboxCalls.class);
+  private static final int UNANSWERED_MAX = 1 << 20;
+  static final int ANSWER_BYTES_MAX = 16 << 20;
+
+  /** The session tier, which frontends come to. On the links' thread. */
+  public interface Tier {
+    /**
+     * A frontend has begun a link. Its connections are reached from now on; what is said to them at once is kept for it.
+     *
+     * @return what its calls are made to
+     * @throws LinkRefusedException when it may not
+     */
+    InboxClient attach(InboxOpening frontend, RemoteConnections connections);
+
+    /** That link is lost, and with it all connections of the frontend. Called once, and not when this side has {@linkplain RemoteConnections#close closed} it. */
+    void detach(InboxOpening frontend, RemoteConnections connections, String reason);
+  }
+
+  private final Link link;
+  private final InboxOpening frontend;
+  private final Tier tier;
+  private final RemoteConnections connections;
+  private final InboxClient inbox;
+
+  private long calls;
+  private int unanswered;
+
+  private InboxCalls(Link link, Executor owner, InboxOpening frontend, RemoteConnections.Bounds bounds, Tier tier) {
+    this.link = link;
+    this.frontend = frontend;
+    this.tier = tier;
+    connections = new RemoteConnections(link, owner, frontend, bounds);
+    inbox = tier.attach(frontend, connections);
+  }
+
+  /**
+   * Takes the links of frontends.
+   *
+   * @param owner runs tasks on the thread of the links, soon, in their order
+   * @param bounds of the pushes for each frontend
+   */
+  public static LinkAcceptor.Factory factory(Executor owner, RemoteConnections.Bounds bounds, Tier tier) {
+    return (link, opening) -> new InboxCalls(link, owner, InboxOpening.decode(opening), bounds, tier);
+  }
+
+  @Override
+  public void received(byte[] frame) {
+    var in = new FrameReader(frame);
+    try {
+      while (in.hasMore() && !link.isLost()) take(InboxCallCodec.decode(in.bytes()));
+    } catch (MalformedFrameException e) {
+      LOG.error("Frontend {} has sent a frame that cannot be read: {}", frontend.frontend(), e.getMessage());
+      end("it has sent a frame that cannot be read: " + e.getMessage());
+    } catch (RuntimeException e) {
+      LOG.error("What frontend {} has sent could not be handed on; its link is ended", frontend.frontend(), e);
+      end("what it has sent could not be handed on");
+    }
+  }
+
+  private void end(String reason) {
+    if (link.isLost()) return;
+    link.close();
+    lost(reason);
+  }
+
+  @Override
+  public void lost(String reason) {
+    connections.end();
+    tier.detach(frontend, connections, reason);
+  }
+
+  @Override
+  public void confirmed() {
+    connections.confirmed();
+  }
+
+  private void take(InboxCall call) throws MalformedFrameException {
+    switch (call) {
+      case InboxCall.Asking asking -> {
+        if (unanswered == UNANSWERED_MAX) throw new MalformedFrameException(UNANSWERED_MAX + " calls are not answered");
+        unanswered++;
+        ask(asking, ++calls);
+      }
+      case InboxCall.Acknowledge(var session, var sequences) -> inbox.acknowledge(session, sequences);
+      case InboxCall.Missing(var connection) -> inbox.missing(connection);
+      case InboxCall.HasSettled(var question) -> connections.hasSettled(question);
+    }
+  }
+
+  private void ask(InboxCall.Asking asking, long number) {
+    switch (asking) {
+      case InboxCall.Connect(var request) ->
+          answer(number, AnswerForm.CONNECTED, () -> inbox.connect(request), () -> inbox.missing(request.connection()));
+      case InboxCall.Subscribe(var session, var subscriptions) -> answer(number, AnswerForm.FLAGS, () -> inbox.subscribe(session, subscriptions));
+      case InboxCall.Unsubscribe(var session, var filters) -> answer(number, AnswerForm.FLAGS, () -> inbox.unsubscribe(session, filters));
+      case InboxCall.Disconnect(var session, var publishWill, var expirySeconds) ->
+          answer(number, AnswerForm.NOTHING, () -> inbox.disconnect(session, publishWill, expirySeconds));
+      case InboxCall.Settled(var displaced) -> answer(number, AnswerForm.NOTHING, () -> inbox.settled(displaced));
+      case InboxCall.Append(var session, var options, var from, var retained) ->
+          answer(number, AnswerForm.APPENDED, () -> inbox.append(session, options, from, retained));
+      case InboxCall.AppendToGroup(var group, var message) -> answer(number, AnswerForm.FLAG, () -> inbox.appendToGroup(group, message));
+      case InboxCall.Received(var session, var sequence) -> answer(number, AnswerForm.NOTHING, () -> inbox.received(session, sequence));
+      case InboxCall.Released(var session, var packetId) -> answer(number, AnswerForm.NOTHING, () -> inbox.released(session, packetId));
+      case InboxCall.Fetch(var session, var from, var messagesMax, var bytesMax) ->
+          answer(number, AnswerForm.PAGE, () -> inbox.fetch(session, from, messagesMax, bytesMax));
+      case InboxCall.Statistics() -> answer(number, AnswerForm.STATISTICS, inbox::statistics);
+    }
+  }
+
+  private <T> void answer(long number, AnswerForm<T> form, Supplier<CompletableFuture<T>> call) {
+    answer(number, form, call, () -> {});
+  }
+
+  /**
+   * @param undo what is done when the answer cannot be given
+   */
+  private <T> void answer(long number, AnswerForm<T> form, Supplier<CompletableFuture<T>> call, Runnable undo) {
+    CompletableFuture<T> answer;
+    try {
+      answer = call.get();
+    } catch (RuntimeException e) {
+      answer = CompletableFuture.failedFuture(e);
+    }
+    var _ =
+        answer.whenComplete(
+            (value, failure) ->
+                connections.answer(
+                    number,
+                    () -> {
+                      unanswered--;
+                      if (failure != null) return AnswerForm.encodeFailure(failure);
+                      byte[] encoded = form.encode(value);
+                      if (encoded.length <= ANSWER_BYTES_MAX) return encoded;
+                      undo.run();
+                      return AnswerForm.encodeFailure(new StoreException("an answer of " + encoded.length + " bytes, the most are " + ANSWER_BYTES_MAX));
+                    }));
+  }
+}

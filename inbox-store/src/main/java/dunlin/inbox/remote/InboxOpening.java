@@ -1,0 +1,45 @@
+package dunlin.inbox.remote;
+
+import dunlin.store.FieldReader;
+import dunlin.store.FieldWriter;
+import dunlin.transport.link.LinkRefusedException;
+
+/**
+ * What a frontend says of itself when it begins a link to the session tier.
+ *
+ * @param frontend its node id
+ * @param incarnation which life of it
+ */
+public record InboxOpening(String frontend, long incarnation) {
+  private static final int PROTOCOL_VERSION = 1;
+
+  public byte[] encode() {
+    return FieldWriter.bytesOf(
+        out -> {
+          out.number(PROTOCOL_VERSION);
+          out.text(frontend);
+          out.number(incarnation);
+        });
+  }
+
+  /**
+   * @throws LinkRefusedException when it cannot be read, or is of another version
+   */
+  static InboxOpening decode(byte[] opening) {
+    try {
+      return FieldReader.read(opening, InboxOpening::read);
+    } catch (IllegalStateException e) {
+      throw new LinkRefusedException("What the frontend says of itself cannot be read: " + e.getMessage());
+    }
+  }
+
+  private static InboxOpening read(FieldReader in) {
+    long version = in.number();
+    if (version != PROTOCOL_VERSION) {
+      throw new LinkRefusedException("The frontend speaks version %d of the protocol, the session tier version %d.".formatted(version, PROTOCOL_VERSION));
+    }
+    var opening = new InboxOpening(in.text(), in.number());
+    if (opening.frontend.isEmpty()) throw new IllegalStateException("no node id");
+    return opening;
+  }
+}

@@ -1,0 +1,104 @@
+package dunlin.inbox.remote;
+
+import dunlin.transport.lane.FrameWriter;
+import dunlin.transport.link.Link;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/** What any thread says to the other side of a link: it is sent in the order in which it was added, all that waits in as few frames as it fits. */
+final class Outbox<T> {
+  /*
+   * Owner: the link's thread, but for add() and announce().
+   * Bounds: what waits is bounded by those who add it. A frame ends as soon as it has FRAME_BYTES, so it is longer than that by one item at most. Nothing is
+   *   sent while the link is half full: it waits, until the link says that something is confirmed. A turn takes TURN_ITEMS, so that the
+   *   thread comes to other links as well.
+   * Failure: once the link is over, what waits and what is still added is handed back.
+   */
+  private static final int FRAME_BYTES = 64 * 1_024;
+  private static final int TURN_ITEMS = 4_096;
+
+  /** Whose things are sent. On the link's thread. */
+  interface Sender<T> {
+    /** A turn begins; what is added now may be sent in it. */
+    default void begins() {}
+
+    void write(FrameWriter out, T item);
+
+    /** All that was written since the frame before has been given to the link. */
+    default void sent() {}
+
+    /** The link is over and the item was not written. */
+    void unsent(T item);
+  }
+
+  private final Executor owner;
+  private final Sender<T> sender;
+  private final ConcurrentLinkedQueue<T> waiting = new ConcurrentLinkedQueue<>();
+  private final AtomicBoolean announced = new AtomicBoolean();
+
+  private final FrameWriter out = new FrameWriter();
+  private @Nullable Link link;
+  private boolean ended;
+
+  Outbox(Executor owner, Sender<T> sender) {
+    this.owner = owner;
+    this.sender = sender;
+  }
+
+  /** Sends on this link from now on. */
+  void opens(Link opened) {
+    link = opened;
+  }
+
+  /** Any thread. */
+  void add(T item) {
+    waiting.add(item);
+    announce();
+  }
+
+  /** Asks for a turn. Any thread. */
+  void announce() {
+    if (!announced.get() && announced.compareAndSet(false, true)) owner.execute(this::run);
+  }
+
+  private void run() {
+    announced.set(false);
+    turn();
+  }
+
+  /** Sends what waits, as far as the link has room. */
+  void turn() {
+    if (ended) {
+      handBack();
+      return;
+    }
+    var to = link;
+    if (to == null) return;
+    sender.begins();
+    for (int i = 0; i < TURN_ITEMS && !ended && to.hasRoom(); i++) {
+      T next = waiting.poll();
+      if (next == null) break;
+      sender.write(out, next);
+      if (out.size() >= FRAME_BYTES) send(to);
+    }
+    if (out.size() > 0 && !ended) send(to);
+    if (!waiting.isEmpty() && to.hasRoom()) announce();
+  }
+
+  private void send(Link to) {
+    to.send(out.take());
+    sender.sent();
+  }
+
+  /** The link is over. */
+  void end() {
+    ended = true;
+    handBack();
+  }
+
+  private void handBack() {
+    for (T item = waiting.poll(); item != null; item = waiting.poll()) sender.unsent(item);
+  }
+}

@@ -1,0 +1,309 @@
+package dunlin.inbox.remote;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.model.Publication;
+import dunlin.transport.lane.FrameWriter;
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.link.Link;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The connections of a frontend in another process, as the session tier reaches them: one ordered stream of pushes, of all else that they are told, and of answers. */
+public final class RemoteConnections implements Connections {
+  /*
+   * Owner: any thread calls it as Connections; the link's thread sends, and calls all else.
+   * Bounds: messagesMax pushes and bytesMax bytes of them that wait or that the frontend has not confirmed. A message for several connections in a row
+   *   counts its bytes once; the one that passes a bound is still taken. All else is sent in any case: answers are bounded by the calls of the frontend,
+   *   which reserves room for pages, the rest by its connections.
+   * Full: a stored message is left in its inbox, and its connection is noted to be behind: at most one note for each, which is sent when less than half of the
+   *   bounds is taken. A message of QoS 0 is dropped and counted.
+   * Failure: with the link all connections are gone. Nothing is said any more, and what is asked has its answer. QoS 0 that was not sent is counted as dropped.
+   *
+   * A connection stops counting as noted when its note is written. So a message that is stored later is either in what the connection reads upon
+   * the note, or brings a push or a note of its own.
+   */
+  private static final int PUSH_BYTES = 64;
+
+  /**
+   * What may be on its way to one frontend.
+   *
+   * @param messagesMax pushes, from 1
+   * @param bytesMax bytes of their messages and 64 for each, from 1; not more than half of what the link takes
+   */
+  public record Bounds(int messagesMax, long bytesMax) {
+    public Bounds {
+      if (messagesMax < 1) throw new IllegalArgumentException("messagesMax " + messagesMax);
+      if (bytesMax < 1) throw new IllegalArgumentException("bytesMax " + bytesMax);
+    }
+
+    /** 65,536 pushes, 32 MiB, for links as {@link Link.Settings#defaults} has them. */
+    public static Bounds defaults() {
+      return new Bounds(65_536, 32L << 20);
+    }
+  }
+
+  /** Something that is to be sent. */
+  private sealed interface Waiting {
+    record Pushed(TierSaid.Push push, int bytes) implements Waiting {}
+
+    record Noted(long connection) implements Waiting {}
+
+    record Told(TierSaid said) implements Waiting {}
+
+    record Asked(long connection, CompletableFuture<Void> settled) implements Waiting {}
+
+    /** An answer; its bytes are made on the link's thread. */
+    record Answered(long call, Supplier<byte[]> bytes) implements Waiting {}
+  }
+
+  /** Pushes of a frame. */
+  private record Load(int messages, long bytes) {
+    static final Load NONE = new Load(0, 0);
+
+    Load plus(int size) {
+      return new Load(messages + 1, bytes + size);
+    }
+  }
+
+  private final class Stream implements Outbox.Sender<Waiting> {
+    @Override
+    public void begins() {
+      giveBack();
+      if (!hasRoom()) return;
+      for (Long noted = notesWaiting.poll(); noted != null; noted = notesWaiting.poll()) outbox.add(new Waiting.Noted(noted));
+    }
+
+    @Override
+    public void write(FrameWriter out, Waiting item) {
+      switch (item) {
+        case Waiting.Pushed(var push, var size) -> {
+          codec.write(out, push);
+          frame = frame.plus(size);
+        }
+        case Waiting.Noted(var connection) -> {
+          behind.remove(connection);
+          codec.write(out, new TierSaid.Behind(connection));
+        }
+        case Waiting.Told(var said) -> codec.write(out, said);
+        case Waiting.Asked(var connection, var settled) -> {
+          asked.put(++questions, settled);
+          codec.write(out, new TierSaid.AskSettled(connection));
+        }
+        case Waiting.Answered(var call, var answer) -> codec.write(out, new TierSaid.Answer(call, answer.get()));
+      }
+    }
+
+    @Override
+    public void sent() {
+      unconfirmed.add(frame);
+      frame = Load.NONE;
+    }
+
+    @Override
+    public void unsent(Waiting item) {
+      switch (item) {
+        case Waiting.Pushed(var push, var size) -> {
+          if (push.message().sequence() == 0) dropped.increment();
+          release(1, size);
+        }
+        case Waiting.Asked(_, var settled) -> settled.complete(null);
+        case Waiting.Noted _, Waiting.Told _, Waiting.Answered _ -> {}
+      }
+    }
+  }
+
+  private final Link link;
+  private final InboxOpening frontend;
+  private final Bounds bounds;
+  private final Outbox<Waiting> outbox;
+  private final TierSaidCodec codec = new TierSaidCodec();
+
+  private final AtomicInteger messages = new AtomicInteger();
+  private final AtomicLong bytes = new AtomicLong();
+
+  /** Connections that are noted to be behind, until their note is written. */
+  private final Set<Long> behind = ConcurrentHashMap.newKeySet();
+
+  /** Those of them whose note waits for room. */
+  private final ConcurrentLinkedQueue<Long> notesWaiting = new ConcurrentLinkedQueue<>();
+
+  /** Whose bytes are counted already. Two threads that push at once may count them twice. */
+  private volatile @Nullable Publication last;
+
+  private volatile boolean over; // written by the link's thread
+  private final LongAdder dropped = new LongAdder();
+  private final LongAdder leftOut = new LongAdder();
+  private final LongAdder notes = new LongAdder();
+
+  /** Pushes of the frame that is being written, and of each that is not confirmed. */
+  private Load frame = Load.NONE;
+
+  private final ArrayDeque<Load> unconfirmed = new ArrayDeque<>();
+
+  /** By the number of the question. */
+  private final Map<Long, CompletableFuture<Void>> asked = new HashMap<>();
+
+  private long questions;
+
+  RemoteConnections(Link link, Executor owner, InboxOpening frontend, Bounds bounds) {
+    this.link = link;
+    this.frontend = frontend;
+    this.bounds = bounds;
+    outbox = new Outbox<>(owner, new Stream());
+    outbox.opens(link);
+  }
+
+  @Override
+  public void push(ConnectionId connection, InboxMessage message) {
+    if (!isHere(connection)) return;
+    if (over || isFull()) {
+      if (message.sequence() == 0) dropped.increment();
+      else leaveOut(connection.number());
+      return;
+    }
+    outbox.add(new Waiting.Pushed(new TierSaid.Push(connection.number(), message), reserve(message.message())));
+  }
+
+  private boolean isFull() {
+    return messages.get() >= bounds.messagesMax() || bytes.get() >= bounds.bytesMax();
+  }
+
+  /** Whether less than half of the bounds is taken. */
+  private boolean hasRoom() {
+    return messages.get() < (bounds.messagesMax() + 1) / 2 && bytes.get() < (bounds.bytesMax() + 1) / 2;
+  }
+
+  @SuppressWarnings("ReferenceEquality") // it is the same object that goes to several connections
+  private int reserve(Publication message) {
+    int size = PUSH_BYTES + (message == last ? 0 : message.body().length);
+    last = message;
+    messages.incrementAndGet();
+    bytes.addAndGet(size);
+    return size;
+  }
+
+  private void release(int count, long size) {
+    messages.addAndGet(-count);
+    bytes.addAndGet(-size);
+  }
+
+  private void leaveOut(long connection) {
+    leftOut.increment();
+    note(connection);
+  }
+
+  @Override
+  public void behind(ConnectionId connection) {
+    if (isHere(connection)) note(connection.number());
+  }
+
+  private void note(long connection) {
+    if (over || !behind.add(connection)) return;
+    notes.increment();
+    notesWaiting.add(connection);
+    outbox.announce();
+  }
+
+  @Override
+  public void displaced(ConnectionId connection) {
+    if (isHere(connection)) outbox.add(new Waiting.Told(new TierSaid.Displaced(connection.number())));
+  }
+
+  @Override
+  public void dismissed(ConnectionId connection) {
+    if (isHere(connection)) outbox.add(new Waiting.Told(new TierSaid.Dismissed(connection.number())));
+  }
+
+  /** Completes on the link's thread, also when the link is lost. */
+  @Override
+  public CompletableFuture<Void> settled(ConnectionId connection) {
+    if (over || !isHere(connection)) return CompletableFuture.completedFuture(null);
+    var settled = new CompletableFuture<Void>();
+    outbox.add(new Waiting.Asked(connection.number(), settled));
+    return settled;
+  }
+
+  private boolean isHere(ConnectionId connection) {
+    return connection.incarnation() == frontend.incarnation() && connection.frontend().equals(frontend.frontend());
+  }
+
+  /** Answers a call, behind all that was said before. Any thread. */
+  void answer(long call, Supplier<byte[]> answer) {
+    outbox.add(new Waiting.Answered(call, answer));
+  }
+
+  void hasSettled(long question) throws MalformedFrameException {
+    var settled = asked.remove(question);
+    if (settled == null) throw new MalformedFrameException("question " + question + " is not waited for");
+    settled.complete(null);
+  }
+
+  /** The frontend has confirmed some of what was sent. */
+  void confirmed() {
+    outbox.turn();
+  }
+
+  private void giveBack() {
+    while (unconfirmed.size() > link.unconfirmedFrames()) {
+      var arrived = unconfirmed.remove();
+      release(arrived.messages(), arrived.bytes());
+    }
+  }
+
+  /** Ends the link, which is lost for the frontend then. On the link's thread; a second time it does nothing. */
+  public void close() {
+    link.close();
+    end();
+  }
+
+  /** The link is over. */
+  void end() {
+    if (over) return;
+    over = true;
+    outbox.end();
+    giveBack();
+    release(frame.messages(), frame.bytes());
+    frame = Load.NONE;
+    var left = List.copyOf(asked.values());
+    asked.clear();
+    for (var settled : left) settled.complete(null);
+  }
+
+  /** Pushes that wait or are not confirmed; any thread. */
+  public int messages() {
+    return messages.get();
+  }
+
+  /** Their bytes; any thread. */
+  public long bytes() {
+    return bytes.get();
+  }
+
+  /** Messages of QoS 0 that were dropped; any thread. */
+  public long dropped() {
+    return dropped.sum();
+  }
+
+  /** Stored messages that were not pushed and are read from the inbox instead; any thread. */
+  public long leftOut() {
+    return leftOut.sum();
+  }
+
+  /** How often a connection was noted to be behind; any thread. */
+  public long notes() {
+    return notes.sum();
+  }
+}

@@ -1,0 +1,482 @@
+package dunlin.inbox.remote;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.SessionRef;
+import dunlin.model.Publication;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import dunlin.store.OutcomeUnknownException;
+import dunlin.store.StoreException;
+import dunlin.transport.lane.FrameReader;
+import dunlin.transport.lane.FrameWriter;
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.SendingStream;
+import dunlin.transport.link.Link;
+import java.util.ArrayDeque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The session tier of another process, as a frontend uses it: calls over one link, which also brings what the tier says to the frontend's
+ * connections, in its order. Futures complete on the link's thread; those that fail at once have failed when they are returned.
+ */
+public final class RemoteInbox implements InboxClient {
+  /*
+   * Owner: any thread calls, and encodes what it calls; the link's thread sends, and takes what arrives.
+   * Bounds: callsMax calls without an answer and bytesMax bytes of them: further ones fail, and are counted. CALL_BYTES_MAX for one call. Calls of settled() do
+   *   not count: they cannot fail, and each connection that opens has one at most. Pages have room for fetchedMax bytes: a fetch takes what it asks
+   *   for and one message more, and waits in a line until there is as much, or nothing else is fetched. Acknowledgements that wait to be sent: ACKS_MAX, where
+   *   a session counts as ACKS_A_SESSION more; further ones are dropped and counted, and their messages come again to the client's next connection. MISSING_MAX
+   *   connections that are missing and wait to be said; further ones are dropped and counted, since the next push finds them missing as well.
+   * Failure: a link that is lost takes everything along, and no other follows. Its owner is told first, since all connections are lost for the tier: it ends them.
+   *   Then calls fail, with OutcomeUnknownException when they may have been made, but for settled(), which has its answer. Every later call fails at
+   *   once. A frame that cannot be read ends the link.
+   *
+   * Acknowledgements of one session merge while they wait, up to its next call: what is called later takes effect later.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(RemoteInbox.class);
+  private static final int CALL_BYTES = 64;
+  private static final int CALL_BYTES_MAX = 16 << 20;
+  private static final int ACKS_MAX = 1 << 20;
+  private static final int ACKS_A_SESSION = 16;
+  private static final int MISSING_MAX = 4_096;
+
+  /**
+   * What may be on its way to the session tier.
+   *
+   * @param callsMax calls without an answer, from 1
+   * @param bytesMax bytes of these, and 64 for each, from 1; not more than half of what the link takes
+   * @param fetchedMax bytes of pages that are fetched, from 1; not more than half of what the link takes
+   * @param messageMax bytes of the largest message there can be, from 1
+   */
+  public record Bounds(int callsMax, long bytesMax, long fetchedMax, int messageMax) {
+    public Bounds {
+      if (callsMax < 1) throw new IllegalArgumentException("callsMax " + callsMax);
+      if (bytesMax < 1) throw new IllegalArgumentException("bytesMax " + bytesMax);
+      if (fetchedMax < 1) throw new IllegalArgumentException("fetchedMax " + fetchedMax);
+      if (messageMax < 1) throw new IllegalArgumentException("messageMax " + messageMax);
+    }
+
+    /** 65,536 calls, 32 MiB of calls and of pages each, for links as {@link Link.Settings#defaults} has them. */
+    public static Bounds defaults(int messageMax) {
+      return new Bounds(65_536, 32L << 20, 32L << 20, messageMax);
+    }
+  }
+
+  /** Something that is to be sent. */
+  private sealed interface Waiting {
+    record Acks(MergedAcks acks) implements Waiting {}
+
+    record Missing(byte[] call) implements Waiting {}
+
+    record HasSettled(byte[] call) implements Waiting {}
+
+    /** A call that is answered. */
+    final class Asking<T> implements Waiting {
+      final AnswerForm<T> form;
+      final CompletableFuture<T> answer = new CompletableFuture<>();
+
+      /** What it counts for among the calls without an answer; 0 for one that does not, and that does not fail. */
+      final int size;
+
+      /** What its page may have; 0 when it is no fetch. */
+      final long page;
+
+      /** Null once it was written. */
+      byte @Nullable [] call;
+
+      boolean hasRoom;
+
+      Asking(byte[] call, AnswerForm<T> form, int size, long page) {
+        this.call = call;
+        this.form = form;
+        this.size = size;
+        this.page = page;
+      }
+
+      /** Reads an answer; what is returned gives it. */
+      Runnable read(byte[] bytes) throws MalformedFrameException {
+        return form.decode(bytes, answer);
+      }
+
+      void fail(StoreException failure) {
+        if (size == 0) answer.complete(null);
+        else answer.completeExceptionally(failure);
+      }
+    }
+  }
+
+  private final class Stream implements Outbox.Sender<Waiting> {
+    @Override
+    public void write(FrameWriter out, Waiting item) {
+      switch (item) {
+        case Waiting.Acks(var acks) -> {
+          merging.remove(acks.session(), acks);
+          long[] sequences = acks.take();
+          acksWaiting.addAndGet(-sequences.length - ACKS_A_SESSION);
+          out.bytes(InboxCallCodec.encode(new InboxCall.Acknowledge(acks.session(), sequences)));
+        }
+        case Waiting.Missing(var call) -> {
+          missingWaiting.decrementAndGet();
+          out.bytes(call);
+        }
+        case Waiting.HasSettled(var call) -> out.bytes(call);
+        case Waiting.Asking<?> asking -> ask(out, asking);
+      }
+    }
+
+    @Override
+    public void unsent(Waiting item) {
+      switch (item) {
+        case Waiting.Acks(var acks) -> acksWaiting.addAndGet(-acks.take().length - ACKS_A_SESSION);
+        case Waiting.Missing _ -> missingWaiting.decrementAndGet();
+        case Waiting.HasSettled _ -> {}
+        case Waiting.Asking<?> asking -> failUnsent(asking);
+      }
+    }
+  }
+
+  private final class Incoming implements Link.Handler {
+    private final TierSaidCodec codec = new TierSaidCodec();
+
+    @Override
+    public void received(byte[] frame) {
+      var in = new FrameReader(frame);
+      try {
+        while (in.hasMore() && over == null) take(codec.read(in));
+      } catch (MalformedFrameException e) {
+        LOG.error("The session tier has sent a frame that cannot be read: {}", e.getMessage());
+        closeLink();
+        lost("the session tier has sent a frame that cannot be read: " + e.getMessage());
+      } catch (RuntimeException e) {
+        LOG.error("What the session tier has sent could not be handed on; its link is ended", e);
+        closeLink();
+        lost("what the session tier has sent could not be handed on");
+      }
+    }
+
+    @Override
+    public void lost(String reason) {
+      if (over != null) return;
+      over = "the link to the session tier is lost: " + reason;
+      try {
+        whenLost.accept(reason);
+      } finally {
+        end();
+      }
+    }
+
+    @Override
+    public void confirmed() {
+      outbox.turn();
+    }
+  }
+
+  private final InboxOpening frontend;
+  private final Connections connections;
+  private final Bounds bounds;
+  private final Consumer<String> whenLost;
+  private final Outbox<Waiting> outbox;
+
+  private final AtomicInteger calls = new AtomicInteger();
+  private final AtomicLong bytes = new AtomicLong();
+  private final Map<SessionRef, MergedAcks> merging = new ConcurrentHashMap<>();
+  private final AtomicInteger acksWaiting = new AtomicInteger();
+  private final AtomicInteger missingWaiting = new AtomicInteger();
+  private final LongAdder refused = new LongAdder();
+  private final LongAdder acksDropped = new LongAdder();
+  private final LongAdder missingDropped = new LongAdder();
+  private volatile @Nullable String over; // written by the link's thread
+
+  private @Nullable Link link;
+
+  /** Calls that were written, by their number. */
+  private final Map<Long, Waiting.Asking<?>> pending = new HashMap<>();
+
+  private long lastCall;
+  private long questions;
+
+  /** Fetches that wait until there is room for their pages, and what is taken of it. */
+  private final ArrayDeque<Waiting.Asking<?>> fetchLine = new ArrayDeque<>();
+
+  private long fetched;
+
+  /**
+   * Begins a link. On its thread.
+   *
+   * @param dialler dials with the opening of this frontend ({@link InboxOpening#encode})
+   * @param connections of this frontend, called on the link's thread
+   * @param owner runs tasks on the link's thread, soon, in their order
+   * @param lost told once when the link is lost, and why; all connections are to be ended then
+   */
+  public RemoteInbox(
+      SendingStream.Dialler dialler, InboxOpening frontend, Connections connections, Executor owner, Bounds bounds, Consumer<String> lost) {
+    this.frontend = frontend;
+    this.connections = connections;
+    this.bounds = bounds;
+    this.whenLost = lost;
+    outbox = new Outbox<>(owner, new Stream());
+    var dialled = dialler.dial(new Incoming());
+    link = dialled;
+    outbox.opens(dialled);
+  }
+
+  @Override
+  public CompletableFuture<Connected> connect(Connect request) {
+    return call(new InboxCall.Connect(request), AnswerForm.CONNECTED);
+  }
+
+  @Override
+  public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
+    return call(session, new InboxCall.Subscribe(session, subscriptions), AnswerForm.FLAGS);
+  }
+
+  @Override
+  public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
+    return call(session, new InboxCall.Unsubscribe(session, filters), AnswerForm.FLAGS);
+  }
+
+  @Override
+  public CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
+    return call(session, new InboxCall.Disconnect(session, publishWill, sessionExpirySeconds), AnswerForm.NOTHING);
+  }
+
+  @Override
+  public CompletableFuture<Appended> append(SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
+    return call(session, new InboxCall.Append(session, options, from, retained), AnswerForm.APPENDED);
+  }
+
+  @Override
+  public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
+    return call(new InboxCall.AppendToGroup(group, message), AnswerForm.FLAG);
+  }
+
+  @Override
+  public CompletableFuture<Void> received(SessionRef session, long sequence) {
+    return call(session, new InboxCall.Received(session, sequence), AnswerForm.NOTHING);
+  }
+
+  @Override
+  public CompletableFuture<Void> released(SessionRef session, int packetId) {
+    return call(session, new InboxCall.Released(session, packetId), AnswerForm.NOTHING);
+  }
+
+  @Override
+  public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
+    merging.remove(session);
+    return call(new InboxCall.Fetch(session, fromSequence, messagesMax, bytesMax), AnswerForm.PAGE, (long) bytesMax + bounds.messageMax());
+  }
+
+  @Override
+  public CompletableFuture<Statistics> statistics() {
+    return call(new InboxCall.Statistics(), AnswerForm.STATISTICS);
+  }
+
+  @Override
+  public CompletableFuture<Void> settled(ConnectionId displaced) {
+    if (over != null) return CompletableFuture.completedFuture(null);
+    var asking = new Waiting.Asking<>(InboxCallCodec.encode(new InboxCall.Settled(displaced)), AnswerForm.NOTHING, 0, 0);
+    outbox.add(asking);
+    return asking.answer;
+  }
+
+  @Override
+  public void missing(ConnectionId connection) {
+    if (over != null) return;
+    if (missingWaiting.incrementAndGet() > MISSING_MAX) {
+      missingWaiting.decrementAndGet();
+      missingDropped.increment();
+      return;
+    }
+    outbox.add(new Waiting.Missing(InboxCallCodec.encode(new InboxCall.Missing(connection))));
+  }
+
+  @Override
+  public void acknowledge(SessionRef session, long[] sequences) {
+    if (over != null || sequences.length == 0) return;
+    if (acksWaiting.addAndGet(sequences.length) > ACKS_MAX) {
+      acksWaiting.addAndGet(-sequences.length);
+      acksDropped.add(sequences.length);
+      return;
+    }
+    var present = merging.get(session);
+    if (present != null && present.add(sequences)) return;
+    acksWaiting.addAndGet(ACKS_A_SESSION);
+    var first = new MergedAcks(session, sequences);
+    merging.put(session, first);
+    outbox.add(new Waiting.Acks(first));
+  }
+
+  private <T> CompletableFuture<T> call(SessionRef session, InboxCall.Asking call, AnswerForm<T> form) {
+    merging.remove(session);
+    return call(call, form);
+  }
+
+  private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form) {
+    return call(call, form, 0);
+  }
+
+  private <T> CompletableFuture<T> call(InboxCall.Asking call, AnswerForm<T> form, long page) {
+    String gone = over;
+    if (gone != null) return CompletableFuture.failedFuture(new StoreException(gone));
+    byte[] encoded = InboxCallCodec.encode(call);
+    int size = encoded.length + CALL_BYTES;
+    if (size > CALL_BYTES_MAX) return refuse("a call of " + size + " bytes, the most are " + CALL_BYTES_MAX);
+    int waiting = calls.incrementAndGet();
+    long waitingBytes = bytes.addAndGet(size);
+    if (waiting > bounds.callsMax() || waitingBytes > bounds.bytesMax()) {
+      release(size);
+      return refuse("%d calls with %d bytes wait for the session tier".formatted(waiting - 1, waitingBytes - size));
+    }
+    var asking = new Waiting.Asking<>(encoded, form, size, page);
+    outbox.add(asking);
+    return asking.answer;
+  }
+
+  private <T> CompletableFuture<T> refuse(String why) {
+    refused.increment();
+    return CompletableFuture.failedFuture(new StoreException(why));
+  }
+
+  private void release(int size) {
+    if (size == 0) return;
+    calls.decrementAndGet();
+    bytes.addAndGet(-size);
+  }
+
+  // -------------------------------------------------------------------------------------------------------- on the link's thread
+
+  private void ask(FrameWriter out, Waiting.Asking<?> asking) {
+    byte[] call = asking.call;
+    if (call == null) throw new IllegalStateException("a call that was written before");
+    if (asking.page > 0 && !asking.hasRoom) {
+      if (!fetchLine.isEmpty() || !roomFor(asking)) {
+        fetchLine.add(asking);
+        return;
+      }
+      takeRoom(asking);
+    }
+    asking.call = null;
+    pending.put(++lastCall, asking);
+    out.bytes(call);
+  }
+
+  private boolean roomFor(Waiting.Asking<?> fetch) {
+    return fetched == 0 || fetched + fetch.page <= bounds.fetchedMax();
+  }
+
+  private void takeRoom(Waiting.Asking<?> fetch) {
+    fetch.hasRoom = true;
+    fetched += fetch.page;
+  }
+
+  private void take(TierSaid said) throws MalformedFrameException {
+    switch (said) {
+      case TierSaid.Push(var connection, var message) -> connections.push(id(connection), message);
+      case TierSaid.Behind(var connection) -> connections.behind(id(connection));
+      case TierSaid.Displaced(var connection) -> connections.displaced(id(connection));
+      case TierSaid.Dismissed(var connection) -> connections.dismissed(id(connection));
+      case TierSaid.AskSettled(var connection) -> {
+        byte[] answer = InboxCallCodec.encode(new InboxCall.HasSettled(++questions));
+        var _ = connections.settled(id(connection)).whenComplete((_, _) -> outbox.add(new Waiting.HasSettled(answer)));
+      }
+      case TierSaid.Answer(var number, var answer) -> answered(number, answer);
+    }
+  }
+
+  private ConnectionId id(long connection) {
+    return new ConnectionId(frontend.frontend(), frontend.incarnation(), connection);
+  }
+
+  private void answered(long number, byte[] answer) throws MalformedFrameException {
+    var asking = pending.get(number);
+    if (asking == null) throw new MalformedFrameException("call " + number + " is not waited for");
+    var gives = asking.read(answer);
+    pending.remove(number);
+    release(asking.size);
+    if (asking.page > 0) giveRoom(asking);
+    gives.run();
+  }
+
+  private void giveRoom(Waiting.Asking<?> fetch) {
+    fetched -= fetch.page;
+    for (var next = fetchLine.peek(); next != null && roomFor(next); next = fetchLine.peek()) {
+      takeRoom(next);
+      outbox.add(fetchLine.remove());
+    }
+  }
+
+  /** Ends the link, as if it was lost, but for telling its owner. On the link's thread; a second time it does nothing. */
+  public void close() {
+    if (over != null) return;
+    over = "the link to the session tier was closed";
+    closeLink();
+    end();
+  }
+
+  private void closeLink() {
+    if (link != null) link.close();
+  }
+
+  private void end() {
+    outbox.end();
+    for (var fetch = fetchLine.poll(); fetch != null; fetch = fetchLine.poll()) failUnsent(fetch);
+    var sent = List.copyOf(pending.values());
+    pending.clear();
+    var cause = new StoreException(String.valueOf(over));
+    for (var asking : sent) {
+      release(asking.size);
+      asking.fail(new OutcomeUnknownException("it is unknown whether the session tier has done what it was asked: " + over, cause));
+    }
+  }
+
+  private void failUnsent(Waiting.Asking<?> asking) {
+    release(asking.size);
+    asking.fail(new StoreException("not sent: " + over));
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------ figures
+
+  /** Calls without an answer, but for those of settled(); any thread. */
+  public int calls() {
+    return calls.get();
+  }
+
+  /** Their bytes, and 64 for each; any thread. */
+  public long bytes() {
+    return bytes.get();
+  }
+
+  /** Acknowledged sequences that wait to be sent, and 16 for each session; any thread. */
+  public int acknowledgementsWaiting() {
+    return acksWaiting.get();
+  }
+
+  /** Calls that failed since too many waited; any thread. */
+  public long refused() {
+    return refused.sum();
+  }
+
+  /** Acknowledged sequences that were dropped since too many waited; any thread. */
+  public long acknowledgementsDropped() {
+    return acksDropped.sum();
+  }
+
+  /** Connections that were missing and not said to be, since too many waited; any thread. */
+  public long missingDropped() {
+    return missingDropped.sum();
+  }
+}

@@ -1,0 +1,23 @@
+package dunlin.inbox.remote;
+
+import dunlin.inbox.Connections.InboxMessage;
+
+/** What the session tier says to a frontend, in one order: what it asks and tells its connections, and answers. Connections go by their number. */
+sealed interface TierSaid {
+  record Push(long connection, InboxMessage message) implements TierSaid {}
+
+  record Behind(long connection) implements TierSaid {}
+
+  record Displaced(long connection) implements TierSaid {}
+
+  record Dismissed(long connection) implements TierSaid {}
+
+  /** Asks for {@link InboxCall.HasSettled}, once a connection has. */
+  record AskSettled(long connection) implements TierSaid {}
+
+  /**
+   * @param number of the call
+   * @param bytes as {@link AnswerForm} writes them
+   */
+  record Answer(long number, byte[] bytes) implements TierSaid {}
+}

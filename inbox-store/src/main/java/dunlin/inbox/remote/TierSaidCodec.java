@@ -1,0 +1,99 @@
+package dunlin.inbox.remote;
+
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.transport.Terms;
+import dunlin.transport.lane.FrameReader;
+import dunlin.transport.lane.FrameWriter;
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.Messages;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the session tier says, in the frames of one link; one of these on each side. A message for several connections in a row is said once.
+ *
+ * <pre>
+ *   0 PUSH         connection, flags (QoS and the bits below), sequence, how many subscription identifiers, these, and the message
+ *                  as in Messages, unless it is that of the push before
+ *   1 BEHIND, 2 DISPLACED, 3 DISMISSED, 4 ASK_SETTLED    connection
+ *   5 ANSWER       number of the call, length, bytes
+ * </pre>
+ */
+final class TierSaidCodec {
+  /*
+   * Owner: the link's thread.
+   * Bounds: one message, and the publishers of Messages.
+   */
+  private static final int PUSH = 0;
+  private static final int BEHIND = 1;
+  private static final int DISPLACED = 2;
+  private static final int DISMISSED = 3;
+  private static final int ASK_SETTLED = 4;
+  private static final int ANSWER = 5;
+
+  private static final int QOS = 0x03;
+  private static final int RETAIN = 0x04;
+  private static final int RELEASED = 0x08;
+  private static final int DELIVERED = 0x10;
+  private static final int SAME_MESSAGE = 0x20;
+
+  private final Messages messages = new Messages();
+  private @Nullable Publication last;
+
+  void write(FrameWriter out, TierSaid said) {
+    switch (said) {
+      case TierSaid.Push(var connection, var message) -> writePush(out, connection, message);
+      case TierSaid.Behind(var connection) -> out.octet(BEHIND).number(connection);
+      case TierSaid.Displaced(var connection) -> out.octet(DISPLACED).number(connection);
+      case TierSaid.Dismissed(var connection) -> out.octet(DISMISSED).number(connection);
+      case TierSaid.AskSettled(var connection) -> out.octet(ASK_SETTLED).number(connection);
+      case TierSaid.Answer(var number, var bytes) -> out.octet(ANSWER).number(number).bytes(bytes);
+    }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // it is the same object that goes to several connections
+  private void writePush(FrameWriter out, long connection, InboxMessage message) {
+    boolean same = message.message() == last;
+    int flags =
+        message.qos().code()
+            | (message.retain() ? RETAIN : 0)
+            | (message.released() ? RELEASED : 0)
+            | (message.delivered() ? DELIVERED : 0)
+            | (same ? SAME_MESSAGE : 0);
+    out.octet(PUSH).number(connection).octet(flags).number(message.sequence()).number(message.subscriptionIdentifiers().length);
+    for (int identifier : message.subscriptionIdentifiers()) out.number(identifier);
+    if (!same) messages.write(out, message.message(), Terms.ANSWERED);
+    last = message.message();
+  }
+
+  TierSaid read(FrameReader in) throws MalformedFrameException {
+    int kind = in.octet();
+    return switch (kind) {
+      case PUSH -> readPush(in);
+      case BEHIND -> new TierSaid.Behind(in.number());
+      case DISPLACED -> new TierSaid.Displaced(in.number());
+      case DISMISSED -> new TierSaid.Dismissed(in.number());
+      case ASK_SETTLED -> new TierSaid.AskSettled(in.number());
+      case ANSWER -> new TierSaid.Answer(in.number(), in.bytes());
+      default -> throw new MalformedFrameException("kind " + kind + " of what the session tier says");
+    };
+  }
+
+  private TierSaid.Push readPush(FrameReader in) throws MalformedFrameException {
+    long connection = in.number();
+    int flags = in.octet();
+    if (flags >= SAME_MESSAGE << 1 || (flags & QOS) == QOS) throw new MalformedFrameException("flags " + flags + " of a push");
+    long sequence = in.number();
+    if (sequence < 0) throw new MalformedFrameException("sequence " + sequence);
+    int[] identifiers = new int[in.countWithin()];
+    for (int i = 0; i < identifiers.length; i++) identifiers[i] = in.count(Integer.MAX_VALUE);
+    Publication message = (flags & SAME_MESSAGE) != 0 ? last : messages.read(in).message();
+    if (message == null) throw new MalformedFrameException("a push of the message before, and there was none");
+    last = message;
+    return new TierSaid.Push(
+        connection,
+        new InboxMessage(
+            sequence, QoS.of(flags & QOS), (flags & RETAIN) != 0, (flags & RELEASED) != 0, (flags & DELIVERED) != 0, identifiers, message));
+  }
+}

@@ -1,0 +1,5 @@
+/** The wire between frontends and the session tier: calls one way, pushes and answers the other, as frames of a {@link dunlin.transport.link.Link}. */
+@NullMarked
+package dunlin.inbox.remote;
+
+import org.jspecify.annotations.NullMarked;
