@@ -222,7 +222,7 @@ final class Node implements AutoCloseable {
 
     ranges.start(stallMax());
     ranges.show(metrics.beans());
-    clients.open(new Frontend.Tiers(seams.dist(dist), sys.over(retain), seams.sessions(inbox)));
+    clients.open(new Frontend.Tiers(seams.dist(dist), sys.over(retain), seams.sessions(inbox, clients, ranges.nodeId())));
     opened.push(inbox);
     opened.push(retain);
     retain.start();

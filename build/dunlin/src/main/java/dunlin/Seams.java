@@ -24,9 +24,9 @@ interface Seams extends AutoCloseable {
   Deliveries toInboxes(Delivery delivery);
 
   /** The session tier as the frontend of this node uses it. */
-  InboxClient sessions(InboxServer inbox);
+  InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId);
 
-  /** Has the session tier serve the frontend of this node; completes when it does. Once the frontend is open. */
+  /** Has the session tier serve the frontend of this node; completes when it does. Once, when the frontend is open. */
   CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId);
 
   /** Ends what it carries; before the tiers are closed. */
@@ -52,7 +52,7 @@ interface Seams extends AutoCloseable {
       }
 
       @Override
-      public InboxClient sessions(InboxServer inbox) {
+      public InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId) {
         return inbox;
       }
 

@@ -31,7 +31,7 @@ final class TestWire implements AutoCloseable {
 
   /** What takes the frames of a link that is dialled. */
   interface Accepting {
-    Link.Handler accept(Link link);
+    Link.Handler accept(Link link, byte[] opening);
   }
 
   /**
@@ -43,12 +43,16 @@ final class TestWire implements AutoCloseable {
     identities = random.nextLong();
     this.near = near;
     this.far = far;
-    acceptor = new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), 8, far, System::nanoTime, (link, _) -> accepting.accept(link));
+    acceptor = new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), 8, far, System::nanoTime, accepting::accept);
   }
 
   /** A link of the near side, on its thread. */
   Link dial(Link.Handler handler) {
-    var link = Link.dialling(++identities, new byte[0], Link.Settings.defaults(), near, System::nanoTime, handler);
+    return dial(new byte[0], handler);
+  }
+
+  Link dial(byte[] opening, Link.Handler handler) {
+    var link = Link.dialling(++identities, opening, Link.Settings.defaults(), near, System::nanoTime, handler);
     new Carried(link).connect();
     return link;
   }

@@ -1,5 +1,7 @@
 package dunlin;
 
+import static java.util.Objects.requireNonNull;
+
 import dunlin.broker.Frontend;
 import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
@@ -8,6 +10,14 @@ import dunlin.dist.Route;
 import dunlin.dist.RoutePage;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteDelivery;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.remote.InboxCalls;
+import dunlin.inbox.remote.InboxOpening;
+import dunlin.inbox.remote.RemoteConnections;
+import dunlin.inbox.remote.RemoteInbox;
+import dunlin.inbox.remote.SessionLinks;
+import dunlin.inbox.server.FrontendLinks;
+import dunlin.inbox.server.InboxServer;
 import dunlin.model.ShardId;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
@@ -26,12 +36,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The tiers of one node as if they were in processes of their own: each lane to the dist tier, and from there to the event loops and to the inboxes, is
- * a link over wires. The dist tier and the inboxes have a thread for each lane.
+ * a link over wires, and so is what the frontend and the session tier say to each other. The dist tier and the inboxes have a thread for each lane.
  */
 final class WiredSeams implements Seams {
   private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
 
+  private static final int MESSAGE_MAX = 16 << 20;
+
   private final Random random;
+  private final CompletableFuture<Void> attached = new CompletableFuture<>();
+  private @Nullable SessionLinks sessions;
   private final List<TestWire> wires = new ArrayList<>();
   private final List<ExecutorService> threads = new ArrayList<>();
 
@@ -61,7 +75,7 @@ final class WiredSeams implements Seams {
   public Deliveries onLoops(Frontend frontend, Delivery delivery) {
     return (lane, thread) -> {
       var loop = frontend.onLane(lane);
-      var wire = wire(thread, loop, link -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery)));
+      var wire = wire(thread, loop, (link, _) -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery)));
       return new RemoteDelivery(wire::dial, thread, System::nanoTime);
     };
   }
@@ -70,13 +84,42 @@ final class WiredSeams implements Seams {
   public Deliveries toInboxes(Delivery delivery) {
     return (lane, thread) -> {
       var there = thread("inbox-lane-" + lane);
-      var wire = wire(thread, there, link -> new ReceivingStream(link, there, new RemoteDeliveries(delivery)));
+      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, new RemoteDeliveries(delivery)));
       return new RemoteDelivery(wire::dial, thread, System::nanoTime);
     };
   }
 
   @Override
+  public InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId) {
+    var here = thread("sessions-of-frontend");
+    var there = thread("sessions-of-tier");
+    var tier = new FrontendLinks(inbox, there, this::attaching);
+    var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), tier);
+    var wire = wire(here, there, accepts::open);
+    sessions =
+        new SessionLinks(
+            nodeId, frontend, frontend::sessionTierLost, opening -> handler -> wire.dial(opening.encode(), handler), here,
+            RemoteInbox.Bounds.defaults(MESSAGE_MAX));
+    return sessions;
+  }
+
+  private void attaching(InboxOpening frontend, CompletableFuture<Void> attaches) {
+    attaches.whenComplete(
+        (_, failure) -> {
+          if (failure == null) attached.complete(null);
+          else attached.completeExceptionally(failure);
+        });
+  }
+
+  @Override
+  public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId) {
+    requireNonNull(sessions).begin(frontend.life());
+    return attached;
+  }
+
+  @Override
   public synchronized void close() {
+    if (sessions != null) sessions.close();
     for (TestWire wire : wires) wire.close();
     for (ExecutorService thread : threads) thread.shutdownNow();
   }
@@ -92,7 +135,7 @@ final class WiredSeams implements Seams {
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var there = thread("dist-lane-" + number);
       var lane = CompletableFuture.supplyAsync(() -> dist.openLane(number, there, LaneCredit.uncounted()), there);
-      var wire = wire(thread, there, link -> new ReceivingStream(link, there, RemoteLane.into(lane.join())));
+      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, RemoteLane.into(lane.join())));
       return new RemoteLane(wire::dial, thread, credit);
     }
 

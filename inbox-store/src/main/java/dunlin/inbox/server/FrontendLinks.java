@@ -1,0 +1,67 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.remote.InboxCalls;
+import dunlin.inbox.remote.InboxOpening;
+import dunlin.inbox.remote.RemoteConnections;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.BiConsumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The session tier as frontends of other processes come to it: a link is the lease of one life of a frontend. */
+public final class FrontendLinks implements InboxCalls.Tier {
+  /*
+   * Owner: the links' thread. Keeps nothing: InboxServer knows who is attached.
+   * Failure: a life that cannot be attached has its link ended, upon which the frontend comes with the next. A CONNECT that comes before it is attached is
+   *   refused. What cannot be detached is treated as lost by the next start.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(FrontendLinks.class);
+
+  private final InboxServer server;
+  private final Executor owner;
+  private final BiConsumer<InboxOpening, CompletableFuture<Void>> attaching;
+
+  /**
+   * @param owner runs tasks on the links' thread, soon
+   * @param attaching hears of each life that comes, and when it is attached
+   */
+  public FrontendLinks(InboxServer server, Executor owner, BiConsumer<InboxOpening, CompletableFuture<Void>> attaching) {
+    this.server = server;
+    this.owner = owner;
+    this.attaching = attaching;
+  }
+
+  @Override
+  public InboxClient attach(InboxOpening frontend, RemoteConnections connections) {
+    var attached = server.attach(frontend.frontend(), frontend.incarnation(), connections);
+    var _ =
+        attached.whenComplete(
+            (_, failure) -> {
+              if (failure == null) return;
+              LOG.warn("Frontend {} could not be attached in life {}: {}", frontend.frontend(), frontend.incarnation(), failure.getMessage());
+              owner.execute(connections::close);
+              lose(frontend);
+            });
+    attaching.accept(frontend, attached);
+    return server;
+  }
+
+  @Override
+  public void detach(InboxOpening frontend, RemoteConnections connections, String reason) {
+    LOG.warn("Frontend {} is gone in life {}: {}", frontend.frontend(), frontend.incarnation(), reason);
+    lose(frontend);
+  }
+
+  private void lose(InboxOpening frontend) {
+    var _ =
+        server
+            .detach(frontend.frontend(), frontend.incarnation())
+            .whenComplete(
+                (_, failure) -> {
+                  if (failure == null) return;
+                  LOG.warn("Connections of frontend {} are treated as lost by the next start only: {}", frontend.frontend(), failure.getMessage());
+                });
+  }
+}
