@@ -1,0 +1,596 @@
+package dunlin.inbox.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.InboxClient.Page;
+import dunlin.inbox.InboxClient.Subscription;
+import dunlin.inbox.SessionRef;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import dunlin.store.OutcomeUnknownException;
+import dunlin.store.StoreException;
+import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkRefusedException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** A frontend and the session tier over a pipe, at their bounds and when something goes wrong. */
+class RemoteInboxTest {
+  private static final InboxOpening FRONTEND = new InboxOpening("frontend", 7);
+  private static final Link.Settings LINK = Link.Settings.defaults();
+  private static final Publisher PUBLISHER = new Publisher("t", "p");
+  private static final SessionRef ONE = new SessionRef("t", "one", 1);
+  private static final SessionRef TWO = new SessionRef("t", "two", 1);
+
+  private final Sides sides = new Sides(new RemoteInbox.Bounds(10, 1_500, 3_000, 1_000), new RemoteConnections.Bounds(4, 10_000), LINK);
+  private final ScriptedInbox tier = sides.tier;
+  private final Heard heard = sides.heard;
+  private final List<String> lost = sides.lost;
+  private final List<String> detached = sides.detached;
+  private final InboxWires wires = sides.wires;
+  private final RemoteInbox inbox = sides.inbox;
+
+  /** A frontend and the tier. */
+  private static final class Sides {
+    final ScriptedInbox tier = new ScriptedInbox();
+    final Heard heard = new Heard();
+    final List<String> lost = new ArrayList<>();
+    final List<String> detached = new ArrayList<>();
+    @Nullable RemoteConnections attached;
+    @Nullable Link accepted;
+    String refuses = "";
+    final InboxWires wires;
+    final RemoteInbox inbox;
+
+    Sides(RemoteInbox.Bounds calls, RemoteConnections.Bounds pushes, Link.Settings settings) {
+      var taking =
+          new InboxCalls.Tier() {
+            @Override
+            public InboxClient attach(InboxOpening frontend, RemoteConnections connections) {
+              if (!refuses.isEmpty()) throw new LinkRefusedException(refuses);
+              attached = connections;
+              return tier;
+            }
+
+            @Override
+            public void detach(InboxOpening frontend, RemoteConnections connections, String reason) {
+              detached.add(reason);
+            }
+          };
+      wires =
+          new InboxWires(
+              new Random(1),
+              settings,
+              FRONTEND,
+              (link, opening) -> {
+                accepted = link;
+                return InboxCalls.factory(this::tierRuns, pushes, taking).open(link, opening);
+              });
+      inbox = new RemoteInbox(wires::dial, FRONTEND, heard, wires.frontendTasks::add, calls, lost::add);
+    }
+
+    void tierRuns(Runnable task) {
+      wires.tierTasks.add(task);
+    }
+
+    RemoteConnections connections() {
+      if (attached == null) throw new AssertionError("no frontend came");
+      return attached;
+    }
+
+    Link accepted() {
+      if (accepted == null) throw new AssertionError("no frontend came");
+      return accepted;
+    }
+  }
+
+  /** Writes down what the connections of the frontend get. */
+  private static final class Heard implements Connections {
+    final List<String> all = new ArrayList<>();
+    final List<CompletableFuture<Void>> settling = new ArrayList<>();
+
+    @Override
+    public void push(ConnectionId connection, InboxMessage message) {
+      if (message.sequence() == 13) throw new IllegalStateException("thirteen");
+      all.add(message.sequence() + " to " + connection.number());
+    }
+
+    @Override
+    public void behind(ConnectionId connection) {
+      all.add("behind " + connection.number());
+    }
+
+    @Override
+    public void displaced(ConnectionId connection) {
+      all.add("displaced " + connection.number());
+    }
+
+    @Override
+    public void dismissed(ConnectionId connection) {
+      all.add("dismissed " + connection.number());
+    }
+
+    @Override
+    public CompletableFuture<Void> settled(ConnectionId connection) {
+      all.add("settled " + connection.number());
+      var answer = new CompletableFuture<Void>();
+      settling.add(answer);
+      return answer;
+    }
+  }
+
+  private RemoteConnections connections() {
+    return sides.connections();
+  }
+
+  private static ConnectionId connection(long number) {
+    return new ConnectionId(FRONTEND.frontend(), FRONTEND.incarnation(), number);
+  }
+
+  private static Connections.InboxMessage message(long sequence, Publication publication) {
+    return new Connections.InboxMessage(sequence, sequence == 0 ? QoS.AT_MOST_ONCE : QoS.AT_LEAST_ONCE, false, false, false, new int[0], publication);
+  }
+
+  private static Publication publication(int payload) {
+    return Publication.of(PUBLISHER, "a", QoS.AT_LEAST_ONCE, false, 1, new byte[payload]);
+  }
+
+  private void push(long connection, long sequence) {
+    connections().push(connection(connection), message(sequence, publication(3)));
+  }
+
+  private static @Nullable Throwable failureOf(CompletableFuture<?> call) {
+    return call.isDone() ? call.handle((_, failure) -> failure).join() : null;
+  }
+
+  /** Runs what one side has to do, and lets nothing arrive. */
+  private static void turn(Iterable<Runnable> tasks) {
+    var iterator = tasks.iterator();
+    while (iterator.hasNext()) {
+      var task = iterator.next();
+      iterator.remove();
+      task.run();
+      iterator = tasks.iterator();
+    }
+  }
+
+  private static String kinds(List<InboxCall> calls) {
+    return String.join(" ", calls.stream().map(RemoteInboxTest::kind).toList());
+  }
+
+  private static String kind(InboxCall call) {
+    return switch (call) {
+      case InboxCall.Acknowledge(var session, var sequences) -> session.clientId() + Arrays.toString(sequences).replace(" ", "");
+      case InboxCall.Received(var session, var sequence) -> session.clientId() + ":" + sequence;
+      case InboxCall.Fetch(_, var from, _, _) -> "fetch:" + from;
+      default -> call.getClass().getSimpleName();
+    };
+  }
+
+  // calls
+
+  @Test
+  void whatIsCalledInOneRoundGoesInOneFrame() {
+    wires.drain();
+    for (int i = 1; i <= 5; i++) {
+      var _ = inbox.received(ONE, i);
+      inbox.acknowledge(TWO, new long[] {i});
+    }
+    assertThat(wires.dialled().unconfirmedFrames()).isZero();
+    turn(wires.frontendTasks);
+
+    assertThat(wires.dialled().unconfirmedFrames()).isEqualTo(1);
+    wires.drain();
+    assertThat(kinds(tier.calls)).isEqualTo("one:1 two[1,2,3,4,5] one:2 one:3 one:4 one:5");
+  }
+
+  @Test
+  void aLongRoundGoesInSeveralFramesOfBoundedLength() {
+    var test = new Sides(RemoteInbox.Bounds.defaults(1 << 20), RemoteConnections.Bounds.defaults(), LINK);
+    test.wires.drain();
+    for (int i = 0; i < 300; i++) {
+      var _ = test.inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000));
+    }
+    turn(test.wires.frontendTasks);
+
+    assertThat(test.wires.dialled().unconfirmedFrames()).isEqualTo(5);
+    test.wires.drain();
+    assertThat(test.tier.calls).hasSize(300);
+  }
+
+  @Test
+  void acknowledgementsMergeUpToTheNextCallOfTheirSession() {
+    wires.drain();
+    inbox.acknowledge(ONE, new long[] {1});
+    inbox.acknowledge(TWO, new long[] {7});
+    inbox.acknowledge(ONE, new long[] {2, 3});
+    inbox.acknowledge(ONE, new long[0]);
+    var _ = inbox.received(ONE, 4);
+    inbox.acknowledge(TWO, new long[] {8});
+    inbox.acknowledge(ONE, new long[] {4});
+    var _ = inbox.fetch(TWO, 9, 1, 1);
+    inbox.acknowledge(TWO, new long[] {9});
+    wires.drain();
+
+    assertThat(kinds(tier.calls)).isEqualTo("one[1,2,3] two[7,8] one:4 one[4] fetch:9 two[9]");
+    assertThat(inbox.acknowledgementsWaiting()).isZero();
+    inbox.acknowledge(ONE, new long[] {5});
+    wires.drain();
+    assertThat(kinds(tier.calls)).endsWith("two[9] one[5]");
+  }
+
+  @Test
+  void acknowledgementsOfOneSessionAreSeveralCallsWhenTheyAreMany() {
+    inbox.acknowledge(ONE, new long[4_000]);
+    inbox.acknowledge(ONE, new long[96]);
+    inbox.acknowledge(ONE, new long[1]);
+    wires.drain();
+
+    assertThat(tier.calls.stream().map(call -> call instanceof InboxCall.Acknowledge(_, var all) ? all.length : -1)).containsExactly(4_096, 1);
+  }
+
+  @Test
+  void acknowledgementsBeyondTheirBoundAreDroppedAndCounted() {
+    inbox.acknowledge(ONE, new long[1 << 20]);
+    inbox.acknowledge(TWO, new long[] {1, 2});
+    assertThat(inbox.acknowledgementsDropped()).isEqualTo(2);
+
+    wires.drain();
+    assertThat(inbox.acknowledgementsWaiting()).isZero();
+    inbox.acknowledge(TWO, new long[] {1, 2});
+    wires.drain();
+    assertThat(tier.calls).hasSize(2);
+    assertThat(inbox.acknowledgementsDropped()).isEqualTo(2);
+  }
+
+  @Test
+  void connectionsThatAreMissingBeyondTheirBoundAreDroppedAndCounted() {
+    for (int i = 0; i < 4_100; i++) inbox.missing(connection(i));
+    assertThat(inbox.missingDropped()).isEqualTo(4);
+
+    wires.drain();
+    inbox.missing(connection(5_000));
+    wires.drain();
+    assertThat(tier.calls).hasSize(4_097);
+    assertThat(inbox.missingDropped()).isEqualTo(4);
+  }
+
+  @Test
+  void tooManyCallsFailAndAreCountedUntilSomeAreAnswered() {
+    for (int i = 0; i < 10; i++) assertThat(inbox.received(ONE, i)).isNotDone();
+    var refused = inbox.received(ONE, 10);
+    assertThat(failureOf(refused)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("10 calls with");
+    assertThat(inbox.refused()).isEqualTo(1);
+    assertThat(inbox.calls()).isEqualTo(10);
+    assertThat(inbox.settled(connection(1))).as("cannot fail").isNotDone();
+
+    wires.drain();
+    tier.answers.getFirst().complete(null);
+    wires.drain();
+    assertThat(inbox.received(ONE, 11)).isNotDone();
+    assertThat(inbox.refused()).isEqualTo(1);
+  }
+
+  @Test
+  void tooManyBytesOfCallsFail() {
+    assertThat(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000))).isNotDone();
+    assertThat(failureOf(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000)))).isInstanceOf(StoreException.class);
+    assertThat(inbox.received(ONE, 1)).isNotDone();
+
+    wires.drain();
+    tier.answers.getFirst().complete(true);
+    wires.drain();
+    assertThat(inbox.appendToGroup(TopicFilter.plain("a"), publication(1_000))).isNotDone();
+  }
+
+  @Test
+  void oneCallThatIsTooLargeFails() {
+    var test = new Sides(RemoteInbox.Bounds.defaults(1 << 20), RemoteConnections.Bounds.defaults(), LINK);
+    var call = test.inbox.appendToGroup(TopicFilter.plain("a"), publication(17 << 20));
+
+    assertThat(failureOf(call)).isInstanceOf(StoreException.class).hasMessageContaining("the most are");
+    assertThat(test.inbox.calls()).isZero();
+    assertThat(test.inbox.bytes()).isZero();
+  }
+
+  @Test
+  void fetchesWaitInALineForRoomForTheirPages() {
+    for (int i = 1; i <= 4; i++) assertThat(inbox.fetch(ONE, i, 1, 500)).isNotDone();
+    var large = inbox.fetch(ONE, 5, 1, 50_000);
+    var last = inbox.fetch(ONE, 6, 1, 1);
+    var _ = inbox.received(ONE, 1);
+    wires.drain();
+    assertThat(kinds(tier.calls)).isEqualTo("fetch:1 fetch:2 one:1");
+
+    tier.answers.get(1).completeExceptionally(new StoreException("no"));
+    wires.drain();
+    assertThat(kinds(tier.calls)).isEqualTo("fetch:1 fetch:2 one:1 fetch:3");
+    tier.answers.get(0).complete(new Page(List.of(), 1, true));
+    tier.answers.get(3).complete(new Page(List.of(), 1, true));
+    wires.drain();
+    assertThat(kinds(tier.calls)).as("the large one waits until it is alone").endsWith("fetch:3 fetch:4");
+    tier.answers.get(4).complete(new Page(List.of(), 1, true));
+    wires.drain();
+    assertThat(kinds(tier.calls)).endsWith("fetch:4 fetch:5");
+    tier.answers.get(5).complete(new Page(List.of(), 1, true));
+    wires.drain();
+    assertThat(kinds(tier.calls)).endsWith("fetch:5 fetch:6");
+    assertThat(large).isDone();
+    assertThat(last).isNotDone();
+  }
+
+  @Test
+  void nothingIsSentWhileTheLinkIsHalfFullAndAllOfItOnceThatHasRoom() {
+    var small = new Link.Settings(4, 64L << 20, Duration.ofSeconds(10));
+    var test = new Sides(RemoteInbox.Bounds.defaults(1_000), RemoteConnections.Bounds.defaults(), small);
+    for (int i = 1; i <= 5; i++) {
+      var _ = test.inbox.received(ONE, i);
+      turn(test.wires.frontendTasks);
+    }
+    assertThat(test.wires.dialled().unconfirmedFrames()).isEqualTo(2);
+
+    test.wires.drain();
+    assertThat(kinds(test.tier.calls)).isEqualTo("one:1 one:2 one:3 one:4 one:5");
+    assertThat(test.lost).isEmpty();
+  }
+
+  // the link is lost
+
+  @Test
+  void theOwnerIsToldFirstAndThenCallsFailByWhetherTheyWereSent() {
+    var order = Collections.synchronizedList(new ArrayList<String>());
+    var told =
+        new RemoteInbox(wires::dial, FRONTEND, heard, wires.frontendTasks::add, new RemoteInbox.Bounds(10, 10_000, 2_000, 1_000), _ -> order.add("lost"));
+    var sent = told.received(ONE, 1);
+    var fetching = told.fetch(ONE, 1, 1, 500);
+    var waiting = told.fetch(ONE, 2, 1, 500);
+    var settled = told.settled(connection(3));
+    wires.drain();
+    var _ = sent.whenComplete((_, _) -> order.add("failed"));
+    var unsent = told.received(ONE, 2);
+    told.acknowledge(ONE, new long[] {3});
+    told.missing(connection(4));
+
+    wires.partsForGood();
+
+    assertThat(order).containsExactly("lost", "failed");
+    assertThat(failureOf(sent)).isInstanceOf(OutcomeUnknownException.class).hasMessageContaining("was away");
+    assertThat(failureOf(fetching)).isInstanceOf(OutcomeUnknownException.class);
+    assertThat(failureOf(waiting)).isExactlyInstanceOf(StoreException.class);
+    assertThat(failureOf(unsent)).isExactlyInstanceOf(StoreException.class).hasMessageStartingWith("not sent");
+    assertThat(settled).isCompletedWithValue(null);
+    assertThat(told.acknowledgementsWaiting()).isZero();
+    assertThat(failureOf(told.statistics())).isExactlyInstanceOf(StoreException.class).hasMessageContaining("is lost");
+    assertThat(told.settled(connection(1))).isCompletedWithValue(null);
+    told.close();
+    assertThat(order).hasSize(2);
+  }
+
+  @Test
+  void aFrontendThatClosesFailsItsCallsAndIsNotTold() {
+    var call = inbox.received(ONE, 1);
+    wires.drain();
+
+    inbox.close();
+    wires.drain();
+
+    assertThat(failureOf(call)).isInstanceOf(OutcomeUnknownException.class).hasMessageContaining("was closed");
+    assertThat(lost).isEmpty();
+    assertThat(detached).containsExactly("the other side has ended the link");
+  }
+
+  @Test
+  void aTierThatClosesAnswersItsQuestionsAndTheFrontendLosesItsLink() {
+    wires.drain();
+    var settled = connections().settled(connection(1));
+    wires.drain();
+    assertThat(settled).isNotDone();
+
+    connections().close();
+    wires.drain();
+
+    assertThat(settled).isCompletedWithValue(null);
+    assertThat(detached).isEmpty();
+    assertThat(lost).containsExactly("the other side has ended the link");
+  }
+
+  @Test
+  void aFrontendThatIsRefusedIsToldWhy() {
+    sides.refuses = "Another life of it is here.";
+    var call = inbox.received(ONE, 1);
+    wires.drain();
+
+    assertThat(lost).containsExactly("the other side refuses: Another life of it is here.");
+    assertThat(call).isCompletedExceptionally();
+  }
+
+  @Test
+  void aFrameThatTheTierCannotReadEndsTheLink() {
+    wires.drain();
+    wires.dialled().send(new byte[] {1, 99});
+    wires.drain();
+
+    assertThat(detached).singleElement().asString().contains("cannot be read").contains("kind 99");
+    assertThat(lost).hasSize(1);
+  }
+
+  @Test
+  void aSettledAnswerThatIsNotWaitedForEndsTheLink() {
+    wires.drain();
+    byte[] answer = InboxCallCodec.encode(new InboxCall.HasSettled(1));
+    byte[] frame = new byte[answer.length + 1];
+    frame[0] = (byte) answer.length;
+    System.arraycopy(answer, 0, frame, 1, answer.length);
+    wires.dialled().send(frame);
+    wires.drain();
+
+    assertThat(detached).singleElement().asString().contains("is not waited for");
+  }
+
+  @Test
+  void aFrameThatTheFrontendCannotReadEndsTheLink() {
+    var call = inbox.received(ONE, 1);
+    wires.drain();
+    sides.accepted().send(new byte[] {99});
+    wires.drain();
+
+    assertThat(lost).singleElement().asString().contains("cannot be read").contains("kind 99");
+    assertThat(detached).hasSize(1);
+    assertThat(failureOf(call)).isInstanceOf(OutcomeUnknownException.class);
+  }
+
+  @Test
+  void anAnswerToNoCallAndOneThatCannotBeReadEndTheLinkAndTheCallsFail() {
+    for (byte[] frame : new byte[][] {{5, 2, 1, 0}, {5, 1, 1, 7}}) {
+      var test = new Sides(RemoteInbox.Bounds.defaults(1_000), RemoteConnections.Bounds.defaults(), LINK);
+      var call = test.inbox.received(ONE, 1);
+      test.wires.drain();
+      test.accepted().send(frame);
+      test.wires.drain();
+
+      assertThat(test.lost).hasSize(1);
+      assertThat(failureOf(call)).isInstanceOf(OutcomeUnknownException.class);
+    }
+  }
+
+  @Test
+  void connectionsThatFailEndTheLink() {
+    wires.drain();
+    push(1, 13);
+    push(1, 14);
+    wires.drain();
+
+    assertThat(lost).containsExactly("what the session tier has sent could not be handed on");
+    assertThat(heard.all).isEmpty();
+  }
+
+  // calls at the tier
+
+  @Test
+  void aCallThatThrowsIsAnsweredAndAnAcknowledgementThatThrowsEndsTheLink() {
+    var call = inbox.disconnect(ONE, true, 13);
+    wires.drain();
+    assertThat(failureOf(call)).isExactlyInstanceOf(StoreException.class).hasMessage("thirteen");
+    assertThat(lost).isEmpty();
+
+    inbox.acknowledge(ONE, new long[] {13});
+    wires.drain();
+    assertThat(detached).containsExactly("what it has sent could not be handed on");
+  }
+
+  @Test
+  void anAnswerThatIsTooLargeIsAFailureAndTheSessionIsTakenFromItsConnection() {
+    var request = new InboxClient.Connect("t", "c", "", connection(3), false, true, 5, null);
+    var call = inbox.connect(request);
+    wires.drain();
+    var subscription = new Subscription(TopicFilter.plain("x".repeat(60_000)), SubscriptionOptions.of(QoS.AT_MOST_ONCE));
+    tier.answers.getFirst().complete(new Connected(ONE, true, Collections.nCopies(300, subscription), 1, 1, new int[0], null));
+    wires.drain();
+
+    assertThat(failureOf(call)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("an answer of");
+    assertThat(tier.calls).last().isEqualTo(new InboxCall.Missing(connection(3)));
+    assertThat(lost).isEmpty();
+  }
+
+  // what the tier says
+
+  @Test
+  void aConnectionIsNotedOnceAndTheNoteIsSentWhenHalfOfTheBoundsIsFree() {
+    wires.drain();
+    for (int i = 1; i <= 6; i++) push(1, i);
+    push(2, 7);
+    push(2, 0);
+    connections().displaced(connection(3));
+    turn(wires.tierTasks);
+
+    assertThat(connections().messages()).isEqualTo(4);
+    assertThat(connections().notes()).isEqualTo(2);
+    assertThat(connections().leftOut()).isEqualTo(3);
+    assertThat(connections().dropped()).isEqualTo(1);
+    push(1, 8);
+    turn(wires.tierTasks);
+    assertThat(connections().notes()).as("its note waits").isEqualTo(2);
+    wires.drain();
+
+    assertThat(heard.all).containsExactly("1 to 1", "2 to 1", "3 to 1", "4 to 1", "displaced 3", "behind 1", "behind 2");
+    assertThat(connections().messages()).isZero();
+    assertThat(connections().bytes()).isZero();
+    for (int i = 9; i <= 13; i++) push(2, i == 13 ? 14 : i);
+    wires.drain();
+    assertThat(heard.all.subList(7, 12)).containsExactly("9 to 2", "10 to 2", "11 to 2", "12 to 2", "behind 2");
+  }
+
+  @Test
+  void aConnectionThatTheTierSaysIsBehindIsNotedOnce() {
+    wires.drain();
+    connections().behind(connection(5));
+    connections().behind(connection(5));
+    wires.drain();
+    connections().behind(connection(5));
+    wires.drain();
+
+    assertThat(heard.all).containsExactly("behind 5", "behind 5");
+  }
+
+  @Test
+  void aMessageForManyCountsItsBytesOnceAndTheOneThatPassesTheBoundIsTaken() {
+    var test = new Sides(RemoteInbox.Bounds.defaults(1_000), new RemoteConnections.Bounds(100, 2_000), LINK);
+    test.wires.drain();
+    var large = publication(999);
+    for (int i = 1; i <= 5; i++) test.connections().push(connection(i), message(1, large));
+    assertThat(test.connections().bytes()).isEqualTo(1_000 + 5 * 64);
+    test.connections().push(connection(6), message(1, publication(999)));
+    test.connections().push(connection(7), message(1, publication(0)));
+
+    assertThat(test.connections().messages()).isEqualTo(6);
+    assertThat(test.connections().leftOut()).isEqualTo(1);
+    test.wires.drain();
+    assertThat(test.heard.all).containsExactly("1 to 1", "1 to 2", "1 to 3", "1 to 4", "1 to 5", "1 to 6", "behind 7");
+  }
+
+  @Test
+  void anotherLifeOfTheFrontendIsNotThere() {
+    wires.drain();
+    for (var other : List.of(new ConnectionId("frontend", 6, 1), new ConnectionId("other", 7, 1))) {
+      connections().push(other, message(1, publication(3)));
+      connections().behind(other);
+      connections().displaced(other);
+      connections().dismissed(other);
+      assertThat(connections().settled(other)).isCompletedWithValue(null);
+    }
+    wires.drain();
+
+    assertThat(heard.all).isEmpty();
+  }
+
+  @Test
+  void settledCompletesWhenTheFrontendSaysSoInAnyOrder() {
+    wires.drain();
+    var one = connections().settled(connection(1));
+    var two = connections().settled(connection(2));
+    wires.drain();
+    assertThat(heard.all).containsExactly("settled 1", "settled 2");
+
+    heard.settling.get(1).complete(null);
+    wires.drain();
+    assertThat(two).isCompletedWithValue(null);
+    assertThat(one).isNotDone();
+    heard.settling.get(0).complete(null);
+    wires.drain();
+    assertThat(one).isCompletedWithValue(null);
+  }
+}
