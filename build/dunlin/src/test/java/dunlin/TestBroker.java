@@ -28,6 +28,10 @@ final class TestBroker implements AutoCloseable {
     return Boolean.getBoolean("dunlin.test.wires") ? new WiredSeams(Long.getLong("dunlin.test.seed", System.nanoTime())) : Seams.direct();
   }
 
+  static TestBroker over(Seams seams, Path dataDirectory) {
+    return new TestBroker(Dunlin.builder().dataDirectory(dataDirectory).tcpPort(0).seams(seams).build());
+  }
+
   static TestBroker on(Path dataDirectory) {
     return on(dataDirectory, Map.of());
   }

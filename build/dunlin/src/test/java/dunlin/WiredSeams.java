@@ -46,6 +46,7 @@ final class WiredSeams implements Seams {
   private final Random random;
   private final CompletableFuture<Void> attached = new CompletableFuture<>();
   private @Nullable SessionLinks sessions;
+  private volatile Runnable lose = () -> {};
   private final List<TestWire> wires = new ArrayList<>();
   private final List<ExecutorService> threads = new ArrayList<>();
 
@@ -95,7 +96,13 @@ final class WiredSeams implements Seams {
     var there = thread("sessions-of-tier");
     var tier = new FrontendLinks(inbox, there, this::attaching);
     var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), tier);
-    var wire = wire(here, there, accepts::open);
+    var wire =
+        wire(
+            here, there,
+            (link, opening) -> {
+              lose = () -> there.execute(link::close);
+              return accepts.open(link, opening);
+            });
     sessions =
         new SessionLinks(
             nodeId, frontend, frontend::sessionTierLost, opening -> handler -> wire.dial(opening.encode(), handler), here,
@@ -109,6 +116,11 @@ final class WiredSeams implements Seams {
           if (failure == null) attached.complete(null);
           else attached.completeExceptionally(failure);
         });
+  }
+
+  /** Ends the present link between the frontend and the session tier, for which the frontend is still there until it comes with its next life. */
+  void loseSessions() {
+    lose.run();
   }
 
   @Override
