@@ -4,6 +4,8 @@ import dunlin.inbox.InboxClient;
 import dunlin.inbox.remote.InboxCalls;
 import dunlin.inbox.remote.InboxOpening;
 import dunlin.inbox.remote.RemoteConnections;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.BiConsumer;
@@ -13,7 +15,8 @@ import org.slf4j.LoggerFactory;
 /** The session tier as frontends of other processes come to it: a link is the lease of one life of a frontend. */
 public final class FrontendLinks implements InboxCalls.Tier {
   /*
-   * Owner: the links' thread. Keeps nothing: InboxServer knows who is attached.
+   * Owner: the links' thread.
+   * Bounds: one link for each frontend: a later life ends that of an earlier one. As many frontends as InboxServer attaches.
    * Failure: a life that cannot be attached has its link ended, upon which the frontend comes with the next. A CONNECT that comes before it is attached is
    *   refused. What cannot be detached is treated as lost by the next start.
    */
@@ -22,6 +25,11 @@ public final class FrontendLinks implements InboxCalls.Tier {
   private final InboxServer server;
   private final Executor owner;
   private final BiConsumer<InboxOpening, CompletableFuture<Void>> attaching;
+
+  /** By the frontends' names. */
+  private final Map<String, Attached> present = new HashMap<>();
+
+  private record Attached(InboxOpening frontend, RemoteConnections connections) {}
 
   /**
    * @param owner runs tasks on the links' thread, soon
@@ -35,14 +43,23 @@ public final class FrontendLinks implements InboxCalls.Tier {
 
   @Override
   public InboxClient attach(InboxOpening frontend, RemoteConnections connections) {
+    var attaches = new Attached(frontend, connections);
+    var earlier = present.get(frontend.frontend());
+    if (earlier == null || earlier.frontend.incarnation() < frontend.incarnation()) {
+      present.put(frontend.frontend(), attaches);
+      if (earlier != null) owner.execute(earlier.connections::close);
+    }
     var attached = server.attach(frontend.frontend(), frontend.incarnation(), connections);
     var _ =
         attached.whenComplete(
             (_, failure) -> {
               if (failure == null) return;
               LOG.warn("Frontend {} could not be attached in life {}: {}", frontend.frontend(), frontend.incarnation(), failure.getMessage());
-              owner.execute(connections::close);
-              lose(frontend);
+              owner.execute(
+                  () -> {
+                    connections.close();
+                    lose(attaches);
+                  });
             });
     attaching.accept(frontend, attached);
     return server;
@@ -51,10 +68,12 @@ public final class FrontendLinks implements InboxCalls.Tier {
   @Override
   public void detach(InboxOpening frontend, RemoteConnections connections, String reason) {
     LOG.warn("Frontend {} is gone in life {}: {}", frontend.frontend(), frontend.incarnation(), reason);
-    lose(frontend);
+    lose(new Attached(frontend, connections));
   }
 
-  private void lose(InboxOpening frontend) {
+  private void lose(Attached gone) {
+    var frontend = gone.frontend();
+    present.remove(frontend.frontend(), gone);
     var _ =
         server
             .detach(frontend.frontend(), frontend.incarnation())
