@@ -245,7 +245,8 @@ class InboxCodecTest {
     byte[] nothing = InboxCallCodec.encode(new InboxCall.Fetch(new SessionRef("t", "c", 1), 1, 0, 9));
     assertThatThrownBy(() -> InboxCallCodec.decode(nothing)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("no messages");
     for (byte[] frame : new byte[][] {{6}, {0, 1, 3, 1, 0}, {0, 1, 0x40, 1, 0}, {0, 1, 1, 1, 100}}) {
-      assertThatThrownBy(() -> new TierSaidCodec().read(new FrameReader(frame))).as(Arrays.toString(frame)).isInstanceOf(MalformedFrameException.class);
+      assertThatThrownBy(() -> new TierSaidCodec().read(new FrameReader(frame)))
+          .as(Arrays.toString(frame)).isInstanceOf(MalformedFrameException.class);
     }
   }
 
@@ -259,7 +260,8 @@ class InboxCodecTest {
       byte[] cut = Arrays.copyOf(whole, length);
       assertThatThrownBy(() -> InboxOpening.decode(cut)).isInstanceOf(LinkRefusedException.class).hasMessageContaining("cannot be read");
     }
-    assertThatThrownBy(() -> InboxOpening.decode(new InboxOpening("", 1).encode())).isInstanceOf(LinkRefusedException.class).hasMessageContaining("no node id");
+    assertThatThrownBy(() -> InboxOpening.decode(new InboxOpening("", 1).encode()))
+        .isInstanceOf(LinkRefusedException.class).hasMessageContaining("no node id");
   }
 
   @Test
