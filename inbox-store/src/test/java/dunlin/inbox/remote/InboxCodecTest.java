@@ -63,7 +63,7 @@ class InboxCodecTest {
   @MethodSource("seeds")
   void callsComeAsTheyWereMade(long seed) throws Exception {
     var random = new RandomInbox(new Random(seed));
-    for (int i = 0; i < 280; i++) {
+    for (int i = 0; i < 140; i++) {
       var call = random.call(i);
       assertThat(InboxCallCodec.decode(InboxCallCodec.encode(call))).usingRecursiveComparison().isEqualTo(call);
     }
@@ -73,7 +73,7 @@ class InboxCodecTest {
   @MethodSource("seeds")
   void answersComeAsTheyWereGiven(long seed) throws Exception {
     var random = new RandomInbox(new Random(seed));
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 3; i++) {
       comesBack(AnswerForm.CONNECTED, random.connected());
       comesBack(AnswerForm.FLAGS, random.flags());
       comesBack(AnswerForm.FLAG, i % 2 == 0);
@@ -125,7 +125,7 @@ class InboxCodecTest {
     var chance = new Random(seed);
     var random = new RandomInbox(chance);
     var said = new ArrayList<TierSaid>();
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 150; i++) {
       said.add(random.said(i));
       if (chance.nextBoolean() && said.getLast() instanceof TierSaid.Push(_, var message)) said.add(new TierSaid.Push(chance.nextLong(), message));
     }

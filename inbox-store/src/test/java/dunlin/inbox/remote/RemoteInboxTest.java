@@ -424,6 +424,22 @@ class RemoteInboxTest {
   }
 
   @Test
+  void aLinkThatIsLostWhileItIsDialledIsLostOnceAndNoCallIsSent() {
+    var told = new ArrayList<String>();
+    var refused =
+        new RemoteInbox(
+            handler -> {
+              handler.lost("refused at once");
+              return kept();
+            },
+            FRONTEND, heard, wires.frontendTasks::add, RemoteInbox.Bounds.defaults(1_000), told::add);
+
+    assertThat(told).containsExactly("refused at once");
+    assertThat(failureOf(refused.received(ONE, 1))).isExactlyInstanceOf(StoreException.class).hasMessageContaining("refused at once");
+    assertThat(refused.settled(connection(1))).isCompletedWithValue(null);
+  }
+
+  @Test
   void aFrameThatTheTierCannotReadEndsTheLink() {
     wires.drain();
     wires.dialled().send(new byte[] {1, 99});
