@@ -42,7 +42,7 @@ class ArchitectureTest {
         .contains(
             "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.transport", "dunlin.transport.link", "dunlin.transport.lane", "dunlin.store", "dunlin.store.disk", "dunlin.store.snapshot",
             "dunlin.store.node", "dunlin.store.raft", "dunlin.store.serve", "dunlin.store.remote", "dunlin.placement", "dunlin.cluster", "dunlin.dist", "dunlin.dist.remote", "dunlin.retain",
-            "dunlin.inbox", "dunlin.inbox.range", "dunlin.inbox.rows", "dunlin.inbox.server",
+            "dunlin.inbox", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.rows", "dunlin.inbox.server",
             "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen");
   }
 

@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class AnswerForm<T> {
   static final AnswerForm<Connected> CONNECTED = new AnswerForm<>(AnswerForm::writeConnected, AnswerForm::readConnected);
-  static final AnswerForm<List<Boolean>> FLAGS = new AnswerForm<>((out, flags) -> out.list(flags, FieldWriter::flag), in -> in.list(FieldReader::flag));
+  static final AnswerForm<List<Boolean>> FLAGS =
+      new AnswerForm<>((out, flags) -> out.list(flags, FieldWriter::flag), in -> in.list(FieldReader::flag));
   static final AnswerForm<Boolean> FLAG = new AnswerForm<>(FieldWriter::flag, FieldReader::flag);
   static final AnswerForm<Void> NOTHING = new AnswerForm<>((_, _) -> {}, _ -> null);
   static final AnswerForm<Appended> APPENDED =

@@ -10,7 +10,7 @@ import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import java.util.concurrent.CompletionException;
 
-/** How a call fails on the other side of a link: by the kinds that frontends tell apart. All others are a {@link StoreException} with their message. */
+/** How a call fails on the other side of a link: by the kinds that frontends tell apart. Any other is a {@link StoreException} with its message. */
 final class CallFailure {
   private static final int STALE = 1;
   private static final int QUOTA = 2;

@@ -9,8 +9,8 @@ import dunlin.model.TopicFilter;
 import java.util.List;
 
 /**
- * What a frontend says to the session tier: the calls of {@link InboxClient}, and what it answers itself. Calls that are answered are counted from 1 by
- * both sides; answers name these numbers.
+ * What a frontend says to the session tier: the calls of {@link InboxClient}, and what it answers itself. Both sides count the calls that are
+ * answered, from 1; answers name these numbers.
  */
 sealed interface InboxCall {
   /** A call that is answered. */

@@ -17,16 +17,16 @@ import org.slf4j.LoggerFactory;
 public final class InboxCalls implements Link.Handler {
   /*
    * Owner: the link's thread. Answers come from any thread and go through RemoteConnections, so the answer to a CONNECT is in front of the
-   *   pushes that come after it. When it is there before the call has returned, the thread that applies the log may overtake it with a push; the connection
-   *   then reads its inbox.
-   * Bounds: UNANSWERED_MAX calls that are not answered, more than a frontend makes: beyond, the link is ended. An answer of more than ANSWER_BYTES_MAX becomes a
-   *   failure, and a session that was opened with one is taken from its connection again.
-   * Failure: a frame that cannot be read ends the link, and so does an acknowledgement that cannot be handed on; a call that throws is answered so. With the
-   *   link, all connections of the frontend are lost; the answers to what it has called are let go.
+   *   pushes that come after it. When it is there before the call has returned, the thread that applies the log may overtake it with a push; the
+   *   connection then reads its inbox.
+   * Bounds: UNANSWERED_MAX calls that are not answered, more than a frontend makes: beyond, the link is ended. An answer of more than
+   *   ANSWER_BYTES_MAX becomes a failure, and a session that was opened with one is taken from its connection again.
+   * Failure: a frame that cannot be read ends the link, and so does an acknowledgement that cannot be handed on; a call that throws is answered
+   *   so. With the link, all connections of the frontend are lost; the answers to what it has called are let go.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxCalls.class);
   private static final int UNANSWERED_MAX = 1 << 20;
-  static final int ANSWER_BYTES_MAX = 16 << 20;
+  private static final int ANSWER_BYTES_MAX = 16 << 20;
 
   /** The session tier, which frontends come to. On the links' thread. */
   public interface Tier {
@@ -38,7 +38,10 @@ public final class InboxCalls implements Link.Handler {
      */
     InboxClient attach(InboxOpening frontend, RemoteConnections connections);
 
-    /** That link is lost, and with it all connections of the frontend. Called once, and not when this side has {@linkplain RemoteConnections#close closed} it. */
+    /**
+     * That link is lost, and with it all connections of the frontend. Called once, and not when this side has {@linkplain RemoteConnections#close
+     * closed} it.
+     */
     void detach(InboxOpening frontend, RemoteConnections connections, String reason);
   }
 
@@ -158,7 +161,8 @@ public final class InboxCalls implements Link.Handler {
                       byte[] encoded = form.encode(value);
                       if (encoded.length <= ANSWER_BYTES_MAX) return encoded;
                       undo.run();
-                      return AnswerForm.encodeFailure(new StoreException("an answer of " + encoded.length + " bytes, the most are " + ANSWER_BYTES_MAX));
+                      String why = "an answer of " + encoded.length + " bytes, the most are " + ANSWER_BYTES_MAX;
+                      return AnswerForm.encodeFailure(new StoreException(why));
                     }));
   }
 }

@@ -36,7 +36,8 @@ public record InboxOpening(String frontend, long incarnation) {
   private static InboxOpening read(FieldReader in) {
     long version = in.number();
     if (version != PROTOCOL_VERSION) {
-      throw new LinkRefusedException("The frontend speaks version %d of the protocol, the session tier version %d.".formatted(version, PROTOCOL_VERSION));
+      throw new LinkRefusedException(
+          "The frontend speaks version %d of the protocol, the session tier version %d.".formatted(version, PROTOCOL_VERSION));
     }
     var opening = new InboxOpening(in.text(), in.number());
     if (opening.frontend.isEmpty()) throw new IllegalStateException("no node id");

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 final class Outbox<T> {
   /*
    * Owner: the link's thread, but for add() and announce().
-   * Bounds: what waits is bounded by those who add it. A frame ends as soon as it has FRAME_BYTES, so it is longer than that by one item at most. Nothing is
-   *   sent while the link is half full: it waits, until the link says that something is confirmed. A turn takes TURN_ITEMS, so that the
-   *   thread comes to other links as well.
+   * Bounds: what waits is bounded by those who add it. A frame ends as soon as it has FRAME_BYTES, so it is longer than that by one item at most.
+   *   Nothing is sent while the link is half full: it waits, until the link says that something is confirmed. A turn takes TURN_ITEMS, so that
+   *   the thread comes to other links as well.
    * Failure: once the link is over, what waits and what is still added is handed back.
    */
   private static final int FRAME_BYTES = 64 * 1_024;

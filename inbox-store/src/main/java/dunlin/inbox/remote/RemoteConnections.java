@@ -21,16 +21,17 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The connections of a frontend in another process, as the session tier reaches them: one ordered stream of pushes, of all else that they are told, and of answers. */
+/** The connections of a frontend in another process, as the session tier reaches them: one ordered stream of what they are told, and of answers. */
 public final class RemoteConnections implements Connections {
   /*
    * Owner: any thread calls it as Connections; the link's thread sends, and calls all else.
-   * Bounds: messagesMax pushes and bytesMax bytes of them that wait or that the frontend has not confirmed. A message for several connections in a row
-   *   counts its bytes once; the one that passes a bound is still taken. All else is sent in any case: answers are bounded by the calls of the frontend,
-   *   which reserves room for pages, the rest by its connections.
-   * Full: a stored message is left in its inbox, and its connection is noted to be behind: at most one note for each, which is sent when less than half of the
-   *   bounds is taken. A message of QoS 0 is dropped and counted.
-   * Failure: with the link all connections are gone. Nothing is said any more, and what is asked has its answer. QoS 0 that was not sent is counted as dropped.
+   * Bounds: messagesMax pushes and bytesMax bytes of them that wait or that the frontend has not confirmed. A message for several connections in a
+   *   row counts its bytes once; the one that passes a bound is still taken. All else is sent in any case: answers are bounded by the calls of the
+   *   frontend, which reserves room for pages, the rest by its connections.
+   * Full: a stored message is left in its inbox, and its connection is noted to be behind: at most one note for each, which is sent when less than
+   *   half of the bounds is taken. A message of QoS 0 is dropped and counted.
+   * Failure: with the link all connections are gone. Nothing is said any more, and what is asked has its answer. QoS 0 that was not sent is counted
+   *   as dropped.
    *
    * A connection stops counting as noted when its note is written. So a message that is stored later is either in what the connection reads upon
    * the note, or brings a push or a note of its own.

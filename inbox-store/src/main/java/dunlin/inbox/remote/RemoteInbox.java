@@ -36,14 +36,16 @@ import org.slf4j.LoggerFactory;
 public final class RemoteInbox implements InboxClient {
   /*
    * Owner: any thread calls, and encodes what it calls; the link's thread sends, and takes what arrives.
-   * Bounds: callsMax calls without an answer and bytesMax bytes of them: further ones fail, and are counted. CALL_BYTES_MAX for one call. Calls of settled() do
-   *   not count: they cannot fail, and each connection that opens has one at most. Pages have room for fetchedMax bytes: a fetch takes what it asks
-   *   for and one message more, and waits in a line until there is as much, or nothing else is fetched. Acknowledgements that wait to be sent: ACKS_MAX, where
-   *   a session counts as ACKS_A_SESSION more; further ones are dropped and counted, and their messages come again to the client's next connection. MISSING_MAX
-   *   connections that are missing and wait to be said; further ones are dropped and counted, since the next push finds them missing as well.
-   * Failure: a link that is lost takes everything along, and no other follows. Its owner is told first, since all connections are lost for the tier: it ends them.
-   *   Then calls fail, with OutcomeUnknownException when they may have been made, but for settled(), which has its answer. Every later call fails at
-   *   once. A frame that cannot be read ends the link.
+   * Bounds: callsMax calls without an answer and bytesMax bytes of them: further ones fail, and are counted. CALL_BYTES_MAX for one call. Calls of
+   *   settled() do not count: they cannot fail, and each connection that opens has one at most.
+   *   Pages have room for fetchedMax bytes: a fetch takes what it asks for and one message more, and waits in a line until there is as much, or
+   *   nothing else is fetched. So it may read later than what is called behind it takes effect.
+   *   Acknowledgements that wait to be sent: ACKS_MAX, where a session counts as ACKS_A_SESSION more; further ones are dropped and counted, and their
+   *   messages come again to the client's next connection. MISSING_MAX connections that are missing and wait to be said; further ones are dropped
+   *   and counted, since the next push finds them missing as well.
+   * Failure: a link that is lost takes everything along, and no other follows. Its owner learns it first, since all connections are lost for the
+   *   tier: it ends them. Then calls fail, with OutcomeUnknownException when they may have been made, but for settled(), which has its answer. Every
+   *   later call fails at once. A frame that cannot be read ends the link.
    *
    * Acknowledgements of one session merge while they wait, up to its next call: what is called later takes effect later.
    */
@@ -123,12 +125,7 @@ public final class RemoteInbox implements InboxClient {
     @Override
     public void write(FrameWriter out, Waiting item) {
       switch (item) {
-        case Waiting.Acks(var acks) -> {
-          merging.remove(acks.session(), acks);
-          long[] sequences = acks.take();
-          acksWaiting.addAndGet(-sequences.length - ACKS_A_SESSION);
-          out.bytes(InboxCallCodec.encode(new InboxCall.Acknowledge(acks.session(), sequences)));
-        }
+        case Waiting.Acks(var acks) -> out.bytes(InboxCallCodec.encode(new InboxCall.Acknowledge(acks.session(), take(acks))));
         case Waiting.Missing(var call) -> {
           missingWaiting.decrementAndGet();
           out.bytes(call);
@@ -141,7 +138,7 @@ public final class RemoteInbox implements InboxClient {
     @Override
     public void unsent(Waiting item) {
       switch (item) {
-        case Waiting.Acks(var acks) -> acksWaiting.addAndGet(-acks.take().length - ACKS_A_SESSION);
+        case Waiting.Acks(var acks) -> take(acks);
         case Waiting.Missing _ -> missingWaiting.decrementAndGet();
         case Waiting.HasSettled _ -> {}
         case Waiting.Asking<?> asking -> failUnsent(asking);
@@ -359,6 +356,13 @@ public final class RemoteInbox implements InboxClient {
 
   // -------------------------------------------------------------------------------------------------------- on the link's thread
 
+  private long[] take(MergedAcks acks) {
+    merging.remove(acks.session(), acks);
+    long[] sequences = acks.take();
+    acksWaiting.addAndGet(-sequences.length - ACKS_A_SESSION);
+    return sequences;
+  }
+
   private void ask(FrameWriter out, Waiting.Asking<?> asking) {
     byte[] call = asking.call;
     if (call == null) throw new IllegalStateException("a call that was written before");
@@ -463,6 +467,11 @@ public final class RemoteInbox implements InboxClient {
   /** Acknowledged sequences that wait to be sent, and 16 for each session; any thread. */
   public int acknowledgementsWaiting() {
     return acksWaiting.get();
+  }
+
+  /** Sessions whose acknowledgements wait to be sent and may merge with further ones; any thread. */
+  public int sessionsAcknowledging() {
+    return merging.size();
   }
 
   /** Calls that failed since too many waited; any thread. */

@@ -1,4 +1,4 @@
-/** The wire between frontends and the session tier: calls one way, pushes and answers the other, as frames of a {@link dunlin.transport.link.Link}. */
+/** The wire between frontends and the session tier: calls one way, pushes and answers the other, over a {@link dunlin.transport.link.Link}. */
 @NullMarked
 package dunlin.inbox.remote;
 

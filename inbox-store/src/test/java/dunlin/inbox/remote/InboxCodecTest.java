@@ -63,7 +63,7 @@ class InboxCodecTest {
   @MethodSource("seeds")
   void callsComeAsTheyWereMade(long seed) throws Exception {
     var random = new RandomInbox(new Random(seed));
-    for (int i = 0; i < 280; i++) {
+    for (int i = 0; i < 140; i++) {
       var call = random.call(i);
       assertThat(InboxCallCodec.decode(InboxCallCodec.encode(call))).usingRecursiveComparison().isEqualTo(call);
     }
@@ -73,7 +73,7 @@ class InboxCodecTest {
   @MethodSource("seeds")
   void answersComeAsTheyWereGiven(long seed) throws Exception {
     var random = new RandomInbox(new Random(seed));
-    for (int i = 0; i < 10; i++) {
+    for (int i = 0; i < 3; i++) {
       comesBack(AnswerForm.CONNECTED, random.connected());
       comesBack(AnswerForm.FLAGS, random.flags());
       comesBack(AnswerForm.FLAG, i % 2 == 0);
@@ -125,7 +125,7 @@ class InboxCodecTest {
     var chance = new Random(seed);
     var random = new RandomInbox(chance);
     var said = new ArrayList<TierSaid>();
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 150; i++) {
       said.add(random.said(i));
       if (chance.nextBoolean() && said.getLast() instanceof TierSaid.Push(_, var message)) said.add(new TierSaid.Push(chance.nextLong(), message));
     }
@@ -245,7 +245,8 @@ class InboxCodecTest {
     byte[] nothing = InboxCallCodec.encode(new InboxCall.Fetch(new SessionRef("t", "c", 1), 1, 0, 9));
     assertThatThrownBy(() -> InboxCallCodec.decode(nothing)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("no messages");
     for (byte[] frame : new byte[][] {{6}, {0, 1, 3, 1, 0}, {0, 1, 0x40, 1, 0}, {0, 1, 1, 1, 100}}) {
-      assertThatThrownBy(() -> new TierSaidCodec().read(new FrameReader(frame))).as(Arrays.toString(frame)).isInstanceOf(MalformedFrameException.class);
+      assertThatThrownBy(() -> new TierSaidCodec().read(new FrameReader(frame)))
+          .as(Arrays.toString(frame)).isInstanceOf(MalformedFrameException.class);
     }
   }
 
@@ -259,7 +260,8 @@ class InboxCodecTest {
       byte[] cut = Arrays.copyOf(whole, length);
       assertThatThrownBy(() -> InboxOpening.decode(cut)).isInstanceOf(LinkRefusedException.class).hasMessageContaining("cannot be read");
     }
-    assertThatThrownBy(() -> InboxOpening.decode(new InboxOpening("", 1).encode())).isInstanceOf(LinkRefusedException.class).hasMessageContaining("no node id");
+    assertThatThrownBy(() -> InboxOpening.decode(new InboxOpening("", 1).encode()))
+        .isInstanceOf(LinkRefusedException.class).hasMessageContaining("no node id");
   }
 
   @Test

@@ -11,8 +11,8 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A frontend, the session tier and the pipes between them, in one thread: what a pipe carries arrives when the schedule says so, and a pipe that breaks
- * takes along what it carries. Each side's tasks run when it has its turn.
+ * A frontend, the session tier and the pipes between them, in one thread: what a pipe carries arrives when the schedule says so, and a pipe that
+ * breaks takes along what it carries. Each side's tasks run when it has its turn.
  */
 final class InboxWires {
   final ArrayDeque<Runnable> frontendTasks = new ArrayDeque<>();

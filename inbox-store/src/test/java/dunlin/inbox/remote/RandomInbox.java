@@ -81,9 +81,11 @@ final class RandomInbox {
     random.nextBytes(body);
     System.arraycopy(topic, 0, body, 0, topic.length);
     boolean expires = properties > 0 && random.nextBoolean();
+    int expirySeconds = expires ? random.nextInt() : Publication.NEVER_EXPIRES;
+    int expiryOffset = expires ? topic.length + random.nextInt(properties - 3) : -1;
     return new Publication(
-        new Publisher(text(), text()), QoS.of(random.nextInt(3)), random.nextBoolean(), random.nextLong(1L << 42),
-        expires ? random.nextInt() : Publication.NEVER_EXPIRES, expires ? topic.length + random.nextInt(properties - 3) : -1, topic.length, properties, body, null);
+        new Publisher(text(), text()), QoS.of(random.nextInt(3)), random.nextBoolean(), random.nextLong(1L << 42), expirySeconds, expiryOffset,
+        topic.length, properties, body, null);
   }
 
   InboxMessage message() {
@@ -93,7 +95,8 @@ final class RandomInbox {
 
   InboxClient.Connect connect(SessionRef session, ConnectionId connection) {
     var will = random.nextBoolean() ? new Will(publication(), number()) : null;
-    return new InboxClient.Connect(session.tenant(), session.clientId(), text(), connection, random.nextBoolean(), random.nextBoolean(), number(), will);
+    return new InboxClient.Connect(
+        session.tenant(), session.clientId(), text(), connection, random.nextBoolean(), random.nextBoolean(), number(), will);
   }
 
   /** A call of each kind in turn. */

@@ -36,8 +36,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * A frontend and the session tier over pipes that delay and break. Calls are made in their order, and each has its own answer once. What the tier says arrives
- * in its order: only pushes may be missing, and then they are counted, or a note follows.
+ * A frontend and the session tier over pipes that delay and break. Calls are made in their order, and each has its own answer once. What the tier
+ * says arrives in its order: only pushes may be missing, and then they are counted, or a note follows.
  */
 class RemoteInboxModelTest {
   private static final InboxOpening FRONTEND = new InboxOpening("frontend", 7);
@@ -89,8 +89,8 @@ class RemoteInboxModelTest {
       random = new Random(seed);
       chance = new RandomInbox(random);
       var settings = new Link.Settings(random.nextBoolean() ? 40 : 65_536, 64L << 20, Duration.ofSeconds(10));
-      wires =
-          new InboxWires(random, settings, FRONTEND, (link, opening) -> InboxCalls.factory(this::tierRuns, new RemoteConnections.Bounds(12, 6_000), this).open(link, opening));
+      var factory = InboxCalls.factory(this::tierRuns, new RemoteConnections.Bounds(12, 6_000), this);
+      wires = new InboxWires(random, settings, FRONTEND, factory);
       inbox = new RemoteInbox(wires::dial, FRONTEND, this, wires.frontendTasks::add, new RemoteInbox.Bounds(60, 200_000, 1 << 20, 1_000), lost::add);
     }
 
@@ -302,7 +302,9 @@ class RemoteInboxModelTest {
         long number = random.nextInt(CONNECTIONS);
         boolean stored = random.nextInt(3) > 0;
         var qos = stored ? QoS.of(1 + random.nextInt(2)) : QoS.AT_MOST_ONCE;
-        var push = new InboxMessage(stored ? ++sequence : 0, qos, random.nextBoolean(), random.nextBoolean(), random.nextBoolean(), chance.identifiers(), message);
+        var push =
+            new InboxMessage(
+                stored ? ++sequence : 0, qos, random.nextBoolean(), random.nextBoolean(), random.nextBoolean(), chance.identifiers(), message);
         long droppedBefore = to.dropped();
         long leftOutBefore = to.leftOut();
         boolean full = to.messages() >= 12 || to.bytes() >= 6_000;
@@ -391,8 +393,8 @@ class RemoteInboxModelTest {
     }
 
     /**
-     * For each session its calls in order, acknowledgements between two of them as one; all other calls in order; and fetches, which wait in a line and have
-     * no order among sessions.
+     * For each session its calls in order, acknowledgements between two of them as one; all other calls in order; and fetches, which wait in a line
+     * and have no order among sessions.
      */
     private static Map<String, List<String>> bySession(List<InboxCall> calls) {
       var all = new LinkedHashMap<String, List<String>>();
@@ -471,7 +473,8 @@ class RemoteInboxModelTest {
       Object came = run.values.getOrDefault(number, "no answer");
       switch (run.given.get(i)) {
         case RuntimeException failure -> assertThat(run.failures.get(number)).hasSameClassAs(failure).hasMessage(failure.getMessage());
-        case Boolean flag when !(run.called.get(number) instanceof InboxCall.AppendToGroup) -> assertThat(came).as("done: %s", flag).isEqualTo("nothing");
+        case Boolean flag when !(run.called.get(number) instanceof InboxCall.AppendToGroup) ->
+            assertThat(came).as("done: %s", flag).isEqualTo("nothing");
         case Page page -> assertThat(AnswerForm.PAGE.encode((Page) came)).isEqualTo(AnswerForm.PAGE.encode(page));
         case Connected connected -> assertThat(AnswerForm.CONNECTED.encode((Connected) came)).isEqualTo(AnswerForm.CONNECTED.encode(connected));
         case Object other -> assertThat(came).isEqualTo(other);
@@ -548,8 +551,9 @@ class RemoteInboxModelTest {
     run.nothingIsLeft();
     assertThat(run.failures.values()).anyMatch(each -> each instanceof OutcomeUnknownException);
     long dropped = to.dropped();
-    to.push(new ConnectionId(FRONTEND.frontend(), FRONTEND.incarnation(), 1), new Connections.InboxMessage(0, QoS.AT_MOST_ONCE, false, false, false, new int[0], run.chance.publication()));
+    var gone = new ConnectionId(FRONTEND.frontend(), FRONTEND.incarnation(), 1);
+    to.push(gone, new Connections.InboxMessage(0, QoS.AT_MOST_ONCE, false, false, false, new int[0], run.chance.publication()));
     assertThat(to.dropped()).isEqualTo(dropped + 1);
-    assertThat(to.settled(new ConnectionId(FRONTEND.frontend(), FRONTEND.incarnation(), 1))).isDone();
+    assertThat(to.settled(gone)).isDone();
   }
 }

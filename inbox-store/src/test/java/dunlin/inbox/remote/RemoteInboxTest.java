@@ -16,6 +16,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
+import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkRefusedException;
 import java.time.Duration;
@@ -53,11 +54,12 @@ class RemoteInboxTest {
     @Nullable RemoteConnections attached;
     @Nullable Link accepted;
     String refuses = "";
+    final InboxCalls.Tier taking;
     final InboxWires wires;
     final RemoteInbox inbox;
 
     Sides(RemoteInbox.Bounds calls, RemoteConnections.Bounds pushes, Link.Settings settings) {
-      var taking =
+      taking =
           new InboxCalls.Tier() {
             @Override
             public InboxClient attach(InboxOpening frontend, RemoteConnections connections) {
@@ -228,7 +230,9 @@ class RemoteInboxTest {
 
     assertThat(kinds(tier.calls)).isEqualTo("one[1,2,3] two[7,8] one:4 one[4] fetch:9 two[9]");
     assertThat(inbox.acknowledgementsWaiting()).isZero();
+    assertThat(inbox.sessionsAcknowledging()).isZero();
     inbox.acknowledge(ONE, new long[] {5});
+    assertThat(inbox.sessionsAcknowledging()).isEqualTo(1);
     wires.drain();
     assertThat(kinds(tier.calls)).endsWith("two[9] one[5]");
   }
@@ -354,7 +358,8 @@ class RemoteInboxTest {
   void theOwnerIsToldFirstAndThenCallsFailByWhetherTheyWereSent() {
     var order = Collections.synchronizedList(new ArrayList<String>());
     var told =
-        new RemoteInbox(wires::dial, FRONTEND, heard, wires.frontendTasks::add, new RemoteInbox.Bounds(10, 10_000, 2_000, 1_000), _ -> order.add("lost"));
+        new RemoteInbox(
+            wires::dial, FRONTEND, heard, wires.frontendTasks::add, new RemoteInbox.Bounds(10, 10_000, 2_000, 1_000), _ -> order.add("lost"));
     var sent = told.received(ONE, 1);
     var fetching = told.fetch(ONE, 1, 1, 500);
     var waiting = told.fetch(ONE, 2, 1, 500);
@@ -416,6 +421,22 @@ class RemoteInboxTest {
 
     assertThat(lost).containsExactly("the other side refuses: Another life of it is here.");
     assertThat(call).isCompletedExceptionally();
+  }
+
+  @Test
+  void aLinkThatIsLostWhileItIsDialledIsLostOnceAndNoCallIsSent() {
+    var told = new ArrayList<String>();
+    var refused =
+        new RemoteInbox(
+            handler -> {
+              handler.lost("refused at once");
+              return kept();
+            },
+            FRONTEND, heard, wires.frontendTasks::add, RemoteInbox.Bounds.defaults(1_000), told::add);
+
+    assertThat(told).containsExactly("refused at once");
+    assertThat(failureOf(refused.received(ONE, 1))).isExactlyInstanceOf(StoreException.class).hasMessageContaining("refused at once");
+    assertThat(refused.settled(connection(1))).isCompletedWithValue(null);
   }
 
   @Test
@@ -506,6 +527,53 @@ class RemoteInboxTest {
     assertThat(lost).isEmpty();
   }
 
+  /** A frame of 4,096 calls that ask for statistics. */
+  private static byte[] questions() {
+    var out = new FrameWriter();
+    for (int i = 0; i < 4_096; i++) out.bytes(InboxCallCodec.encode(new InboxCall.Statistics()));
+    return out.take();
+  }
+
+  @Test
+  void aFrontendMayCallAsOftenAsItIsAnswered() {
+    tier.statistics = CompletableFuture.completedFuture(InboxClient.Statistics.NONE);
+    wires.drain();
+    var calls = InboxCalls.factory(this::turnSoon, RemoteConnections.Bounds.defaults(), sides.taking).open(kept(), FRONTEND.encode());
+    for (int i = 0; i < 257; i++) {
+      calls.received(questions());
+      turn(wires.tierTasks);
+    }
+
+    assertThat(detached).isEmpty();
+  }
+
+  @Test
+  void moreCallsThanAnyFrontendMakesWithoutAnAnswerEndItsLink() {
+    tier.statistics = new CompletableFuture<>();
+    wires.drain();
+    var calls = InboxCalls.factory(this::turnSoon, RemoteConnections.Bounds.defaults(), sides.taking).open(kept(), FRONTEND.encode());
+    for (int i = 0; i < 256; i++) calls.received(questions());
+    assertThat(detached).isEmpty();
+
+    calls.received(questions());
+    assertThat(detached).singleElement().asString().contains("1048576 calls are not answered");
+  }
+
+  private void turnSoon(Runnable task) {
+    sides.tierRuns(task);
+  }
+
+  /** A link that is never connected, and keeps what is sent. */
+  private Link kept() {
+    return Link.dialling(5, new byte[0], LINK, this::turnSoon, () -> 0, new Link.Handler() {
+      @Override
+      public void received(byte[] frame) {}
+
+      @Override
+      public void lost(String reason) {}
+    });
+  }
+
   // what the tier says
 
   @Test
@@ -560,6 +628,21 @@ class RemoteInboxTest {
     assertThat(test.connections().leftOut()).isEqualTo(1);
     test.wires.drain();
     assertThat(test.heard.all).containsExactly("1 to 1", "1 to 2", "1 to 3", "1 to 4", "1 to 5", "1 to 6", "behind 7");
+  }
+
+  @Test
+  void aMessageThatTheLinkCannotTakeLosesItAndNothingIsLeftOver() {
+    var small = new Link.Settings(100, 1_000, Duration.ofSeconds(10));
+    var test = new Sides(RemoteInbox.Bounds.defaults(1_000), new RemoteConnections.Bounds(100, 10_000), small);
+    test.wires.drain();
+    test.connections().push(connection(1), message(1, publication(2_000)));
+    test.connections().push(connection(1), message(2, publication(2_000)));
+    test.wires.drain();
+
+    assertThat(test.detached).hasSize(1);
+    assertThat(test.lost).hasSize(1);
+    assertThat(test.connections().messages()).isZero();
+    assertThat(test.connections().bytes()).isZero();
   }
 
   @Test

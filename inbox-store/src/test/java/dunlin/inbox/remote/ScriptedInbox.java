@@ -9,6 +9,7 @@ import dunlin.model.TopicFilter;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** A session tier that writes down what it is called, and answers when the test says so. */
 final class ScriptedInbox implements InboxClient {
@@ -16,6 +17,9 @@ final class ScriptedInbox implements InboxClient {
 
   /** In the order of the calls that are answered. */
   final List<CompletableFuture<Object>> answers = new ArrayList<>();
+
+  /** The answer to every question for them, which is not written down then. */
+  @Nullable CompletableFuture<Statistics> statistics;
 
   private <T> CompletableFuture<T> made(InboxCall call) {
     calls.add(call);
@@ -90,6 +94,6 @@ final class ScriptedInbox implements InboxClient {
 
   @Override
   public CompletableFuture<Statistics> statistics() {
-    return made(new InboxCall.Statistics());
+    return statistics != null ? statistics : made(new InboxCall.Statistics());
   }
 }
