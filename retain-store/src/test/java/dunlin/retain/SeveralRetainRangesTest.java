@@ -31,6 +31,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 class SeveralRetainRangesTest {
   private static final int ALL = 1 << 20;
 
+  /** A cursor that leads nowhere is to end a test. */
+  private static final int PAGES_MAX = 2_000;
+
   private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
   private long nowMillis = 1_000_000;
 
@@ -83,7 +86,9 @@ class SeveralRetainRangesTest {
     List<String> find(String filter, Random random) {
       List<String> found = new ArrayList<>();
       Cursor cursor = null;
+      int pages = 0;
       do {
+        assertThat(pages++).as("pages of %s", filter).isLessThan(PAGES_MAX);
         int messagesMax = 1 + random.nextInt(40);
         int bytesMax = random.nextInt(2000);
         Page page = server.find(Messages.TENANT, filter, cursor, messagesMax, bytesMax).join();
@@ -367,7 +372,9 @@ class SeveralRetainRangesTest {
     for (String tenant : List.of("other", "zzz", Messages.TENANT)) {
       var payloads = new ArrayList<String>();
       Cursor cursor = null;
+      int pages = 0;
       do {
+        assertThat(pages++).isLessThan(PAGES_MAX);
         Page page = tier.server.find(tenant, "#", cursor, ALL, ALL).join();
         page.messages().forEach(message -> payloads.add(Messages.payload(message)));
         cursor = page.next();
