@@ -326,7 +326,9 @@ final class NodeSettings {
   private NodeSettings() {}
 
   private static List<Setting<?>> withFamilies(Setting<?>... others) {
-    return Stream.of(List.of(others), MemoryKeys.ALL, RetainSettings.ALL, ClusterKeys.ALL, ListenerKeys.ALL).<Setting<?>>flatMap(List::stream).toList();
+    return Stream.of(List.of(others), MemoryKeys.ALL, RetainSettings.ALL, ClusterKeys.ALL, ListenerKeys.ALL)
+        .<Setting<?>>flatMap(List::stream)
+        .toList();
   }
 
   static StoreSettings store(Settings settings) {

@@ -1,7 +1,8 @@
 package dunlin.retain;
 
 /**
- * How much may be retained, in all ranges of a node together; or, in a command, in its range. A message that would go beyond is refused with 0x97; what its topic has stays.
+ * How much may be retained, in all ranges of a node together; or, in a command, in its range. A message
+ * that would go beyond is refused with 0x97; what its topic has stays.
  *
  * @param messagesMax how many topics may have a message
  * @param topicBytesMax bytes of these topics' keys together, as UTF-8 with the tenant's name. They are kept in memory, in at most twice as much

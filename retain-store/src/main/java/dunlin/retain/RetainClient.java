@@ -20,7 +20,8 @@ public interface RetainClient {
 
   /**
    * One page of the retained messages whose topics match a filter, in the store's topic order. Expired messages are left
-   * out. A page has what was handed to {@link #set} before it was asked for. It may be empty and yet have a cursor, and ends where a range does. Fails with a {@code StoreException}.
+   * out. A page has what was handed to {@link #set} before it was asked for.
+   * It may be empty and yet have a cursor, and ends where a range does. Fails with a {@code StoreException}.
    *
    * @param filter a plain topic filter
    * @param after the cursor of the page before, or null for the first page

@@ -71,7 +71,8 @@ final class RetainMeters {
             gauge("dunlin.retain.topics.size.max", "bytes", bounds, RetainBounds::topicBytesMax, "Bound of the bytes of topics with a retained message"),
             gauge("dunlin.retain.size", "bytes", ranges, sum(r -> r.applied().bytes()), "Bytes of retained messages and their topics on disk"),
             gauge("dunlin.retain.size.max", "bytes", bounds, RetainBounds::bytesMax, "Bound of the bytes of retained messages"),
-            gauge("dunlin.retain.waiting", null, ranges, sum(RetainRangeServer::waiting), "Messages to be retained that wait until the range has room"),
+            gauge(
+                "dunlin.retain.waiting", null, ranges, sum(RetainRangeServer::waiting), "Messages to be retained that wait until their range has room"),
             gauge("dunlin.retain.waiting.oldest", "seconds", ranges, RetainMeters::oldestSeconds, "How long the first of them has waited"));
   }
 

@@ -165,7 +165,7 @@ final class RetainRangeServer {
     }
   }
 
-  /** Looks at some more messages, whether they have expired; at none when it still looks at some, or the readers are busy with what clients ask for. */
+  /** Looks at some more messages, whether they have expired; at none while it looks at others, or the readers are busy with what clients ask for. */
   void sweepSoon(int messagesMax) {
     if (closed || !sweeping.compareAndSet(false, true)) return;
     try {

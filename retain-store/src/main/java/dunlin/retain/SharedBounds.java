@@ -15,7 +15,8 @@ final class SharedBounds {
    * A message claims, from before it is proposed until it is answered, all that it could add: a new topic, its name and its size. When all that
    * is claimed fits beside what the ranges have, the command brings the bounds themselves. Otherwise it brings them less what the other ranges
    * have and all others claim. Claims are counted first and the ranges read then, so the later of two sees the earlier, claimed or applied, and the
-   * sums never pass the bounds. With nothing else claimed the bounds are exact. Else a message may be refused that would have fitted, by no more than the claims.
+   * sums never pass the bounds. With nothing else claimed the bounds are exact. Else a message may be refused that would have fitted, by no more
+   * than the claims.
    *
    * Owner: none; any thread.
    * Bounds: three numbers. The claims are those of the messages on their way to the log.

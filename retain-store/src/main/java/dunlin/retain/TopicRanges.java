@@ -14,7 +14,8 @@ final class TopicRanges {
   TopicRanges(List<byte[]> cuts) {
     this.cuts = cuts.toArray(byte[][]::new);
     for (int i = 1; i < this.cuts.length; i++) {
-      if (Arrays.compareUnsigned(this.cuts[i - 1], this.cuts[i]) >= 0) throw new IllegalArgumentException("cut " + i + " is not behind the one before");
+      if (Arrays.compareUnsigned(this.cuts[i - 1], this.cuts[i]) >= 0)
+        throw new IllegalArgumentException("cut " + i + " is not behind the one before");
     }
   }
 

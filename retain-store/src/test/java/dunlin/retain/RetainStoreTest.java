@@ -127,7 +127,8 @@ class RetainStoreTest {
   void severalRangesKeepTheirOwnTopicsOverARestart() throws Exception {
     var cuts = List.of(TopicKeys.of(Messages.TENANT, "site/2"), TopicKeys.of(Messages.TENANT, "site/2/b"));
     try (Node node = start(cuts)) {
-      for (String topic : List.of("site/1/a", "site/2/a", "site/2/b", "site/3/a")) assertThat(node.set(Messages.message(topic, topic))).isEqualTo(ReasonCode.SUCCESS);
+      for (String topic : List.of("site/1/a", "site/2/a", "site/2/b", "site/3/a"))
+        assertThat(node.set(Messages.message(topic, topic))).isEqualTo(ReasonCode.SUCCESS);
     }
 
     try (Node node = start(cuts)) {

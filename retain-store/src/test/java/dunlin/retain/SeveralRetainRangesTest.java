@@ -162,7 +162,8 @@ class SeveralRetainRangesTest {
       for (Tier each : both) assertThat(each.server.count().join()).as(at).isEqualTo(model.size());
     }
 
-    for (String filter : List.of("#", "+/#", "$/#", "$SYS/#", "+", "/#", "/+", "a/#", "+/+/a")) find(filter, model, one, several, random, "seed " + seed);
+    for (String filter : List.of("#", "+/#", "$/#", "$SYS/#", "+", "/#", "/+", "a/#", "+/+/a"))
+      find(filter, model, one, several, random, "seed " + seed);
     for (String sum : List.of("messages", "topics.size", "size"))
       assertThat(several.meter("dunlin.retain." + sum)).as("seed %d: %s", seed, sum).isEqualTo(one.meter("dunlin.retain." + sum)).isPositive();
     if (seed % 2 != 0) {
@@ -355,10 +356,9 @@ class SeveralRetainRangesTest {
           names.add(name);
           return new FakeRange<>(codec, logic);
         };
+    var settings = new RetainSettings(RetainBounds.NONE, Duration.ofSeconds(1), 1);
     for (List<byte[]> cuts : List.of(List.<byte[]>of(), List.of(cut("b"), cut("c"))))
-      new RetainServer(
-              opener, cuts, new RetainSettings(RetainBounds.NONE, Duration.ofSeconds(1), 1), new SimpleMeterRegistry(), () -> Instant.ofEpochMilli(nowMillis), scheduler)
-          .close();
+      new RetainServer(opener, cuts, settings, new SimpleMeterRegistry(), () -> Instant.ofEpochMilli(nowMillis), scheduler).close();
 
     assertThat(names).containsExactly("retain", "retain", "retain-1", "retain-2");
   }
