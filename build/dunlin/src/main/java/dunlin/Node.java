@@ -18,6 +18,7 @@ import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.server.InboxServer;
 import dunlin.model.ShardId;
 import dunlin.retain.RetainServer;
+import dunlin.retain.RetainSettings;
 import dunlin.runtime.AdminServer;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.LogText;
@@ -213,7 +214,7 @@ final class Node implements AutoCloseable {
         DistWorker.create(ranges, p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
     InboxServer inbox =
         new InboxServer(ranges, inboxSettings, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
-    RetainServer retain = RetainServer.on(ranges, NodeSettings.retain(settings, heapBytes, diskBytes), meters, clock, housekeeping);
+    RetainServer retain = RetainServer.on(ranges, RetainSettings.from(settings, heapBytes, diskBytes), meters, clock, housekeeping);
     Seams seams = opening(embedding.seams());
     dist.attachFrontend(ranges.nodeId(), seams.onLoops(clients, clients.delivery()));
     dist.attachInboxShards(seams.toInboxes(new InboxDelivery(inbox)));

@@ -7,7 +7,6 @@ import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.model.FilterIndex;
 import dunlin.model.QoS;
-import dunlin.retain.RetainBounds;
 import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
@@ -310,17 +309,6 @@ final class NodeSettings {
           "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member, or in an ordered"
               + " one (`$oshare`) for that member.");
 
-  static final Setting<Long> RETAIN_MESSAGES_MAX =
-      Setting.longInteger(
-          "dunlin.retain.messages-max", 10_000_000, 1, 1_000_000_000, "Maximum number of topics with a retained message. A"
-              + " message of one more topic is refused with 0x97.");
-  static final Setting<Long> RETAIN_TOPIC_BYTES_MAX =
-      Setting.bytes("dunlin.retain.topic-bytes-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum sum of the lengths of all topics with a retained message,"
-          + " which are kept in memory. A message of one more topic is refused with 0x97. 0: an eighth of the maximum heap.");
-  static final Setting<Long> RETAIN_BYTES_MAX =
-      Setting.bytes("dunlin.retain.bytes-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum size of all retained messages and their topics on disk. A"
-          + " message that does not fit is refused with 0x97. 0: a quarter of the disk that holds the data directory.");
-
   /** Every setting there is, in the order of the reference page. */
   static final List<Setting<?>> ALL =
       withFamilies(
@@ -333,13 +321,14 @@ final class NodeSettings {
           SERVER_REFERENCE, KEEP_ALIVE_MAX, SUBSCRIPTIONS_MAX, SESSIONS_MAX, SESSION_EXPIRY_MAX, SESSION_EXPIRY_OF_MQTT3, OUTBOUND_MAX, QUEUE_MESSAGES_MAX,
           QUEUE_BYTES_MAX, SHARED_WAIT, SHARED_WAIT_QOS0, SHARED_WAITING_MAX, INLINE_FANOUT_THRESHOLD, SYS_INTERVAL, FSYNC,
           STORE_MEMORY, STORE_DISK_FREE_MIN, STORE_DISK_CRITICAL_MIN, STORE_SNAPSHOT_ENTRIES, STORE_SNAPSHOT_AGE, INBOX_SHARDS,
-          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_TOTAL_BYTES_MAX, INBOX_MEMORY_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW, RETAIN_MESSAGES_MAX,
-          RETAIN_TOPIC_BYTES_MAX, RETAIN_BYTES_MAX);
+          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_TOTAL_BYTES_MAX, INBOX_MEMORY_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW);
 
   private NodeSettings() {}
 
   private static List<Setting<?>> withFamilies(Setting<?>... others) {
-    return Stream.of(List.of(others), MemoryKeys.ALL, ClusterKeys.ALL, ListenerKeys.ALL).<Setting<?>>flatMap(List::stream).toList();
+    return Stream.of(List.of(others), MemoryKeys.ALL, RetainSettings.ALL, ClusterKeys.ALL, ListenerKeys.ALL)
+        .<Setting<?>>flatMap(List::stream)
+        .toList();
   }
 
   static StoreSettings store(Settings settings) {
@@ -372,22 +361,6 @@ final class NodeSettings {
         settings.get(SUBSCRIPTIONS_MAX),
         settings.get(INBOX_GROUP_WINDOW),
         sums);
-  }
-
-  /**
-   * @param heapBytes the largest heap of this process
-   * @param diskBytes the size of the disk of the data directory
-   */
-  static RetainSettings retain(Settings settings, long heapBytes, long diskBytes) {
-    var defaults = RetainSettings.defaults(heapBytes, diskBytes);
-    long topicBytes = settings.get(RETAIN_TOPIC_BYTES_MAX);
-    long bytes = settings.get(RETAIN_BYTES_MAX);
-    var bounds =
-        new RetainBounds(
-            settings.get(RETAIN_MESSAGES_MAX),
-            topicBytes == 0 ? defaults.bounds().topicBytesMax() : topicBytes,
-            bytes == 0 ? defaults.bounds().bytesMax() : bytes);
-    return new RetainSettings(bounds, defaults.sweepInterval(), defaults.sweepMessages());
   }
 
   static AuthenticationSettings authentication(Settings settings) {

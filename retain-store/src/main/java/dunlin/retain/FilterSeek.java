@@ -5,6 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Where in the order of {@link TopicKeys} the topics of a filter lie; MQTT 5, section 4.7. */
 final class FilterSeek {
@@ -50,6 +51,17 @@ final class FilterSeek {
   void from(byte[] key) {
     if (Arrays.compareUnsigned(key, 0, key.length, target, 0, targetLength) <= 0) return;
     targetLength = 0;
+    append(key, 0, key.length);
+  }
+
+  /** Goes on at or behind a key, since there is none before it any more; ends when it is null, since there is none at all. */
+  void skipTo(byte @Nullable [] key) {
+    if (key == null) {
+      done = true;
+      return;
+    }
+    if (Arrays.compareUnsigned(key, 0, key.length, target, 0, targetLength) <= 0 || !visit(key, key.length)) return;
+    targetLength = 0; // The key itself can match, and may be there.
     append(key, 0, key.length);
   }
 

@@ -11,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 public interface RetainClient {
   /**
    * Keeps the message as its topic's retained message; one with an empty payload removes what was kept [MQTT-3.3.1-5, -6,
-   * -7]. The last one in log order wins. Calls of one thread take effect in their order. Never blocks.
+   * -7]. The last one in log order wins. Calls of one thread for a topic take effect in their order; those for several topics may not, for these may
+   * stand in different ranges. Never blocks.
    *
    * @param answer told once, on any thread: {@link ReasonCode#SUCCESS} when it is durable, otherwise why not
    */
@@ -19,7 +20,8 @@ public interface RetainClient {
 
   /**
    * One page of the retained messages whose topics match a filter, in the store's topic order. Expired messages are left
-   * out. A page has what was handed to {@link #set} before it was asked for. It may be empty and yet have a cursor. Fails with a {@code StoreException}.
+   * out. A page has what was handed to {@link #set} before it was asked for.
+   * It may be empty and yet have a cursor, and ends where a range does. Fails with a {@code StoreException}.
    *
    * @param filter a plain topic filter
    * @param after the cursor of the page before, or null for the first page

@@ -9,7 +9,7 @@ sealed interface RetainCommand {
   /**
    * Keeps a message with a payload in place of what its topic had; any other message is refused where it is applied.
    *
-   * @param bounds the proposer's settings, since replicas may differ in theirs
+   * @param bounds by the proposer's settings, since replicas may differ in theirs; with several ranges, what they leave to this one
    */
   record Set(RetainBounds bounds, Publication message) implements RetainCommand {}
 

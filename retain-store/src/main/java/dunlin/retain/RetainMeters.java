@@ -1,7 +1,6 @@
 package dunlin.retain;
 
 import dunlin.retain.RetainResult.Limit;
-import dunlin.store.serve.ProposalLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -10,6 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** What the retain tier counts. */
@@ -22,6 +22,9 @@ final class RetainMeters {
 
   /** Messages removed because their Message Expiry Interval had passed. */
   final Counter expired;
+
+  /** Pages read for subscribers, empty ones as well. */
+  final Counter pages;
 
   /** Messages handed out to subscribers. */
   final Counter found;
@@ -42,29 +45,43 @@ final class RetainMeters {
   final Counter refusedPages;
 
   private final MeterRegistry registry;
-  private final List<Gauge> gauges;
+  private List<Gauge> gauges = List.of();
 
-  RetainMeters(MeterRegistry registry, RetainRange range, RetainBounds bounds, ProposalLine<?, ?> line) {
+  RetainMeters(MeterRegistry registry) {
     this.registry = registry;
-    gauges =
-        List.of(
-            gauge("dunlin.retain.messages", null, range, r -> r.index().size(), "Topics with a retained message"),
-            gauge("dunlin.retain.messages.max", null, bounds, RetainBounds::messagesMax, "Bound of topics with a retained message"),
-            gauge("dunlin.retain.topics.size", "bytes", range, RetainRange::topicBytes, "Bytes of the topics with a retained message"),
-            gauge("dunlin.retain.topics.size.max", "bytes", bounds, RetainBounds::topicBytesMax, "Bound of the bytes of topics with a retained message"),
-            gauge("dunlin.retain.size", "bytes", range, RetainRange::bytes, "Bytes of retained messages and their topics on disk"),
-            gauge("dunlin.retain.size.max", "bytes", bounds, RetainBounds::bytesMax, "Bound of the bytes of retained messages"),
-            gauge("dunlin.retain.waiting", null, line, ProposalLine::waiting, "Messages to be retained that wait until the range has room"),
-            gauge("dunlin.retain.waiting.oldest", "seconds", line, ProposalLine::oldestSeconds, "How long the first of them has waited"));
     stored = counter(registry, "dunlin.retain.stored", "Retained messages stored");
     removed = counter(registry, "dunlin.retain.removed", "Retained messages removed by their publishers");
     expired = counter(registry, "dunlin.retain.expired", "Retained messages that have expired");
+    pages = counter(registry, "dunlin.retain.pages", "Pages of retained messages read, each of one range; some have no message");
     found = counter(registry, "dunlin.retain.found", "Retained messages read for new subscriptions");
     for (var limit : Limit.values()) refusedByLimit.put(limit, refused(registry, limit.name().toLowerCase(Locale.ROOT).replace('_', '-')));
     refusedBusy = refused(registry, "busy");
     refusedFailed = refused(registry, "failed");
     refusedInvalid = refused(Limit.INVALID);
     refusedPages = refused(registry, "page");
+  }
+
+  /** Registers the gauges, each for all ranges together. */
+  void show(List<RetainRangeServer> ranges, RetainBounds bounds) {
+    gauges =
+        List.of(
+            gauge("dunlin.retain.messages", null, ranges, sum(r -> r.applied().index().size()), "Topics with a retained message"),
+            gauge("dunlin.retain.messages.max", null, bounds, RetainBounds::messagesMax, "Bound of topics with a retained message"),
+            gauge("dunlin.retain.topics.size", "bytes", ranges, sum(r -> r.applied().topicBytes()), "Bytes of the topics with a retained message"),
+            gauge("dunlin.retain.topics.size.max", "bytes", bounds, RetainBounds::topicBytesMax, "Bound of the bytes of topics with a retained message"),
+            gauge("dunlin.retain.size", "bytes", ranges, sum(r -> r.applied().bytes()), "Bytes of retained messages and their topics on disk"),
+            gauge("dunlin.retain.size.max", "bytes", bounds, RetainBounds::bytesMax, "Bound of the bytes of retained messages"),
+            gauge(
+                "dunlin.retain.waiting", null, ranges, sum(RetainRangeServer::waiting), "Messages to be retained that wait until their range has room"),
+            gauge("dunlin.retain.waiting.oldest", "seconds", ranges, RetainMeters::oldestSeconds, "How long the first of them has waited"));
+  }
+
+  private static ToDoubleFunction<List<RetainRangeServer>> sum(ToLongFunction<RetainRangeServer> of) {
+    return ranges -> ranges.stream().mapToLong(of).sum();
+  }
+
+  private static double oldestSeconds(List<RetainRangeServer> ranges) {
+    return ranges.stream().mapToDouble(RetainRangeServer::oldestSeconds).max().orElse(0);
   }
 
   /** Messages refused because they would go beyond a bound. */

@@ -13,8 +13,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.function.Consumer;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,38 +30,37 @@ final class RetainOperations implements RetainedMXBean {
   private static final int DELETIONS_MAX = 1_000_000;
   private static final long PATIENCE_SECONDS = 60;
 
-  private final TopicIndex index;
-  private final Reading reading;
-  private final Setting setting;
+  private final TopicRanges ranges;
+  private final List<RetainRangeServer> servers;
+  private final RetainClient client;
 
-  /** Reads rows on a thread that may. */
-  @FunctionalInterface
-  interface Reading {
-    <T> CompletableFuture<T> read(Function<RangeReader, T> what);
-  }
+  /** The keys of a page that stand in one range. */
+  private record Part(RetainRangeServer server, List<byte[]> keys) {}
 
-  /** {@link RetainClient#set}. */
-  @FunctionalInterface
-  interface Setting {
-    void set(Publication message, Consumer<ReasonCode> answer);
-  }
-
-  RetainOperations(TopicIndex index, Reading reading, Setting setting) {
-    this.index = index;
-    this.reading = reading;
-    this.setting = setting;
+  /**
+   * @param servers one for each range
+   * @param client by which messages are deleted
+   */
+  RetainOperations(TopicRanges ranges, List<RetainRangeServer> servers, RetainClient client) {
+    this.ranges = ranges;
+    this.servers = servers;
+    this.client = client;
   }
 
   @Override
   public long getTopics() {
-    return index.size();
+    return client.count().join();
   }
 
   @Override
   public List<RetainedRow> list(String tenant, String prefix, String after, int max) {
     require(max, PAGE_MAX);
-    var keys = page(tenant, prefix, after, max);
-    return await(reading.read(rows -> keys.stream().map(key -> row(key, rows)).toList()), "retained messages were not read");
+    var listed = new ArrayList<RetainedRow>();
+    for (Part part : page(tenant, prefix, after, max)) {
+      var rows = part.server().reading(reader -> part.keys().stream().map(key -> row(key, reader)).toList());
+      listed.addAll(await(rows, "retained messages were not read"));
+    }
+    return listed;
   }
 
   private static RetainedRow row(byte[] key, RangeReader rows) {
@@ -72,7 +69,7 @@ final class RetainOperations implements RetainedMXBean {
   }
 
   /** The first keys behind a topic. */
-  private List<byte[]> page(String tenant, String prefix, String after, int max) {
+  private List<Part> page(String tenant, String prefix, String after, int max) {
     byte[] beginning = TopicKeys.of(tenant, prefix);
     byte[] target = beginning;
     if (!after.isEmpty()) {
@@ -80,8 +77,21 @@ final class RetainOperations implements RetainedMXBean {
       // What sorts before all that have the prefix is no place behind them.
       if (Arrays.compareUnsigned(last, beginning) >= 0) target = following(last);
     }
+    var parts = new ArrayList<Part>();
+    int left = max;
+    for (int i = ranges.of(target, target.length); i < ranges.count() && left > 0; i++) {
+      var keys = keys(servers.get(i).applied().index(), beginning, target, left);
+      if (!keys.isEmpty()) parts.add(new Part(servers.get(i), keys));
+      left -= keys.size();
+    }
+    return parts;
+  }
+
+  /** Keys that begin so, from one on. */
+  private static List<byte[]> keys(TopicIndex index, byte[] beginning, byte[] from, int max) {
     var keys = new ArrayList<byte[]>();
     var walk = index.walk();
+    byte[] target = from;
     while (keys.size() < max && walk.seek(target, target.length)) {
       byte[] key = walk.copy();
       if (key.length < beginning.length || !Arrays.equals(key, 0, beginning.length, beginning, 0, beginning.length)) break;
@@ -110,9 +120,11 @@ final class RetainOperations implements RetainedMXBean {
       while (deleted < max) {
         var page = page(tenant, prefix, after, Math.min(PAGE_MAX, max - deleted));
         if (page.isEmpty()) break;
-        deleteAll(tenant, page);
-        deleted += page.size();
-        after = TopicKeys.topic(page.getLast());
+        for (Part part : page) {
+          deleteAll(tenant, part.keys());
+          deleted += part.keys().size();
+          after = TopicKeys.topic(part.keys().getLast());
+        }
       }
     } finally {
       log.info("An operator has deleted {} retained messages of topics that begin with {}", deleted, LogText.quoted(prefix));
@@ -120,12 +132,12 @@ final class RetainOperations implements RetainedMXBean {
     return deleted;
   }
 
-  private void deleteAll(String tenant, List<byte[]> page) {
+  private void deleteAll(String tenant, List<byte[]> keys) {
     var answers = new ArrayList<CompletableFuture<ReasonCode>>();
-    for (byte[] key : page) {
+    for (byte[] key : keys) {
       var answer = new CompletableFuture<ReasonCode>();
       answers.add(answer);
-      setting.set(message(tenant, TopicKeys.topic(key)), answer::complete);
+      client.set(message(tenant, TopicKeys.topic(key)), answer::complete);
     }
     for (var answer : answers) {
       var reason = await(answer, "retained messages were not deleted");

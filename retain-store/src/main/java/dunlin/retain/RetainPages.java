@@ -8,6 +8,7 @@ import dunlin.store.RangeReader;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** Reads one page of the messages that match a filter, with a bounded amount of work. */
 final class RetainPages {
@@ -22,25 +23,26 @@ final class RetainPages {
    */
   record Result(Page page, int visits, List<byte[]> expired) {}
 
-  /** Reads from where the seek stands; {@link RetainClient#find} says what the bounds mean. */
+  /**
+   * Reads one range from where the seek stands; {@link RetainClient#find} says what the bounds mean.
+   *
+   * @param rangeEnd where the next range begins; null behind the last one
+   */
   static Result read(
-      TopicIndex index, RangeReader rows, FilterSeek seek, long nowMillis, int messagesMax, int bytesMax) {
+      TopicIndex index, RangeReader rows, byte @Nullable [] rangeEnd, FilterSeek seek, long nowMillis, int messagesMax, int bytesMax) {
     List<Publication> messages = new ArrayList<>();
     RemoveExpired.Keys expired = new RemoveExpired.Keys();
     TopicIndex.Walk walk = index.walk();
     int visits = 0;
     long bytes = 0;
-    boolean end = false;
     // Expired messages count as bytes: reading them is work, too.
-    while (visits < VISITS_MAX && messages.size() < messagesMax && bytes <= bytesMax && !end) {
+    while (visits < VISITS_MAX && messages.size() < messagesMax && bytes <= bytesMax && !seek.done()) {
       if (!walk.seek(seek.target(), seek.targetLength())) {
-        end = true;
+        seek.skipTo(rangeEnd);
         break;
       }
       visits++;
-      boolean matches = seek.visit(walk.key(), walk.length());
-      end = seek.done();
-      if (!matches) continue;
+      if (!seek.visit(walk.key(), walk.length())) continue;
       byte[] key = walk.copy();
       byte[] row = rows.get(key);
       if (row == null) continue;
@@ -49,7 +51,7 @@ final class RetainPages {
       if (!message.expired(nowMillis)) messages.add(message);
       else if (!expired.full()) expired.add(key);
     }
-    Cursor next = end ? null : new Cursor(Arrays.copyOf(seek.target(), seek.targetLength()));
+    Cursor next = seek.done() ? null : new Cursor(Arrays.copyOf(seek.target(), seek.targetLength()));
     return new Result(new Page(List.copyOf(messages), next), visits, expired.list());
   }
 }

@@ -49,6 +49,15 @@ final class FakeRange<C, R> implements Range<C, R> {
     logic.open(rows);
   }
 
+  /** Makes ranges with rows of their own, and adds them to a list. */
+  static RetainServer.RangeOpener openedInto(List<FakeRange<RetainCommand, RetainResult>> ranges) {
+    return (_, codec, logic) -> {
+      var range = new FakeRange<>(codec, logic);
+      ranges.add(range);
+      return range;
+    };
+  }
+
   Rows rows() {
     return rows;
   }

@@ -11,6 +11,7 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.Executors;
@@ -27,7 +28,7 @@ class RetainModelTest {
   private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
   private final Map<String, Publication> model = new HashMap<>();
   private long nowMillis = 1_000_000;
-  private FakeRange.Rows rows = new FakeRange.Rows();
+  private final FakeRange.Rows rows = new FakeRange.Rows();
   private RetainServer server = open();
 
   static LongStream seeds() {
@@ -40,12 +41,14 @@ class RetainModelTest {
   }
 
   private RetainServer open() {
-    RetainRange logic = new RetainRange();
-    FakeRange<RetainCommand, RetainResult> range = new FakeRange<>(new RetainCodec(), logic, rows);
-    rows = range.rows();
     var settings = new RetainSettings(Messages.atMost(MESSAGES_MAX), Duration.ofSeconds(1), 20);
     return new RetainServer(
-        logic, range, settings, new SimpleMeterRegistry(), () -> Instant.ofEpochMilli(nowMillis), scheduler);
+        (_, codec, logic) -> new FakeRange<>(codec, logic, rows),
+        List.of(),
+        settings,
+        new SimpleMeterRegistry(),
+        () -> Instant.ofEpochMilli(nowMillis),
+        scheduler);
   }
 
   @ParameterizedTest

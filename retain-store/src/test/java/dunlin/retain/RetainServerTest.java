@@ -37,12 +37,13 @@ class RetainServerTest {
   private final AtomicLong nowMillis = new AtomicLong(1000);
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
-  private final RetainRange logic = new RetainRange();
-  private final FakeRange<RetainCommand, RetainResult> range = new FakeRange<>(new RetainCodec(), logic);
+  private final List<FakeRange<RetainCommand, RetainResult>> ranges = new ArrayList<>();
   private final RetainServer server = server(new RetainSettings(Messages.atMost(200_000), Duration.ofMillis(1), 100));
+  private final FakeRange<RetainCommand, RetainResult> range = ranges.getFirst();
 
   private RetainServer server(RetainSettings settings) {
-    return new RetainServer(logic, range, settings, meters, () -> Instant.ofEpochMilli(nowMillis.get()), scheduler);
+    return new RetainServer(
+        FakeRange.openedInto(ranges), List.of(), settings, meters, () -> Instant.ofEpochMilli(nowMillis.get()), scheduler);
   }
 
   @AfterEach

@@ -14,6 +14,8 @@ import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -66,11 +68,18 @@ class RetainStoreTest {
   }
 
   private Node start() {
+    return start(List.of());
+  }
+
+  private Node start(List<byte[]> cuts) {
     var meters = new SimpleMeterRegistry();
     RangeStore store = RangeStore.open(StoreSettings.defaults(), directory, meters);
     var settings = new RetainSettings(Messages.atMost(10_000), Duration.ofMillis(5), 1000);
+    InstantSource clock = () -> Instant.ofEpochMilli(nowMillis.get());
     RetainServer server =
-        RetainServer.on(store, settings, meters, () -> Instant.ofEpochMilli(nowMillis.get()), scheduler);
+        cuts.isEmpty()
+            ? RetainServer.on(store, settings, meters, clock, scheduler)
+            : new RetainServer(store::range, cuts, settings, meters, clock, scheduler);
     store.start(Duration.ofMinutes(2));
     server.start();
     return new Node(store, server, meters);
@@ -111,6 +120,23 @@ class RetainStoreTest {
       assertThat(node.find("site/x/#")).as("removed, not only hidden").isEmpty();
       assertThat(node.find("site/100/state")).containsEntry("site/100/state", "newer");
       assertThat(node.find("#")).hasSize(150);
+    }
+  }
+
+  @Test
+  void severalRangesKeepTheirOwnTopicsOverARestart() throws Exception {
+    var cuts = List.of(TopicKeys.of(Messages.TENANT, "site/2"), TopicKeys.of(Messages.TENANT, "site/2/b"));
+    try (Node node = start(cuts)) {
+      for (String topic : List.of("site/1/a", "site/2/a", "site/2/b", "site/3/a"))
+        assertThat(node.set(Messages.message(topic, topic))).isEqualTo(ReasonCode.SUCCESS);
+    }
+
+    try (Node node = start(cuts)) {
+      assertThat(node.find("site/+/a")).containsOnlyKeys("site/1/a", "site/2/a", "site/3/a");
+      assertThat(node.find("site/2/#")).containsOnlyKeys("site/2/a", "site/2/b");
+      assertThat(node.server.count().join()).isEqualTo(4);
+      assertThat(node.server.operations().delete(Messages.TENANT, "site/2", 10)).isEqualTo(2);
+      assertThat(node.find("#")).containsOnlyKeys("site/1/a", "site/3/a");
     }
   }
 

@@ -1,8 +1,10 @@
 package dunlin.retain;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.TreeSet;
 
 /** Topic names and filters from a seed, few enough different levels that they meet: empty ones, '$', neighbours of '/'. */
 final class Topics {
@@ -35,6 +37,17 @@ final class Topics {
       String filter = String.join("/", levels);
       if (!filter.isEmpty()) return filter;
     }
+  }
+
+  /** Where to cut into so many ranges at most: at any byte of keys of a tenant, behind its beginning or within. */
+  List<byte[]> cuts(String tenant, int rangesMax) {
+    var cuts = new TreeSet<byte[]>(Arrays::compareUnsigned);
+    for (int i = 1; i < rangesMax; i++) {
+      byte[] key = TopicKeys.of(random.nextInt(8) == 0 ? tenant + "2" : tenant, topic());
+      int length = random.nextInt(3) > 0 ? key.length : 1 + random.nextInt(key.length);
+      cuts.add(Arrays.copyOf(key, length));
+    }
+    return List.copyOf(cuts);
   }
 
   private List<String> levels(int count) {

@@ -73,7 +73,7 @@ public final class FrontendLinks implements InboxCalls.Tier {
 
   private void lose(Attached gone) {
     var frontend = gone.frontend();
-    present.remove(frontend.frontend(), gone);
+    if (!present.remove(frontend.frontend(), gone)) return; // another link is its lease
     var _ =
         server
             .detach(frontend.frontend(), frontend.incarnation())

@@ -1,0 +1,213 @@
+package dunlin.retain;
+
+import dunlin.model.ReasonCode;
+import dunlin.retain.RetainClient.Page;
+import dunlin.retain.RetainCommand.RemoveExpired;
+import dunlin.store.Completion;
+import dunlin.store.Range;
+import dunlin.store.RangeReader;
+import dunlin.store.StoreException;
+import dunlin.store.serve.ProposalLine;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One range of retained messages as the node that leads it serves it. */
+final class RetainRangeServer {
+  /*
+   * Owner: none; called by any thread. Proposals end on the range's applying thread, pages and the sweep run on the range's
+   *   reading threads.
+   * Bounds: the range's queues. A message that the full queue refuses waits in its order, with the credit that its publisher's lane gave
+   *   it, which is for all ranges together; WAITING_MAX may wait. One sweep at a time, at most REMOVALS_MAX removals of expired messages under way.
+   * Failure: more than may wait are answered with 0x97 at once (0x89, which would say it better, is no PUBACK code), a
+   *   failed proposal 0x80: the message may or may not be kept. A full queue of readers fails the page. All are counted.
+   *   Removals of expired messages are simply tried again by the next round of the sweep.
+   */
+  private static final Logger log = LoggerFactory.getLogger(RetainRangeServer.class);
+  private static final int REMOVALS_MAX = 16;
+
+  /** More than all lanes have credit for by default, so that these are not read from before this is full. */
+  private static final int WAITING_MAX = 1 << 20;
+
+  private final RetainRange logic = new RetainRange();
+  private final Range<RetainCommand, RetainResult> range;
+  private final byte @Nullable [] end;
+  private final ProposalLine<RetainCommand, RetainResult> line;
+  private final InstantSource clock;
+  private final RetainMeters meters;
+  private final SetsUnderWay setsUnderWay = new SetsUnderWay();
+  private final RetainedExpirySweep sweep = new RetainedExpirySweep();
+  private final AtomicBoolean sweeping = new AtomicBoolean();
+  private final Semaphore removals = new Semaphore(REMOVALS_MAX);
+
+  private volatile boolean closed;
+
+  /**
+   * Declares the range.
+   *
+   * @param end the first key of the next range; null when there is none
+   */
+  RetainRangeServer(String name, RetainServer.RangeOpener store, byte @Nullable [] end, InstantSource clock, RetainMeters meters) {
+    this.range = store.range(name, new RetainCodec(), logic);
+    this.end = end;
+    this.line = new ProposalLine<>(range, WAITING_MAX);
+    this.clock = clock;
+    this.meters = meters;
+  }
+
+  /** The messages as applied so far. Any thread reads the sums and walks the index. */
+  RetainRange applied() {
+    return logic;
+  }
+
+  /** Messages that wait until the range has room. */
+  int waiting() {
+    return line.waiting();
+  }
+
+  /** How long the first of them has waited. */
+  double oldestSeconds() {
+    return line.oldestSeconds();
+  }
+
+  /** {@link RetainClient#set} for a topic of this range, as the command for it. */
+  void change(RetainCommand command, Consumer<ReasonCode> answer) {
+    setsUnderWay.begin();
+    if (!line.propose(command, completing(answer))) {
+      setsUnderWay.end();
+      meters.refusedBusy.increment();
+      answer.accept(ReasonCode.SERVER_BUSY);
+    }
+  }
+
+  private Completion<RetainResult> completing(Consumer<ReasonCode> answer) {
+    return new Completion<>() {
+      @Override
+      public void done(RetainResult result) {
+        setsUnderWay.end();
+        answer.accept(counted(result));
+      }
+
+      @Override
+      public void failed(StoreException failure) {
+        setsUnderWay.end();
+        log.debug("a retained message's fate is unknown: {}", failure.getMessage());
+        meters.refusedFailed.increment();
+        answer.accept(ReasonCode.UNSPECIFIED_ERROR);
+      }
+    };
+  }
+
+  private ReasonCode counted(RetainResult result) {
+    return switch (result) {
+      case RetainResult.Stored _ -> {
+        meters.stored.increment();
+        yield ReasonCode.SUCCESS;
+      }
+      case RetainResult.Removed(int messages) -> {
+        meters.removed.increment(messages);
+        yield ReasonCode.SUCCESS;
+      }
+      case RetainResult.Refused(RetainResult.Limit limit) -> {
+        meters.refused(limit).increment();
+        yield ReasonCode.QUOTA_EXCEEDED;
+      }
+    };
+  }
+
+  /** {@link RetainClient#find} from where the seek stands, which is in this range. */
+  CompletableFuture<Page> find(FilterSeek seek, int messagesMax, int bytesMax) {
+    var answer = new CompletableFuture<Page>();
+    setsUnderWay.whenEnded(() -> readSoon(seek, messagesMax, bytesMax, answer));
+    return answer;
+  }
+
+  private void readSoon(FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {
+    try {
+      range.readers().execute(() -> read(seek, messagesMax, bytesMax, answer));
+    } catch (RejectedExecutionException e) {
+      meters.refusedPages.increment();
+      answer.completeExceptionally(new StoreException("retained messages: too many pages are being read", e));
+    }
+  }
+
+  private void read(FilterSeek seek, int messagesMax, int bytesMax, CompletableFuture<Page> answer) {
+    RetainPages.Result result;
+    long nowMillis = clock.millis();
+    try {
+      result = RetainPages.read(logic.index(), range.reader(), end, seek, nowMillis, messagesMax, bytesMax);
+    } catch (RuntimeException e) {
+      meters.refusedPages.increment();
+      answer.completeExceptionally(
+          e instanceof StoreException failure ? failure : new StoreException("retained messages: cannot read a page", e));
+      return;
+    }
+    meters.pages.increment();
+    meters.found.increment(result.page().messages().size());
+    if (!result.expired().isEmpty()) removeExpired(nowMillis, result.expired());
+    answer.complete(result.page());
+  }
+
+  /** Reads rows of this range on a thread that may. */
+  <T> CompletableFuture<T> reading(Function<RangeReader, T> what) {
+    try {
+      return CompletableFuture.supplyAsync(() -> what.apply(range.reader()), range.readers());
+    } catch (RejectedExecutionException e) {
+      return CompletableFuture.failedFuture(new StoreException("retained messages: too many pages are being read", e));
+    }
+  }
+
+  /** Looks at some more messages, whether they have expired; at none while it looks at others, or the readers are busy with what clients ask for. */
+  void sweepSoon(int messagesMax) {
+    if (closed || !sweeping.compareAndSet(false, true)) return;
+    try {
+      range.readers().execute(() -> sweep(messagesMax));
+    } catch (RejectedExecutionException _) {
+      sweeping.set(false);
+    }
+  }
+
+  private void sweep(int messagesMax) {
+    long nowMillis = clock.millis();
+    try {
+      sweep.step(range.reader(), nowMillis, messagesMax, keys -> removeExpired(nowMillis, keys));
+    } catch (RuntimeException e) {
+      if (!closed) log.warn("looking for expired retained messages failed, trying again", e);
+    } finally {
+      sweeping.set(false);
+    }
+  }
+
+  private boolean removeExpired(long nowMillis, List<byte[]> keys) {
+    if (closed || !removals.tryAcquire()) return false;
+    Completion<RetainResult> completion =
+        new Completion<>() {
+          @Override
+          public void done(RetainResult result) {
+            removals.release();
+            if (result instanceof RetainResult.Removed(int messages)) meters.expired.increment(messages);
+          }
+
+          @Override
+          public void failed(StoreException failure) {
+            removals.release();
+          }
+        };
+    boolean queued = range.propose(new RemoveExpired(nowMillis, keys), completion);
+    if (!queued) removals.release();
+    return queued;
+  }
+
+  /** Stops removing expired messages. */
+  void close() {
+    closed = true;
+  }
+}
