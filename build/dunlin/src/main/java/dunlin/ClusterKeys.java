@@ -39,9 +39,8 @@ final class ClusterKeys {
   static final Setting<Path> TLS_CERTIFICATE =
       Setting.path(
               "dunlin.cluster.tls.certificate", NONE,
-              "PEM file with the node's certificate and its intermediate certificates. The certificate must name the node's host, and the name of a"
-                  + " dns: seed if one is"
-                  + " used. Reloaded when it changes.")
+              "PEM file with the node's certificate and its intermediate certificates. Its subject alternative names must contain the node's host,"
+                  + " and the name of a dns: seed if one is used. Other nodes hear the node under that host only. Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Path> TLS_KEY =
       Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the private key of the node's certificate, in PKCS#8 format without a password."

@@ -119,7 +119,7 @@ public final class Cluster implements AutoCloseable {
     identity = stored.orElse(null);
     member = stored.isPresent() && !stored.get().founding();
     known = new KnownMap(directory);
-    store.members(member -> known.map().nodes().containsKey(member));
+    store.members(known::host);
     meta =
         new MetaRange(
             self,

@@ -77,7 +77,7 @@ public final class RaftNode {
             .setServerId(RatisPeers.id(nodeId))
             .setStateMachineRegistry(ranges::apply)
             .setProperties(RatisSettings.of(settings, data))
-            .setParameters(RatisSettings.parameters(settings, peerCalls, tls))
+            .setParameters(RatisSettings.parameters(settings, peerCalls, callers, tls))
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build();
     callers.serve(server);

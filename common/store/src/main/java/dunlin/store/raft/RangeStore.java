@@ -34,6 +34,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -47,7 +48,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftPeer;
 import org.jspecify.annotations.Nullable;
@@ -233,10 +233,10 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   }
 
   /**
-   * Says which nodes belong to the cluster: their Raft is heard, too, where this node's configuration of a group does not have them yet.
-   * Before the start; any thread asks.
+   * Says which nodes belong to the cluster, and at which hosts: their Raft is heard, too, where this node's configuration of a group does not
+   * have them yet. Before the start; any thread asks.
    */
-  public void members(Predicate<UUID> members) {
+  public void members(Function<UUID, Optional<String>> members) {
     callers.members(members);
   }
 

@@ -135,7 +135,7 @@ public final class Trio implements AutoCloseable {
       replica = null;
     }
 
-    List<String> rows() {
+    public List<String> rows() {
       var rows = new ArrayList<String>();
       try {
         CompletableFuture.runAsync(
