@@ -238,7 +238,7 @@ final class TestCluster implements AutoCloseable {
     var there = reached.get(to);
     if (there == null) throw new IOException("nobody answers at " + to);
     // By another thread, as between processes: who asks may be interrupted, and who answers must not be by that.
-    var answer = CompletableFuture.supplyAsync(() -> there.answer(request), task -> Thread.ofPlatform().daemon().start(task));
+    var answer = CompletableFuture.supplyAsync(() -> there.answer(request, (_, _) -> true), task -> Thread.ofPlatform().daemon().start(task));
     try {
       return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException e) {

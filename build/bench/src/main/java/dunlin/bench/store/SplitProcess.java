@@ -130,7 +130,7 @@ public final class SplitProcess implements AutoCloseable {
   private byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException {
     var there = reached.get(to);
     if (there == null) throw new IOException("nobody answers at " + to);
-    return there.answer(request);
+    return there.answer(request, (_, _) -> true);
   }
 
   /** @param around how long writers write before the split begins, and after it has ended */

@@ -44,7 +44,7 @@ class RemoteCallsTest {
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final RangeService service;
 
-    Answering(int port, @Nullable UnaryOperator<byte[]> answers) {
+    Answering(int port, RangeService.@Nullable CallHandler answers) {
       var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
       service =
           RangeService.start(
@@ -77,7 +77,7 @@ class RemoteCallsTest {
   }
 
   private static Answering answering(UnaryOperator<byte[]> answers) {
-    return new Answering(0, answers);
+    return new Answering(0, (request, _) -> answers.apply(request));
   }
 
   /** With the patience that a busy machine needs. */
@@ -208,7 +208,7 @@ class RemoteCallsTest {
       }
       assertThatThrownBy(() -> calls.call(HOST, port, HOST, new byte[1], LONG)).isInstanceOf(IOException.class).hasMessageContaining("UNAVAILABLE");
 
-      try (var node = new Answering(port, RemoteCallsTest::reversed)) {
+      try (var node = new Answering(port, (request, _) -> reversed(request))) {
         await()
             .atMost(LONG)
             .ignoreExceptionsInstanceOf(IOException.class)
