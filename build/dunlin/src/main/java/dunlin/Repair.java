@@ -251,8 +251,14 @@ final class Repair {
 
   private static String owner(StoredSessions.Inbox inbox) {
     String kind = inbox.group() ? "group" : "client";
-    return "%s \"%s\" of tenant %s%s"
-        .formatted(kind, shown(inbox.name()), shown(inbox.tenant()), inbox.present() ? "" : ", which has ended; the node deletes this");
+    return "%s \"%s\" of tenant %s%s%s"
+        .formatted(
+            kind, shown(inbox.name()), shown(inbox.tenant()), user(inbox), inbox.present() ? "" : ", which has ended; the node deletes this");
+  }
+
+  /** Whose session it is; nothing where it is nobody's. */
+  private static String user(StoredSessions.Inbox session) {
+    return session.user().isEmpty() ? "" : ", user \"" + shown(session.user()) + "\"";
   }
 
   private static String messages(StoredSessions.Inbox inbox) {
@@ -291,8 +297,8 @@ final class Repair {
   }
 
   private static String text(StoredSessions.Inbox session) {
-    return "the session of %s: %s subscriptions, %s"
-        .formatted(client(session.tenant(), session.name()), number(session.subscriptions()), messages(session));
+    return "the session of %s%s: %s subscriptions, %s"
+        .formatted(client(session.tenant(), session.name()), user(session), number(session.subscriptions()), messages(session));
   }
 
   private int removeSession(String tenant, String client) {
