@@ -1,14 +1,14 @@
 package dunlin;
 
 import dunlin.cluster.MemberSettings;
-import dunlin.placement.OperationSettings;
-import dunlin.placement.SplitSettings;
+import dunlin.placement.plan.OperationSettings;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
-import dunlin.store.ClusterSettings;
-import dunlin.store.PeerSecurity;
-import dunlin.store.remote.RangeServiceSettings;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.PeerSecurity;
+import dunlin.store.settings.RangeServiceSettings;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,5 +1,6 @@
 package dunlin.cluster;
 
+import dunlin.cluster.call.NodeAddress;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.PlacementWire;

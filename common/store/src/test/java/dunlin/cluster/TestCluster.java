@@ -2,22 +2,23 @@ package dunlin.cluster;
 
 import static org.awaitility.Awaitility.await;
 
+import dunlin.cluster.call.NodeAddress;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
-import dunlin.placement.OperationSettings;
 import dunlin.placement.PlacedRange;
-import dunlin.placement.SplitSettings;
-import dunlin.store.ClusterSettings;
+import dunlin.placement.plan.OperationSettings;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.store.Completion;
 import dunlin.store.NotLeaderException;
 import dunlin.store.RangeId;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.raft.DirectCheckpoints;
 import dunlin.store.raft.FreePort;
 import dunlin.store.raft.RangeStore;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.InterruptedIOException;

@@ -1,8 +1,8 @@
 package dunlin.store.node;
 
-import dunlin.store.ClusterSettings;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.DataDirectory;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import java.io.File;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

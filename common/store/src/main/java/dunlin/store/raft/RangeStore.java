@@ -1,8 +1,8 @@
 package dunlin.store.raft;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dunlin.runtime.NodeBeans;
 import dunlin.runtime.StallWatch;
+import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.CommandCodec;
 import dunlin.store.Member;
 import dunlin.store.OutdatedException;
@@ -13,7 +13,6 @@ import dunlin.store.RangeProgress;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.disk.GroupStorage;
@@ -22,6 +21,7 @@ import dunlin.store.disk.RocksMemory;
 import dunlin.store.disk.RowsDirectory;
 import dunlin.store.node.PeerCallers;
 import dunlin.store.node.RaftNode;
+import dunlin.store.settings.StoreSettings;
 import dunlin.store.snapshot.CheckpointCarrier;
 import dunlin.store.snapshot.CheckpointSource;
 import dunlin.store.snapshot.Checkpoints;

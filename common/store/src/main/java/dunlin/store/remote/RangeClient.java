@@ -7,6 +7,7 @@ import dunlin.store.remote.ClientMeters.Reason;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.RangeReply;
 import dunlin.store.serve.ResultCodec;
+import dunlin.store.settings.RangeClientSettings;
 import io.grpc.Status;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;

@@ -2,6 +2,7 @@ package dunlin.store.remote;
 
 import dunlin.store.StoreException;
 import dunlin.store.serve.LocalRanges;
+import dunlin.store.settings.RangeServiceSettings;
 import dunlin.store.snapshot.LocalCheckpoints;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;

@@ -2,7 +2,7 @@ package dunlin.store.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.store.PeerSecurity;
+import dunlin.store.settings.PeerSecurity;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.cert.CertificateFactory;

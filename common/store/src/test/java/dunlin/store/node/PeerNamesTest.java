@@ -3,11 +3,11 @@ package dunlin.store.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.store.ClusterSettings;
-import dunlin.store.PeerSecurity;
 import dunlin.store.ReplicaRole;
 import dunlin.store.raft.Command.Put;
 import dunlin.store.raft.Trio;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.PeerSecurity;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.UUID;

@@ -3,14 +3,14 @@ package dunlin.store.node;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.store.ClusterSettings;
-import dunlin.store.PeerSecurity;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.raft.Command.Put;
 import dunlin.store.raft.FreePort;
 import dunlin.store.raft.OneRange;
 import dunlin.store.raft.Trio;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.PeerSecurity;
+import dunlin.store.settings.StoreSettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.Socket;

@@ -2,7 +2,7 @@ package dunlin.store.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.store.PeerSecurity;
+import dunlin.store.settings.PeerSecurity;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

@@ -6,6 +6,7 @@ import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.ResultCodec;
+import dunlin.store.settings.RangeClientSettings;
 import io.micrometer.core.instrument.search.Search;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.ByteBuffer;

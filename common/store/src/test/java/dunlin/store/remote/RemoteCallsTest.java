@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
+import dunlin.store.settings.RangeServiceSettings;
 import dunlin.store.snapshot.CheckpointSource;
 import dunlin.store.snapshot.LocalCheckpoints;
 import io.grpc.CallOptions;

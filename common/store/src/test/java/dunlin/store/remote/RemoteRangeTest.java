@@ -7,6 +7,8 @@ import dunlin.store.Completion;
 import dunlin.store.StoreException;
 import dunlin.store.remote.Caller.Entry;
 import dunlin.store.serve.RangeLocation;
+import dunlin.store.settings.RangeClientSettings;
+import dunlin.store.settings.RangeServiceSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;

@@ -4,9 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.store.PeerSecurity;
 import dunlin.store.StoreException;
 import dunlin.store.remote.Caller.Entry;
+import dunlin.store.settings.PeerSecurity;
+import dunlin.store.settings.RangeServiceSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
