@@ -81,9 +81,7 @@ final class Load implements AutoCloseable {
 
   private static RangeClientSettings settings(Duration patience) {
     var d = RangeClientSettings.defaults();
-    return new RangeClientSettings(
-        d.rangeRequestsMax(), d.rangeBytesMax(), d.nodeRequestsMax(), d.commandBytesMax(), d.frameRequests(), d.frameBytes(),
-        d.timeout(), d.backoffFirst(), d.backoffMost(), d.hopsMax(), d.connectTimeout(), patience, patience.multipliedBy(2));
+    return d.with(new RangeClientSettings.Silence(d.silence().connectTimeout(), patience, patience.multipliedBy(2)));
   }
 
   /** Writes that have been acknowledged so far. */
