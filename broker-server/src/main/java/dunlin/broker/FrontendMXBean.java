@@ -1,6 +1,6 @@
 package dunlin.broker;
 
-import dunlin.runtime.Description;
+import dunlin.runtime.metrics.Description;
 
 /** What operators see of a node's frontend and do to it by JMX: {@code dunlin:type=Frontend,node=<id>}. */
 @Description("The part of the node that clients connect to")

@@ -4,7 +4,7 @@ import dunlin.model.ReasonCode;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.DropReason;
 import dunlin.runtime.HopLedger;
-import dunlin.runtime.LatencyHistogram;
+import dunlin.runtime.metrics.LatencyHistogram;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 

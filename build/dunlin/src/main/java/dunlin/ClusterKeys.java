@@ -1,14 +1,14 @@
 package dunlin;
 
 import dunlin.cluster.MemberSettings;
-import dunlin.placement.OperationSettings;
-import dunlin.placement.SplitSettings;
+import dunlin.placement.plan.OperationSettings;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
-import dunlin.store.ClusterSettings;
-import dunlin.store.PeerSecurity;
-import dunlin.store.remote.RangeServiceSettings;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.PeerSecurity;
+import dunlin.store.settings.RangeServiceSettings;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -39,9 +39,8 @@ final class ClusterKeys {
   static final Setting<Path> TLS_CERTIFICATE =
       Setting.path(
               "dunlin.cluster.tls.certificate", NONE,
-              "PEM file with the node's certificate and its intermediate certificates. The certificate must name the node's host, and the name of a"
-                  + " dns: seed if one is"
-                  + " used. Reloaded when it changes.")
+              "PEM file with the node's certificate and its intermediate certificates. Its subject alternative names must contain the node's host,"
+                  + " and the name of a dns: seed if one is used. Other nodes hear the node under that host only. Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Path> TLS_KEY =
       Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the private key of the node's certificate, in PKCS#8 format without a password."

@@ -1,9 +1,9 @@
 package dunlin;
 
 import dunlin.broker.listen.ListenerException;
-import dunlin.runtime.Metrics;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
+import dunlin.runtime.metrics.Metrics;
 import dunlin.store.StoreException;
 import java.io.PrintStream;
 import java.lang.management.ManagementFactory;

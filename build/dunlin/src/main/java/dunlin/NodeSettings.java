@@ -11,7 +11,7 @@ import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
-import dunlin.store.StoreSettings;
+import dunlin.store.settings.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

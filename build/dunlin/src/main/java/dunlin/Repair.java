@@ -10,9 +10,9 @@ import dunlin.runtime.LogText;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.StoredRows;
 import dunlin.store.raft.RangeStore;
+import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
@@ -251,8 +251,14 @@ final class Repair {
 
   private static String owner(StoredSessions.Inbox inbox) {
     String kind = inbox.group() ? "group" : "client";
-    return "%s \"%s\" of tenant %s%s"
-        .formatted(kind, shown(inbox.name()), shown(inbox.tenant()), inbox.present() ? "" : ", which has ended; the node deletes this");
+    return "%s \"%s\" of tenant %s%s%s"
+        .formatted(
+            kind, shown(inbox.name()), shown(inbox.tenant()), user(inbox), inbox.present() ? "" : ", which has ended; the node deletes this");
+  }
+
+  /** Whose session it is; nothing where it is nobody's. */
+  private static String user(StoredSessions.Inbox session) {
+    return session.user().isEmpty() ? "" : ", user \"" + shown(session.user()) + "\"";
   }
 
   private static String messages(StoredSessions.Inbox inbox) {
@@ -291,8 +297,8 @@ final class Repair {
   }
 
   private static String text(StoredSessions.Inbox session) {
-    return "the session of %s: %s subscriptions, %s"
-        .formatted(client(session.tenant(), session.name()), number(session.subscriptions()), messages(session));
+    return "the session of %s%s: %s subscriptions, %s"
+        .formatted(client(session.tenant(), session.name()), user(session), number(session.subscriptions()), messages(session));
   }
 
   private int removeSession(String tenant, String client) {

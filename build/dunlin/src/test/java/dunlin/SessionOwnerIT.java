@@ -6,10 +6,13 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.broker.auth.PasswordFile;
 import dunlin.runtime.SettingException;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -113,6 +116,32 @@ class SessionOwnerIT {
       await("the session's end has been recorded").atMost(TestBroker.SOON).until(() -> code(broker, as("bob", 5, false, "sensor")) == 0);
       assertThat(refusal(broker, as("alice", 5, true, "sensor"))).isEqualTo(0x87);
     }
+  }
+
+  @Test
+  void anOperatorSeesWhoseASessionIs() throws IOException {
+    try (var broker = broker(Map.of()); var alice = new RawClient(broker.port()); var nobody = new RawClient(broker.port())) {
+      alice.connect(as("alice", 5, false, "sensor"));
+      alice.subscribe("topic/+", 1);
+      nobody.connect(as("", 5, false, "lamp"));
+      nobody.subscribe("topic/+", 1);
+    }
+
+    var out = new ByteArrayOutputStream();
+    var err = new ByteArrayOutputStream();
+    Path data = directory.resolve("data");
+    // On a busy machine a node lets its directory go only after its close() has returned.
+    await().atMost(TestBroker.SOON).until(() -> repairList(data, out, err) == Repair.DONE);
+
+    assertThat(out.toString(StandardCharsets.UTF_8))
+        .contains("Most subscriptions:")
+        .contains("  1: client \"sensor\" of tenant default, user \"alice\"\n")
+        .contains("  1: client \"lamp\" of tenant default\n");
+  }
+
+  private static int repairList(Path data, ByteArrayOutputStream out, ByteArrayOutputStream err) {
+    return Repair.run(
+        List.of(data.toString(), "list"), 16, new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
   }
 
   @Test

@@ -1,6 +1,6 @@
 package dunlin.inbox;
 
-import dunlin.runtime.Description;
+import dunlin.runtime.metrics.Description;
 import java.util.List;
 
 /** What operators see of sessions and do to them by JMX: {@code dunlin:type=Sessions,node=<id>}. What cannot be done is refused with the reason. */

@@ -1,6 +1,6 @@
 package dunlin.retain;
 
-import dunlin.runtime.Description;
+import dunlin.runtime.metrics.Description;
 import java.util.List;
 
 /** What operators see of retained messages and do to them by JMX: {@code dunlin:type=Retained,node=<id>}. What cannot be done is refused with the reason. */

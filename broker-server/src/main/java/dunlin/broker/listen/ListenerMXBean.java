@@ -1,6 +1,6 @@
 package dunlin.broker.listen;
 
-import dunlin.runtime.Description;
+import dunlin.runtime.metrics.Description;
 import java.util.Map;
 
 /** A listener as operators see it by JMX. */

@@ -3,7 +3,7 @@ package dunlin.broker.listen;
 import com.sun.management.UnixOperatingSystemMXBean;
 import dunlin.broker.codec.DecoderLimits;
 import dunlin.broker.limit.AddressRange;
-import dunlin.runtime.NodeBeans;
+import dunlin.runtime.metrics.NodeBeans;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.bootstrap.ServerBootstrap;

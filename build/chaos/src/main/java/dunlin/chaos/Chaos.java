@@ -1,7 +1,7 @@
 package dunlin.chaos;
 
 import dunlin.chaos.NodeOptions.LogCut;
-import dunlin.store.ClusterSettings;
+import dunlin.store.settings.ClusterSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,21 +1,21 @@
 package dunlin.chaos;
 
-import dunlin.store.ClusterSettings;
 import dunlin.store.Member;
-import dunlin.store.PeerSecurity;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.remote.RangeService;
-import dunlin.store.remote.RangeServiceSettings;
 import dunlin.store.remote.RemoteCheckpoints;
 import dunlin.store.serve.LocalRange;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.ServedReplica;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.PeerSecurity;
+import dunlin.store.settings.RangeServiceSettings;
+import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;

@@ -5,10 +5,10 @@ import dunlin.store.Completion;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.store.remote.RangeClient;
-import dunlin.store.remote.RangeClientSettings;
 import dunlin.store.remote.RangeMap;
 import dunlin.store.remote.RemoteRange;
 import dunlin.store.serve.RangeLocation;
+import dunlin.store.settings.RangeClientSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -81,9 +81,7 @@ final class Load implements AutoCloseable {
 
   private static RangeClientSettings settings(Duration patience) {
     var d = RangeClientSettings.defaults();
-    return new RangeClientSettings(
-        d.rangeRequestsMax(), d.rangeBytesMax(), d.nodeRequestsMax(), d.commandBytesMax(), d.frameRequests(), d.frameBytes(),
-        d.timeout(), d.backoffFirst(), d.backoffMost(), d.hopsMax(), d.connectTimeout(), patience, patience.multipliedBy(2));
+    return d.with(new RangeClientSettings.Silence(d.silence().connectTimeout(), patience, patience.multipliedBy(2)));
   }
 
   /** Writes that have been acknowledged so far. */

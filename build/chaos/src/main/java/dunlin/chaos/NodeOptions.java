@@ -1,7 +1,7 @@
 package dunlin.chaos;
 
-import dunlin.store.ClusterSettings;
-import dunlin.store.StoreSettings;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -3,6 +3,7 @@ package dunlin.runtime;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.runtime.metrics.Metrics;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;

@@ -1,5 +1,6 @@
 package dunlin.cluster;
 
+import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.Action;
 import java.util.HashSet;
 import java.util.Set;

@@ -1,6 +1,11 @@
 package dunlin.cluster;
 
-import dunlin.cluster.ClusterAnswer.HelloIs;
+import dunlin.cluster.call.ClusterAnswer.HelloIs;
+import dunlin.cluster.call.ClusterCall;
+import dunlin.cluster.call.ClusterWire;
+import dunlin.cluster.call.NodeAddress;
+import dunlin.cluster.call.NodeCalls;
+import dunlin.cluster.call.Seeds;
 import dunlin.placement.BootstrapRule;
 import dunlin.placement.BootstrapRule.Decision;
 import dunlin.store.StoreException;

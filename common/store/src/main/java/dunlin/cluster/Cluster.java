@@ -1,17 +1,24 @@
 package dunlin.cluster;
 
-import dunlin.cluster.ClusterAnswer.CarriedOut;
-import dunlin.cluster.ClusterAnswer.Changed;
-import dunlin.cluster.ClusterAnswer.HelloIs;
-import dunlin.cluster.ClusterAnswer.NotLeading;
-import dunlin.cluster.ClusterAnswer.Proposed;
-import dunlin.cluster.ClusterAnswer.Refused;
-import dunlin.cluster.ClusterAnswer.Unknown;
-import dunlin.cluster.ClusterCall.CarryOut;
-import dunlin.cluster.ClusterCall.Hello;
-import dunlin.cluster.ClusterCall.Propose;
-import dunlin.cluster.ClusterCall.Report;
-import dunlin.cluster.ClusterCall.Watch;
+import dunlin.cluster.call.ClusterAnswer;
+import dunlin.cluster.call.ClusterAnswer.CarriedOut;
+import dunlin.cluster.call.ClusterAnswer.Changed;
+import dunlin.cluster.call.ClusterAnswer.HelloIs;
+import dunlin.cluster.call.ClusterAnswer.NotLeading;
+import dunlin.cluster.call.ClusterAnswer.Proposed;
+import dunlin.cluster.call.ClusterAnswer.Refused;
+import dunlin.cluster.call.ClusterAnswer.Unknown;
+import dunlin.cluster.call.ClusterCall;
+import dunlin.cluster.call.ClusterCall.CarryOut;
+import dunlin.cluster.call.ClusterCall.Hello;
+import dunlin.cluster.call.ClusterCall.Propose;
+import dunlin.cluster.call.ClusterCall.Report;
+import dunlin.cluster.call.ClusterCall.Watch;
+import dunlin.cluster.call.ClusterWire;
+import dunlin.cluster.call.NodeAddress;
+import dunlin.cluster.call.NodeCalls;
+import dunlin.cluster.call.OwnCalls;
+import dunlin.cluster.call.Seeds;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.Operation;
@@ -48,8 +55,10 @@ import java.util.UUID;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.BiPredicate;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -119,7 +128,7 @@ public final class Cluster implements AutoCloseable {
     identity = stored.orElse(null);
     member = stored.isPresent() && !stored.get().founding();
     known = new KnownMap(directory);
-    store.members(member -> known.map().nodes().containsKey(member));
+    store.members(known::host);
     meta =
         new MetaRange(
             self,
@@ -264,12 +273,16 @@ public final class Cluster implements AutoCloseable {
     return founded;
   }
 
-  /** Answers the call of another node. Blocks, on a thread that may; an answer comes for whatever was sent. */
-  public byte[] answer(byte[] request) {
-    return ClusterWire.bytes(answerTo(request));
+  /**
+   * Answers the call of another node. Blocks, on a thread that may; an answer comes for whatever was sent.
+   *
+   * @param proved whether the caller has proved to be this node at this host
+   */
+  public byte[] answer(byte[] request, BiPredicate<UUID, String> proved) {
+    return ClusterWire.bytes(answerTo(request, proved));
   }
 
-  private ClusterAnswer answerTo(byte[] request) {
+  private ClusterAnswer answerTo(byte[] request, BiPredicate<UUID, String> proved) {
     ClusterWire.Sent sent;
     try {
       sent = ClusterWire.call(request);
@@ -288,6 +301,11 @@ public final class Cluster implements AutoCloseable {
         return new Refused(
             "node " + self + (own == null ? " belongs to no cluster" : " belongs to cluster " + own.cluster())
                 + ", the call is of " + (sent.cluster() == null ? "none" : sent.cluster()));
+      String forged = forged(sent.call(), proved);
+      if (forged != null) {
+        meters.callRefused();
+        return new Refused(forged);
+      }
       return handle(sent.call());
     } catch (RuntimeException e) { // ours: the caller gets an answer, and the connection that others use stays
       log.error("Node {}: a call has failed: {}", self, sent.call(), e);
@@ -295,6 +313,22 @@ public final class Cluster implements AutoCloseable {
     } finally {
       slots.release();
     }
+  }
+
+  /** Why the caller is not the node in whose name it calls, or null. Else it could move a node's name to a host of its own, and call Raft by it. */
+  private @Nullable String forged(ClusterCall call, BiPredicate<UUID, String> proved) {
+    return switch (call) {
+      case Propose(RegisterNode(var claimed)) -> forged(claimed.id(), claimed.host(), proved);
+      case Report(var report, _) -> forged(report.node(), null, proved);
+      case Hello _, Propose _, Watch _, CarryOut _ -> null;
+    };
+  }
+
+  /** @param host that the node says it has, or null */
+  private @Nullable String forged(UUID claimed, @Nullable String host, BiPredicate<UUID, String> proved) {
+    for (String each : Stream.concat(known.host(claimed).stream(), Stream.ofNullable(host)).distinct().toList())
+      if (!proved.test(claimed, each)) return "the caller's certificate names neither node " + claimed + " nor its host, " + each;
+    return null;
   }
 
   private ClusterAnswer handle(ClusterCall call) {

@@ -9,7 +9,7 @@ import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.ReplaceReplica;
 import dunlin.placement.Operation.TransferLeadership;
 import dunlin.placement.PlacementCommand.ForgetNode;
-import dunlin.placement.SplitChoice;
+import dunlin.placement.plan.SplitChoice;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.StoreException;

@@ -1,6 +1,6 @@
 package dunlin.cluster;
 
-import dunlin.runtime.Description;
+import dunlin.runtime.metrics.Description;
 import java.util.List;
 
 /**

@@ -20,7 +20,10 @@ final class ClusterMeters implements AutoCloseable {
 
   ClusterMeters(MeterRegistry registry) {
     this.registry = registry;
-    callsRefused = counter("dunlin.cluster.calls.refused", "Calls of other nodes refused because too many were under way");
+    callsRefused =
+        counter(
+            "dunlin.cluster.calls.refused",
+            "Calls of other nodes refused: too many at a time, or in the name of another node than the certificate's");
     beatsLost = counter("dunlin.cluster.heartbeats.lost", "Heartbeats that came to no leader of the meta group");
     actionsDone = counter("dunlin.cluster.actions.done", "Actions that nodes have carried out, on the meta group's leader");
     actionsFailed = counter("dunlin.cluster.actions.failed", "Actions that did nothing or whose outcome is unknown, on the meta group's leader");

@@ -1,11 +1,11 @@
 package dunlin.cluster;
 
-import dunlin.cluster.ClusterAnswer.Changed;
-import dunlin.cluster.ClusterAnswer.Heard;
-import dunlin.cluster.ClusterAnswer.Proposed;
-import dunlin.cluster.ClusterCall.Propose;
-import dunlin.cluster.ClusterCall.Report;
-import dunlin.cluster.ClusterCall.Watch;
+import dunlin.cluster.call.ClusterAnswer.Changed;
+import dunlin.cluster.call.ClusterAnswer.Heard;
+import dunlin.cluster.call.ClusterAnswer.Proposed;
+import dunlin.cluster.call.ClusterCall.Propose;
+import dunlin.cluster.call.ClusterCall.Report;
+import dunlin.cluster.call.ClusterCall.Watch;
 import dunlin.placement.ClusterNode;
 import dunlin.placement.Operation.Split;
 import dunlin.placement.PlacementCommand.RegisterNode;

@@ -1,6 +1,8 @@
 package dunlin.cluster;
 
+import dunlin.cluster.call.NodeAddress;
 import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode;
 import dunlin.placement.PlacementWire;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
@@ -99,6 +101,11 @@ final class KnownMap {
   /** Where a node's Raft answers. */
   Optional<Member> raft(UUID node) {
     return port(node, RAFT).map(address -> new Member(node, address.host(), address.port()));
+  }
+
+  /** Where a node is, if it belongs to the cluster. */
+  Optional<String> host(UUID node) {
+    return Optional.ofNullable(map.nodes().get(node)).map(ClusterNode::host);
   }
 
   private Optional<NodeAddress> port(UUID node, String name) {

@@ -1,8 +1,8 @@
 package dunlin.cluster;
 
-import dunlin.placement.CutChoice;
 import dunlin.placement.NodeReport.Load;
-import dunlin.placement.SplitSettings;
+import dunlin.placement.plan.CutChoice;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeLoad;
 import java.util.ArrayDeque;

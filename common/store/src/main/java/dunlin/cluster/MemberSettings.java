@@ -1,6 +1,7 @@
 package dunlin.cluster;
 
-import dunlin.placement.OperationSettings;
+import dunlin.cluster.call.Seeds;
+import dunlin.placement.plan.OperationSettings;
 import java.time.Duration;
 import java.util.Set;
 

@@ -1,7 +1,13 @@
 package dunlin.cluster;
 
-import dunlin.cluster.ClusterAnswer.NotLeading;
-import dunlin.cluster.ClusterAnswer.Refused;
+import dunlin.cluster.call.ClusterAnswer;
+import dunlin.cluster.call.ClusterAnswer.NotLeading;
+import dunlin.cluster.call.ClusterAnswer.Refused;
+import dunlin.cluster.call.ClusterCall;
+import dunlin.cluster.call.ClusterWire;
+import dunlin.cluster.call.NodeAddress;
+import dunlin.cluster.call.NodeCalls;
+import dunlin.cluster.call.Seeds;
 import java.io.IOException;
 import java.net.UnknownHostException;
 import java.time.Duration;

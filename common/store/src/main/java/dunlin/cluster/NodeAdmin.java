@@ -1,8 +1,11 @@
 package dunlin.cluster;
 
-import dunlin.cluster.ClusterAnswer.CarriedOut;
-import dunlin.cluster.ClusterAnswer.Refused;
-import dunlin.cluster.ClusterCall.CarryOut;
+import dunlin.cluster.call.ClusterAnswer;
+import dunlin.cluster.call.ClusterAnswer.CarriedOut;
+import dunlin.cluster.call.ClusterAnswer.Refused;
+import dunlin.cluster.call.ClusterCall.CarryOut;
+import dunlin.cluster.call.ClusterWire;
+import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.Action;
 import dunlin.placement.RangeAdmin;
 import java.io.IOException;

@@ -1,18 +1,18 @@
 package dunlin.cluster;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dunlin.cluster.ClusterAnswer.Heard;
+import dunlin.cluster.call.ClusterAnswer.Heard;
 import dunlin.placement.Action;
 import dunlin.placement.ClusterMap;
-import dunlin.placement.ClusterObservation;
-import dunlin.placement.Leases;
 import dunlin.placement.NodeReport;
-import dunlin.placement.Operations;
 import dunlin.placement.Placement;
-import dunlin.placement.PlacementCommand.MarkNode;
 import dunlin.placement.PlacementCommand;
+import dunlin.placement.PlacementCommand.MarkNode;
 import dunlin.placement.PlacementResult.Refused;
 import dunlin.placement.RangeAdmin;
+import dunlin.placement.plan.ClusterObservation;
+import dunlin.placement.plan.Leases;
+import dunlin.placement.plan.Operations;
 import dunlin.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -2,7 +2,7 @@ package dunlin.cluster;
 
 import dunlin.cluster.LocalReplicas.Hosted;
 import dunlin.placement.NodeReport.Load;
-import dunlin.placement.SplitSettings;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
 import java.time.Duration;

@@ -126,7 +126,7 @@ public record ClusterMap(
   }
 
   /** How many nodes a range of this kind could lie on, once all that stay are up. */
-  long places(String kind) {
+  public long places(String kind) {
     return nodes.values().stream()
         .filter(node -> node.holds(kind) && emptying(node.id()).isEmpty())
         .filter(node -> node.state() != ClusterNode.State.LEFT && node.state() != ClusterNode.State.DRAINING)

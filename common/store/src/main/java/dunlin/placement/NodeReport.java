@@ -84,12 +84,12 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
       followers = List.copyOf(followers);
     }
 
-    Optional<Long> lagOf(UUID node) {
+    public Optional<Long> lagOf(UUID node) {
       return followers.stream().filter(follower -> follower.node().equals(node)).map(Follower::lag).findFirst();
     }
   }
 
-  Optional<Replica> replica(UUID range) {
+  public Optional<Replica> replica(UUID range) {
     return replicas.stream().filter(replica -> replica.range().id().equals(range)).findFirst();
   }
 }

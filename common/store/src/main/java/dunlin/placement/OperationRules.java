@@ -21,11 +21,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** When an operation may not begin. Decided where it is applied, so that no two decisions can pass each other. */
-final class OperationRules {
+public final class OperationRules {
   private OperationRules() {}
 
   /** Why the operation may not begin on this map, or null. */
-  static @Nullable Refused refusal(Operation operation, ClusterMap map) {
+  public static @Nullable Refused refusal(Operation operation, ClusterMap map) {
     var on = operation.range();
     if (on.isEmpty()) return emptying(operation.emptied().orElseThrow(), map);
     var placed = map.ranges().get(on.get());

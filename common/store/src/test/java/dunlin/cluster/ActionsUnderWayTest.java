@@ -3,6 +3,7 @@ package dunlin.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.cluster.ActionsUnderWay.Offered;
+import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.Action;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;

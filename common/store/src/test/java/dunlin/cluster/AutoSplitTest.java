@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.placement.SplitChoice;
-import dunlin.placement.SplitSettings;
+import dunlin.placement.plan.SplitChoice;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.Replica;

@@ -5,12 +5,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.cluster.TestCluster.Node;
+import dunlin.cluster.call.ClusterAnswer;
+import dunlin.cluster.call.ClusterCall;
+import dunlin.cluster.call.ClusterWire;
+import dunlin.placement.ClusterNode;
 import dunlin.placement.ClusterNode.State;
+import dunlin.placement.NodeReport;
 import dunlin.placement.Operation;
 import dunlin.placement.Operation.DrainNode;
 import dunlin.placement.Operation.LeaveNode;
 import dunlin.placement.Operation.MoveReplica;
 import dunlin.placement.Operation.TransferLeadership;
+import dunlin.placement.PlacementCommand.RegisterNode;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
 import java.io.IOException;
@@ -19,7 +25,9 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Objects;
 import java.util.UUID;
+import java.util.function.BiPredicate;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
@@ -249,7 +257,7 @@ class ClusterTest {
         node.cluster().close();
 
         assertThat(running()).doesNotContain(threads);
-        assertThat(ClusterWire.answer(node.cluster().answer(new byte[0]))).isInstanceOf(ClusterAnswer.Refused.class);
+        assertThat(ClusterWire.answer(node.cluster().answer(new byte[0], (_, _) -> true))).isInstanceOf(ClusterAnswer.Refused.class);
         node.cluster().close(); // once more does nothing
       }
     }
@@ -282,10 +290,42 @@ class ClusterTest {
       var nobody = new ClusterWire.Sent(null, new ClusterCall.Watch(0));
 
       for (byte[] bad : new byte[][] {{}, {9, 9, 9}, ClusterWire.bytes(stranger), ClusterWire.bytes(nobody)})
-        assertThat(ClusterWire.answer(node.answer(bad))).isInstanceOf(ClusterAnswer.Refused.class);
+        assertThat(ClusterWire.answer(node.answer(bad, (_, _) -> true))).isInstanceOf(ClusterAnswer.Refused.class);
 
       assertThat(cluster.append(LEDGER, "a", "1")).isEqualTo("1");
     }
+  }
+
+  /** Else a node could move the name of another one to a host of its own, and be heard by it on the cluster port. */
+  @Test
+  void aNodeIsRegisteredAndHeardUnderTheNameOfItsCertificateOnly() {
+    try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null))) {
+      cluster.awaitSettled(1);
+      var node = cluster.nodes.getFirst();
+      var row = Objects.requireNonNull(cluster.map().nodes().get(node.id()));
+      var moved =
+          new ClusterNode(row.id(), "elsewhere.example", row.ports(), row.roles(), row.region(), row.zone(), row.state());
+      var newcomer = ClusterNode.joining(UUID.randomUUID(), "elsewhere.example", row.ports(), row.roles(), "", "");
+      BiPredicate<UUID, String> elsewhere = (_, host) -> host.equals("elsewhere.example");
+      BiPredicate<UUID, String> both = (_, host) -> elsewhere.test(row.id(), host) || host.equals(row.host());
+
+      assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(moved)), elsewhere)).isEqualTo(forged(row));
+      assertThat(ask(node, new ClusterCall.Report(new NodeReport(row.id(), 0, 1, 1, List.of()), 0), elsewhere)).isEqualTo(forged(row));
+      assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(newcomer)), (_, host) -> host.equals(row.host())))
+          .isEqualTo(forged(newcomer));
+      assertThat(cluster.map().nodes().get(row.id())).isEqualTo(row);
+      assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(newcomer)), elsewhere)).isInstanceOf(ClusterAnswer.Proposed.class);
+      assertThat(ask(node, new ClusterCall.Propose(new RegisterNode(moved)), both)).isInstanceOf(ClusterAnswer.Proposed.class);
+    }
+  }
+
+  private static ClusterAnswer ask(Node node, ClusterCall call, BiPredicate<UUID, String> proved) {
+    var sent = new ClusterWire.Sent(node.cluster().cluster().orElseThrow(), call);
+    return ClusterWire.answer(node.cluster().answer(ClusterWire.bytes(sent), proved));
+  }
+
+  private static ClusterAnswer forged(ClusterNode claimed) {
+    return new ClusterAnswer.Refused("the caller's certificate names neither node " + claimed.id() + " nor its host, " + claimed.host());
   }
 
   /** On a busy machine a node's lease may just have run out, and then it is none that could take a replica. */

@@ -3,7 +3,7 @@ package dunlin.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.placement.NodeReport.Load;
-import dunlin.placement.SplitSettings;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeLoad;
 import java.util.ArrayList;

@@ -3,6 +3,12 @@ package dunlin.cluster;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.cluster.call.ClusterAnswer;
+import dunlin.cluster.call.ClusterCall;
+import dunlin.cluster.call.ClusterWire;
+import dunlin.cluster.call.NodeAddress;
+import dunlin.cluster.call.NodeCalls;
+import dunlin.cluster.call.Seeds;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.cluster.TestCluster.Node;
-import dunlin.placement.SplitChoice;
+import dunlin.placement.plan.SplitChoice;
 import dunlin.store.RangeDescriptor;
 import java.nio.file.Path;
 import java.util.Arrays;

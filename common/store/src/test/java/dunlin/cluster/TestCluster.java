@@ -2,22 +2,23 @@ package dunlin.cluster;
 
 import static org.awaitility.Awaitility.await;
 
+import dunlin.cluster.call.NodeAddress;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
-import dunlin.placement.OperationSettings;
 import dunlin.placement.PlacedRange;
-import dunlin.placement.SplitSettings;
-import dunlin.store.ClusterSettings;
+import dunlin.placement.plan.OperationSettings;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.store.Completion;
 import dunlin.store.NotLeaderException;
 import dunlin.store.RangeId;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.raft.DirectCheckpoints;
 import dunlin.store.raft.FreePort;
 import dunlin.store.raft.RangeStore;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -238,7 +239,7 @@ final class TestCluster implements AutoCloseable {
     var there = reached.get(to);
     if (there == null) throw new IOException("nobody answers at " + to);
     // By another thread, as between processes: who asks may be interrupted, and who answers must not be by that.
-    var answer = CompletableFuture.supplyAsync(() -> there.answer(request), task -> Thread.ofPlatform().daemon().start(task));
+    var answer = CompletableFuture.supplyAsync(() -> there.answer(request, (_, _) -> true), task -> Thread.ofPlatform().daemon().start(task));
     try {
       return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
     } catch (ExecutionException | TimeoutException e) {

@@ -11,7 +11,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /** Rows of a range in memory. */
-final class MemoryRows implements RangeWriter {
+public final class MemoryRows implements RangeWriter {
   private final NavigableMap<byte[], byte[]> rows = new TreeMap<>(Arrays::compareUnsigned);
 
   MemoryRows copy() {

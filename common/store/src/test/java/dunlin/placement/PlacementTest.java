@@ -28,6 +28,7 @@ import dunlin.placement.PlacementCommand.SplitDone;
 import dunlin.placement.PlacementResult.Accepted;
 import dunlin.placement.PlacementResult.Reason;
 import dunlin.placement.PlacementResult.Refused;
+import dunlin.placement.plan.SplitChoice;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Origin;
@@ -46,7 +47,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-class PlacementTest {
+public class PlacementTest {
   private static final UUID CLUSTER = new UUID(7, 7);
   private static final UUID RANGE = new UUID(1, 1);
   private static final PlacementCodec CODEC = new PlacementCodec();
@@ -381,15 +382,15 @@ class PlacementTest {
     return out.array();
   }
 
-  static UUID id(int node) {
+  public static UUID id(int node) {
     return new UUID(0, node);
   }
 
-  static ClusterNode node(int number) {
+  public static ClusterNode node(int number) {
     return ClusterNode.joining(id(number), "n" + number, Map.of("raft", 7000), Set.of("routes"), "r", "z" + number);
   }
 
-  static RangeDescriptor range(int... nodes) {
+  public static RangeDescriptor range(int... nodes) {
     var peers = new ArrayList<Peer>();
     for (int node : nodes) peers.add(new Peer(id(node), Role.VOTER));
     return new RangeDescriptor(RANGE, "routes", KeyInterval.all(), 1, peers, null);

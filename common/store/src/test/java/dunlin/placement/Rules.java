@@ -2,6 +2,10 @@ package dunlin.placement;
 
 import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.Operation.Split;
+import dunlin.placement.plan.ClusterObservation;
+import dunlin.placement.plan.Leases;
+import dunlin.placement.plan.OperationSettings;
+import dunlin.placement.plan.Operations;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Peer;
 import dunlin.store.raft.RangeFence;

@@ -2,6 +2,8 @@ package dunlin.placement;
 
 import dunlin.placement.Action.ChangePeers;
 import dunlin.placement.PlacementCommand.MarkNode;
+import dunlin.placement.plan.Leases;
+import dunlin.placement.plan.Operations;
 import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;

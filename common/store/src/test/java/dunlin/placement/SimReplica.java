@@ -4,6 +4,7 @@ import dunlin.placement.NodeReport.Follower;
 import dunlin.placement.NodeReport.Load;
 import dunlin.placement.NodeReport.Phase;
 import dunlin.placement.SimGroup.Entry;
+import dunlin.placement.plan.CutChoice;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.raft.RangeFence;
 import java.util.ArrayList;

@@ -1,5 +1,7 @@
 package dunlin.placement;
 
+import dunlin.placement.plan.OperationSettings;
+import dunlin.placement.plan.SplitSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;

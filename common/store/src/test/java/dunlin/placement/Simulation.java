@@ -11,6 +11,7 @@ import dunlin.placement.PlacementCommand.Cancel;
 import dunlin.placement.PlacementCommand.FoundCluster;
 import dunlin.placement.PlacementCommand.PlaceRange;
 import dunlin.placement.PlacementCommand.RegisterNode;
+import dunlin.placement.plan.SplitChoice;
 import dunlin.store.KeyInterval;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeDescriptor.Peer;

@@ -294,6 +294,19 @@ public final class SessionLife {
         });
   }
 
+  /** The user that a record's session belongs to; empty for one without a user. */
+  public static String readUser(byte[] value) {
+    return FieldReader.read(
+        value,
+        in -> {
+          expectFormat(in.octet());
+          in.number(); // birth
+          String user = in.text();
+          in.skipRest();
+          return user;
+        });
+  }
+
   /** Takes a session back in from its record. */
   void restore(SessionKey key, byte[] value) {
     FieldReader.read(

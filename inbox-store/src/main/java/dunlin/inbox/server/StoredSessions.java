@@ -61,10 +61,16 @@ public record StoredSessions(
    * One session's or one group's.
    *
    * @param name the client identifier, or the group's filter as SUBSCRIBE spells it
+   * @param user whose session it is; empty without a user, of a group, and of one that has ended
    * @param group whether it is a group's
    * @param present whether it is there: what an ended one has left is deleted step by step
    */
-  public record Inbox(String tenant, String name, boolean group, boolean present, long messages, long bytes, long subscriptions) {}
+  public record Inbox(
+      String tenant, String name, String user, boolean group, boolean present, long messages, long bytes, long subscriptions) {
+    private Inbox of(String owner) {
+      return new Inbox(tenant, name, owner, group, present, messages, bytes, subscriptions);
+    }
+  }
 
   /** @param name of the inbox, as {@link Inbox#name} */
   public record Message(String tenant, String name, boolean group, long sequence, int bytes) {}
@@ -99,7 +105,8 @@ public record StoredSessions(
   /** One session with what waits for it; empty when there is none. */
   public static Optional<Inbox> session(RangeReader rows, String tenant, String clientId) {
     byte[] first = record(rows, new SessionKey(tenant, clientId));
-    if (first == null || rows.get(first) == null) return Optional.empty();
+    byte[] record = first == null ? null : rows.get(first);
+    if (first == null || record == null) return Optional.empty();
     byte[] end = first.clone();
     end[end.length - 1] = Byte.MAX_VALUE; // behind all kinds of rows of the session
     var waits = new Backlog(tenant, first, InboxDropReason.SESSION_ENDED);
@@ -113,7 +120,7 @@ public record StoredSessions(
           else if (kind == SessionKeys.SUBSCRIPTION) subscriptions[0]++;
           return true;
         });
-    return Optional.of(new Inbox(tenant, clientId, false, true, waits.count(), waits.bytes(), subscriptions[0]));
+    return Optional.of(new Inbox(tenant, clientId, SessionLife.readUser(record), false, true, waits.count(), waits.bytes(), subscriptions[0]));
   }
 
   /** How many bytes a message of a session has; empty when it is not there. */
@@ -156,7 +163,7 @@ public record StoredSessions(
     }
 
     Inbox result() {
-      return new Inbox(tenant, name, group, present, messages, bytes, subscriptions);
+      return new Inbox(tenant, name, "", group, present, messages, bytes, subscriptions);
     }
   }
 
@@ -310,8 +317,19 @@ public record StoredSessions(
       if (references != sharing)
         wrong.add("%d waiting messages share a body, and the counts of these bodies say %d".formatted(sharing, references));
       return new StoredSessions(
-          sessions, count, bytes, subscriptions, largest.descending(), messages.descending(), subscribed.descending(),
-          filters.descending(), wrong);
+          sessions, count, bytes, subscriptions, withUsers(largest), messages.descending(), withUsers(subscribed), filters.descending(),
+          wrong);
+    }
+
+    /** Asked for those few that are told. */
+    private List<Inbox> withUsers(Largest<Inbox> inboxes) {
+      return inboxes.descending().stream().map(inbox -> inbox.group() || !inbox.present() ? inbox : inbox.of(user(inbox))).toList();
+    }
+
+    private String user(Inbox session) {
+      byte[] key = record(rows, new SessionKey(session.tenant(), session.name()));
+      byte[] record = key == null ? null : rows.get(key);
+      return record == null ? "" : SessionLife.readUser(record);
     }
   }
 

@@ -141,6 +141,10 @@ public final class RangeHarness {
     return ((Outcome.Connected) outcome).connected();
   }
 
+  public Connected connect(String user, String clientId) {
+    return ((Outcome.Connected) connectAs(user, clientId, false, 3600)).connected();
+  }
+
   /** A user's attempt to connect. */
   Outcome connectAs(String user, String clientId, boolean cleanStart, long expiry) {
     var connection = new ConnectionId("node", 1, ++connections);

@@ -2,6 +2,7 @@ package dunlin.inbox.server;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.SessionRef;
@@ -76,5 +77,20 @@ final class StoredSessionsTest {
     h.rows.delete(SessionKeys.inbox(one.shard(RangeHarness.SHARDS), one));
 
     assertThat(StoredSessions.read(h.rows, 5).wrong()).first().asString().endsWith("its summary says nothing");
+  }
+
+  @Test
+  void itIsSaidWhoseASessionIs() {
+    var owned = h.connect("alice", "owned").session();
+    h.subscribe(owned, "a", QoS.AT_LEAST_ONCE);
+    h.disconnect(owned, false, 3600);
+    h.publish("a", "m");
+    h.write();
+
+    var read = StoredSessions.read(h.rows, 5);
+
+    assertThat(read.largest()).extracting(StoredSessions.Inbox::name, StoredSessions.Inbox::user).contains(tuple("owned", "alice"), tuple("one", ""));
+    assertThat(read.mostSubscriptions()).extracting(StoredSessions.Inbox::name, StoredSessions.Inbox::user).contains(tuple("owned", "alice"));
+    assertThat(StoredSessions.session(h.rows, RangeHarness.TENANT, "owned")).hasValueSatisfying(inbox -> assertThat(inbox.user()).isEqualTo("alice"));
   }
 }

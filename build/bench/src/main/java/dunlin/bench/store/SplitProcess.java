@@ -3,17 +3,17 @@ package dunlin.bench.store;
 import dunlin.bench.store.Rows.Row;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
-import dunlin.cluster.NodeAddress;
 import dunlin.cluster.RangeKind;
-import dunlin.placement.OperationSettings;
-import dunlin.placement.SplitChoice;
-import dunlin.placement.SplitSettings;
-import dunlin.store.ClusterSettings;
+import dunlin.cluster.call.NodeAddress;
+import dunlin.placement.plan.OperationSettings;
+import dunlin.placement.plan.SplitChoice;
+import dunlin.placement.plan.SplitSettings;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
-import dunlin.store.StoreSettings;
 import dunlin.store.raft.RangeStore;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import dunlin.store.snapshot.CheckpointSource;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -130,7 +130,7 @@ public final class SplitProcess implements AutoCloseable {
   private byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException {
     var there = reached.get(to);
     if (there == null) throw new IOException("nobody answers at " + to);
-    return there.answer(request);
+    return there.answer(request, (_, _) -> true);
   }
 
   /** @param around how long writers write before the split begins, and after it has ended */

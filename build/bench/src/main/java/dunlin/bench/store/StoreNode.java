@@ -1,18 +1,18 @@
 package dunlin.bench.store;
 
 import dunlin.bench.store.Rows.Row;
-import dunlin.store.ClusterSettings;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.remote.RangeService;
-import dunlin.store.remote.RangeServiceSettings;
 import dunlin.store.remote.RemoteCheckpoints;
 import dunlin.store.serve.LocalRange;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.serve.ServedReplica;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.RangeServiceSettings;
+import dunlin.store.settings.StoreSettings;
 import dunlin.store.snapshot.CheckpointSource;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;

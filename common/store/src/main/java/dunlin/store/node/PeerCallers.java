@@ -1,18 +1,25 @@
 package dunlin.store.node;
 
 import dunlin.runtime.LogText;
+import dunlin.store.disk.RatisPeers;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.net.SocketAddress;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
 import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.proto.RaftProtos.RaftRpcRequestProto;
 import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.protocol.RaftPeer;
+import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftConfiguration;
 import org.apache.ratis.server.RaftServer;
 import org.apache.ratis.thirdparty.com.google.protobuf.ByteString;
@@ -21,17 +28,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whose Raft calls are heard, and with which terms. One forged call of somebody else would depose a leader, and one term near the end of all
- * numbers would keep a group from ever electing another.
+ * Whose Raft calls are heard, and with which terms; the terms of their answers as well. One forged call of somebody else would depose a
+ * leader, and one term near the end of all numbers would keep a group from ever electing another.
  *
  * <p>A peer of the group is heard, by the configuration that this node has; and a node that the cluster says belongs to it. The
- * second is for who was away: the group may have other peers by now, and only one of them can tell this node so.
+ * second is for who was away: the group may have other peers by now, and only one of them can tell this node so. With TLS, the
+ * caller's certificate must name the node in whose name it calls: by the host that the group or the cluster knows of it, or by its id.
  */
 public final class PeerCallers implements AutoCloseable {
   /*
    * Owner: the starting thread says which server it is; calls come on any thread of gRPC.
    * Bounds: nothing is kept of a call. One line in LINE_NANOS, with the number of those that were not told.
-   * Failure: a peer that is not known here yet is refused, and tries again within a second.
+   * Failure: a peer that is not known here yet is refused, and tries again within a second. So is one that has another host than is
+   * known here, unless its certificate names the former one or its id, too.
    */
   private static final Logger log = LoggerFactory.getLogger(PeerCallers.class);
 
@@ -44,11 +53,13 @@ public final class PeerCallers implements AutoCloseable {
   private final MeterRegistry meters;
   private final LongSupplier nanoTime;
   private final Counter strangers;
+  private final Counter certificates;
   private final Counter terms;
+  private final Counter answers;
   private final AtomicLong nextLine;
   private final AtomicLong untold = new AtomicLong();
 
-  private volatile Predicate<UUID> members = _ -> false;
+  private volatile Function<UUID, Optional<String>> members = _ -> Optional.empty();
   private volatile @Nullable RaftServer server;
 
   public PeerCallers(MeterRegistry meters, LongSupplier nanoTime) {
@@ -56,12 +67,16 @@ public final class PeerCallers implements AutoCloseable {
     this.nanoTime = nanoTime;
     nextLine = new AtomicLong(nanoTime.getAsLong());
     strangers = refused(meters, "stranger");
+    certificates = refused(meters, "certificate");
     terms = refused(meters, "term");
+    answers = refused(meters, "answer-term");
   }
 
   private static Counter refused(MeterRegistry meters, String reason) {
     return Counter.builder("dunlin.store.peer-calls.refused")
-        .description("Calls to the cluster port that were refused: of no peer, or with a term that no election can have led to")
+        .description(
+            "Calls to the cluster port, and answers of peers, that were refused: of no peer, of another node than the certificate's, or with"
+                + " a term that no election can have led to")
         .tag("reason", reason)
         .register(meters);
   }
@@ -69,12 +84,11 @@ public final class PeerCallers implements AutoCloseable {
   /** Takes the meters out of the registry, when no call can come any more. */
   @Override
   public void close() {
-    meters.remove(strangers);
-    meters.remove(terms);
+    for (var counter : List.of(strangers, certificates, terms, answers)) meters.remove(counter);
   }
 
-  /** Which nodes belong to the cluster. */
-  public void members(Predicate<UUID> members) {
+  /** Which nodes belong to the cluster, and their hosts. */
+  public void members(Function<UUID, Optional<String>> members) {
     this.members = members;
   }
 
@@ -86,29 +100,56 @@ public final class PeerCallers implements AutoCloseable {
    * Why a call that is meant for this node must not be heard, or null when it may.
    *
    * @param term that it would make this node's own
+   * @param names of the caller's certificate; null without TLS
    */
-  @Nullable String objection(RaftRpcRequestProto call, long term, @Nullable SocketAddress from) {
-    var division = division(call);
+  @Nullable String objection(RaftRpcRequestProto call, long term, @Nullable CertificateNames names, @Nullable SocketAddress from) {
+    var division = division(call.getRaftGroupId().getId());
     if (division == null) return null; // Ratis answers for groups that are not here
-    String why = null;
-    if (!isPeer(division.getRaftConf(), call.getRequestorId()) && !isMember(call.getRequestorId())) {
-      strangers.increment();
-      why = "the caller is no peer of this group";
-    } else {
-      long current = division.getInfo().getCurrentTerm();
-      if (term < 0 || term > current + TERM_JUMP_MAX) {
-        terms.increment();
-        why = "term " + term + " is too far from " + current;
-      }
-    }
-    if (why != null) tell(call, why, from);
+    String why = objection(division, call.getRequestorId(), term, names);
+    if (why != null && mayTell())
+      log.warn(
+          "Refused a call to the cluster port from {} in the name of {} for group {}: {}; {} more were refused since the last such line",
+          from, LogText.quoted(call.getRequestorId().toStringUtf8()), division.getGroup().getGroupId().getUuid(), why, untold.getAndSet(0));
     return why;
   }
 
-  private RaftServer.@Nullable Division division(RaftRpcRequestProto call) {
+  private @Nullable String objection(RaftServer.Division division, ByteString caller, long term, @Nullable CertificateNames names) {
+    var hosts = hosts(division.getRaftConf(), caller);
+    if (hosts.isEmpty()) {
+      strangers.increment();
+      return "the caller is no peer of this group";
+    }
+    if (names != null && !named(names, caller, hosts)) {
+      certificates.increment();
+      return "the caller's certificate names neither this node nor its host, " + String.join(" or ", hosts);
+    }
+    long current = division.getInfo().getCurrentTerm();
+    if (credible(term, current)) return null;
+    terms.increment();
+    return "term " + term + " is too far from " + current;
+  }
+
+  /** Whether a peer's answer may be true, which has this term. */
+  boolean believes(RaftGroupId group, RaftPeerId peer, long term) {
+    var division = division(group.toByteString());
+    if (division == null) return false; // it has just been removed
+    long current = division.getInfo().getCurrentTerm();
+    if (credible(term, current)) return true;
+    answers.increment();
+    if (mayTell())
+      log.warn(
+          "Refused an answer of peer {} for group {}: term {} is too far from {}; {} more were refused since the last such line",
+          peer, group.getUuid(), term, current, untold.getAndSet(0));
+    return false;
+  }
+
+  private static boolean credible(long term, long current) {
+    return term >= 0 && term <= current + TERM_JUMP_MAX;
+  }
+
+  private RaftServer.@Nullable Division division(ByteString group) {
     var serving = server;
     if (serving == null) return null;
-    ByteString group = call.getRaftGroupId().getId();
     try {
       return group.size() == GROUP_ID_BYTES ? serving.getDivision(RaftGroupId.valueOf(group)) : null;
     } catch (IOException e) {
@@ -116,32 +157,40 @@ public final class PeerCallers implements AutoCloseable {
     }
   }
 
-  private static boolean isPeer(RaftConfiguration configuration, ByteString node) {
-    for (var role : new RaftPeerRole[] {RaftPeerRole.FOLLOWER, RaftPeerRole.LISTENER}) {
-      for (var peer : configuration.getAllPeers(role)) if (peer.getId().toByteString().equals(node)) return true;
-      for (var peer : configuration.getPreviousPeers(role)) if (peer.getId().toByteString().equals(node)) return true;
+  /** Where a caller may be, for all that is known of it; empty when it is neither a peer nor a node of the cluster. */
+  private Set<String> hosts(RaftConfiguration configuration, ByteString caller) {
+    var hosts = new TreeSet<String>();
+    for (var role : List.of(RaftPeerRole.FOLLOWER, RaftPeerRole.LISTENER)) {
+      for (var peer : configuration.getAllPeers(role)) addHost(peer, caller, hosts);
+      for (var peer : configuration.getPreviousPeers(role)) addHost(peer, caller, hosts);
     }
-    return false;
+    var node = node(caller);
+    if (node != null) members.apply(node).ifPresent(hosts::add);
+    return hosts;
   }
 
-  private boolean isMember(ByteString node) {
+  private static void addHost(RaftPeer peer, ByteString caller, Set<String> to) {
+    if (peer.getId().toByteString().equals(caller)) to.add(RatisPeers.member(peer).host());
+  }
+
+  private static boolean named(CertificateNames names, ByteString caller, Set<String> hosts) {
+    var node = node(caller);
+    return node != null && hosts.stream().anyMatch(host -> names.belongTo(node, host));
+  }
+
+  private static @Nullable UUID node(ByteString caller) {
     try {
-      return members.test(UUID.fromString(node.toStringUtf8()));
+      return UUID.fromString(caller.toStringUtf8());
     } catch (IllegalArgumentException e) {
-      return false;
+      return null;
     }
   }
 
-  private void tell(RaftRpcRequestProto call, String why, @Nullable SocketAddress from) {
+  private boolean mayTell() {
     long now = nanoTime.getAsLong();
     long next = nextLine.get();
-    if (now - next < 0 || !nextLine.compareAndSet(next, now + LINE_NANOS)) {
-      untold.incrementAndGet();
-      return;
-    }
-    log.warn(
-        "Refused a call to the cluster port from {} in the name of {} for group {}: {}; {} more were refused since the last such line",
-        from, LogText.quoted(call.getRequestorId().toStringUtf8()), RaftGroupId.valueOf(call.getRaftGroupId().getId()).getUuid(), why,
-        untold.getAndSet(0));
+    if (now - next >= 0 && nextLine.compareAndSet(next, now + LINE_NANOS)) return true;
+    untold.incrementAndGet();
+    return false;
   }
 }

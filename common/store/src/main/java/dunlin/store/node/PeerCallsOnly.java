@@ -22,6 +22,7 @@ import org.apache.ratis.thirdparty.io.grpc.ServerCallHandler;
 import org.apache.ratis.thirdparty.io.grpc.ServerInterceptor;
 import org.apache.ratis.thirdparty.io.grpc.Status;
 import org.apache.ratis.thirdparty.io.grpc.netty.NettyServerBuilder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Lets only Raft's own calls through the cluster port, only those of peers ({@link PeerCallers}), and only those that are meant for this node. Ratis would also serve its clients
@@ -69,11 +70,14 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
   /** Passes on what is meant for this node, and ends the call with the first that is not. */
   private final class Meant<Q, A> extends SimpleForwardingServerCallListener<Q> {
     private final ServerCall<Q, A> call;
+    private final @Nullable CertificateNames names; // null without TLS
     private boolean refused; // of the call's thread
 
     Meant(ServerCall<Q, A> call, ServerCall.Listener<Q> next) {
       super(next);
       this.call = call;
+      var session = call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
+      names = session == null ? null : CertificateNames.of(session);
     }
 
     @Override
@@ -86,7 +90,7 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
         refuse(Status.UNAVAILABLE.withDescription("the group is about to start"));
       else {
         var from = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
-        String objection = callers.objection(meant, termOf(message), from);
+        String objection = callers.objection(meant, termOf(message), names, from);
         if (objection == null) super.onMessage(message);
         else refuse(Status.PERMISSION_DENIED.withDescription(objection));
       }

@@ -7,7 +7,6 @@ import java.lang.reflect.Method;
 import java.util.HashSet;
 import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftServer;
-import org.apache.ratis.server.RaftServerRpcWithProxy;
 
 /**
  * Has Ratis connect to peers that it cannot reach as often as this is called, and not as seldom as gRPC would like to: after up to two
@@ -36,7 +35,7 @@ final class PeerConnections {
   }
 
   void retry() throws IOException {
-    var proxies = ((RaftServerRpcWithProxy<?, ?>) server.getServerRpc()).getProxies();
+    var proxies = CheckedGrpc.connections(server).getProxies();
     var peers = new HashSet<RaftPeerId>();
     for (var group : server.getGroupIds())
       for (var peer : server.getDivision(group).getRaftConf().getAllPeers()) peers.add(peer.getId());

@@ -1,7 +1,7 @@
 package dunlin.store.node;
 
-import dunlin.store.PeerSecurity;
 import dunlin.store.StoreException;
+import dunlin.store.settings.PeerSecurity;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

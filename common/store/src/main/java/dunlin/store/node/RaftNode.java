@@ -1,11 +1,11 @@
 package dunlin.store.node;
 
-import dunlin.store.ClusterSettings;
-import dunlin.store.PeerSecurity;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.RatisPeers;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.PeerSecurity;
+import dunlin.store.settings.StoreSettings;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -77,7 +77,7 @@ public final class RaftNode {
             .setServerId(RatisPeers.id(nodeId))
             .setStateMachineRegistry(ranges::apply)
             .setProperties(RatisSettings.of(settings, data))
-            .setParameters(RatisSettings.parameters(settings, peerCalls, tls))
+            .setParameters(RatisSettings.parameters(settings, peerCalls, callers, tls))
             .setOption(RaftStorage.StartupOption.RECOVER)
             .build();
     callers.serve(server);

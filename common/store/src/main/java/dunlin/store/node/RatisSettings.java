@@ -1,8 +1,8 @@
 package dunlin.store.node;
 
-import dunlin.store.ClusterSettings;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.DataDirectory;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import java.io.File;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -113,10 +113,11 @@ final class RatisSettings {
   }
 
   /** What Ratis takes as objects and not as keys. */
-  static Parameters parameters(StoreSettings settings, PeerCallsOnly calls, @Nullable PeerTls tls) {
+  static Parameters parameters(StoreSettings settings, PeerCallsOnly calls, PeerCallers callers, @Nullable PeerTls tls) {
     var parameters = new Parameters();
     if (!settings.cluster().hasPeers()) return parameters;
     GrpcConfigKeys.Server.setServicesCustomizer(parameters, calls);
+    CheckedGrpc.judgedBy(callers, parameters);
     if (tls != null) GrpcConfigKeys.TLS.setConf(parameters, tls.config());
     return parameters;
   }
@@ -127,6 +128,7 @@ final class RatisSettings {
       RaftConfigKeys.Rpc.setType(properties, new NoRpc());
       return;
     }
+    RaftConfigKeys.Rpc.setType(properties, new CheckedGrpc());
     GrpcConfigKeys.Server.setHost(properties, cluster.bindAddress());
     GrpcConfigKeys.Server.setPort(properties, cluster.port());
     GrpcConfigKeys.setMessageSizeMax(properties, SizeInBytes.valueOf(logEntryBytes(settings) + 2 * MIB));

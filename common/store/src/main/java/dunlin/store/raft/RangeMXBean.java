@@ -1,6 +1,6 @@
 package dunlin.store.raft;
 
-import dunlin.runtime.Description;
+import dunlin.runtime.metrics.Description;
 import java.util.Map;
 
 /** What operators see of this node's replica of one range and do to it by JMX: {@code dunlin:type=Range,node=<id>,range=<name>}. */

@@ -1,6 +1,7 @@
 package dunlin.store.raft;
 
 import dunlin.store.RangeId;
+import dunlin.store.Replica;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Meter;
@@ -46,6 +47,19 @@ final class RangeMeters implements AutoCloseable {
 
   <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {
     register(Gauge.builder(name, source, value).description(description).tag("range", range).register(registry));
+  }
+
+  /** What the status of a replica says. */
+  void status(Replica<?, ?> replica) {
+    gauge("dunlin.store.term", "Raft's term of the range", replica, range -> range.status().term());
+    gauge(
+        "dunlin.store.committed", "Last entry of the log that a majority has", replica, range -> range.status().committed());
+    gauge("dunlin.store.applied", "Last entry of the log that readers see", replica, range -> range.status().applied());
+    gauge(
+        "dunlin.store.apply.lag", "Committed entries that readers here do not see yet", replica, range -> range.status().applyLag());
+    gauge(
+        "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", replica,
+        range -> range.status().largestLag());
   }
 
   void committed(long nanos) {

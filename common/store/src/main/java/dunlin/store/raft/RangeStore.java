@@ -1,11 +1,9 @@
 package dunlin.store.raft;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dunlin.runtime.NodeBeans;
 import dunlin.runtime.StallWatch;
+import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.CommandCodec;
 import dunlin.store.Member;
-import dunlin.store.OutdatedException;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
@@ -13,31 +11,27 @@ import dunlin.store.RangeProgress;
 import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.DiskSpace;
-import dunlin.store.disk.GroupStorage;
 import dunlin.store.disk.RatisPeers;
 import dunlin.store.disk.RocksMemory;
-import dunlin.store.disk.RowsDirectory;
 import dunlin.store.node.PeerCallers;
 import dunlin.store.node.RaftNode;
+import dunlin.store.settings.StoreSettings;
 import dunlin.store.snapshot.CheckpointCarrier;
 import dunlin.store.snapshot.CheckpointSource;
 import dunlin.store.snapshot.Checkpoints;
 import dunlin.store.snapshot.LocalCheckpoints;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
@@ -47,9 +41,6 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
-import java.util.function.Predicate;
-import org.apache.ratis.protocol.RaftGroup;
-import org.apache.ratis.protocol.RaftPeer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -67,10 +58,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * Failure: a range whose log, disk or logic fails is fenced at once and onFatal is called once; the process should then
    * stop, since a voter that goes on with a dead log costs the next fault its majority. A start that fails leaves
    * nothing running but at most one idle daemon thread of Ratis per range that it could not load.
-   *
-   * Long because it is the whole of what a node sees: half of it says what each call promises.
    */
-  private static final String BEAN_TYPE = "Range";
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
   /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
@@ -87,11 +75,10 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private final MeterRegistry meters;
   private final DiskSpace disk;
   private final CompletableFuture<RocksMemory> memory;
-  private final List<ReplicatedRange<?, ?>> ranges = new CopyOnWriteArrayList<>();
+  private final LocalReplicaSet replicas;
   private final Checkpoints checkpoints;
   private final CheckpointCarrier source = new CheckpointCarrier();
   private final PeerCallers callers;
-  private final Object creating = new Object();
   private final AtomicReference<State> state = new AtomicReference<>(State.OPEN);
   private final CompletableFuture<StoreException> firstFailure = new CompletableFuture<>();
   private final CompletableFuture<StoreException> fatal = new CompletableFuture<>();
@@ -103,8 +90,6 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private volatile @Nullable CompletableFuture<Void> starting;
   private volatile @Nullable RaftNode node;
   private volatile @Nullable RangeMaintenance upkeep;
-  @GuardedBy("creating")
-  private @Nullable NodeBeans beans;
 
   private RangeStore(
       StoreSettings settings, DataDirectory data, MeterRegistry meters, DiskSpace.Source disk, LongSupplier nanoTime,
@@ -119,6 +104,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     callers = new PeerCallers(meters, System::nanoTime);
     // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has things to do meanwhile.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
+    replicas = new LocalReplicaSet(settings, data, this.disk, source, meters, memory, this::thread, this::split, this::failed);
   }
 
   /**
@@ -210,7 +196,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     var self = data.identity().nodeId();
     if (!peers.isEmpty() && peers.stream().noneMatch(peer -> peer.node().equals(self)))
       throw new IllegalArgumentException("range '" + id + "': this node " + self + " is none of its peers " + peers);
-    return declare(id, RatisPeers.voters(peers), codec, logic, null);
+    return replicas.declare(id, RatisPeers.voters(peers), codec, logic, null);
   }
 
   /**
@@ -221,7 +207,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   public <C, R> Replica<C, R> range(RangeDescriptor initial, CommandCodec<C> codec, RangeLogic<C, R> logic) {
     var id = new RangeId(initial.kind(), initial.id());
     if (state.get() != State.OPEN) throw new IllegalStateException("range '" + id + "' comes after the start");
-    return declare(id, List.of(), codec, logic, initial);
+    return replicas.declare(id, List.of(), codec, logic, initial);
   }
 
   /**
@@ -233,10 +219,10 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   }
 
   /**
-   * Says which nodes belong to the cluster: their Raft is heard, too, where this node's configuration of a group does not have them yet.
-   * Before the start; any thread asks.
+   * Says which nodes belong to the cluster, and at which hosts: their Raft is heard, too, where this node's configuration of a group does not
+   * have them yet. Before the start; any thread asks.
    */
-  public void members(Predicate<UUID> members) {
+  public void members(Function<UUID, Optional<String>> members) {
     callers.members(members);
   }
 
@@ -251,11 +237,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   /** Deletes what was split off here and will never be started: the range has gone elsewhere meanwhile. */
   public void dropUnstarted(RangeId id) {
-    synchronized (creating) {
-      if (data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))) return;
-      data.beginDrop(id);
-      data.delete(id, true);
-    }
+    replicas.dropUnstarted(id);
   }
 
   /**
@@ -265,47 +247,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    */
   public <C, R> Replica<C, R> startSplit(
       RangeId id, List<Member> peers, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
-    var serving = serving();
-    synchronized (creating) {
-      boolean begun = Files.exists(data.raft(id)) && Files.exists(data.rows(id));
-      if (find(id) != null || (!begun && data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))))
-        throw new OutdatedException("range '" + id + "' was not split off here, or has been started");
-      var initial = RatisPeers.voters(peers);
-      var range = declare(id, initial, codec, logic, null);
-      try {
-        if (!begun) GroupStorage.create(data.raft(id), initial);
-        data.notes().write(id, true);
-        Files.deleteIfExists(new RowsDirectory(data.rows(id)).splitNote());
-        range.open(memory, thread("open-" + id));
-        serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
-        range.startProposing(serving.server());
-        show(range);
-        return range;
-      } catch (IOException | RuntimeException e) {
-        var failure =
-            e instanceof StoreException known
-                ? known
-                : new StoreException("range '" + id + "': it cannot be started: " + e.getMessage(), e);
-        // Its files stay: they are all that there is of it here. Once Ratis has them only a restart can begin again.
-        if (serving.groups().contains(range.group())) range.failed(failure);
-        else release(range);
-        throw failure;
-      }
-    }
-  }
-
-  private <C, R> ReplicatedRange<C, R> declare(
-      RangeId id, List<RaftPeer> peers, CommandCodec<C> codec, RangeLogic<C, R> logic, @Nullable RangeDescriptor initial) {
-    if (peers.size() > 1 && !settings.cluster().hasPeers())
-      throw new IllegalArgumentException("range '" + id + "' has other peers, and this node no cluster port");
-    for (var other : ranges)
-      if (other.id().equals(id)) throw new IllegalArgumentException("range '" + id + "' is there already");
-    var range =
-        new ReplicatedRange<>(
-            id, peers, settings, data, disk, source, new RangeMeters(meters, id), codec, logic, initial, this::split,
-            this::failed);
-    ranges.add(range);
-    return range;
+    return replicas.startSplit(serving(), id, peers, codec, logic, deadline);
   }
 
   /**
@@ -338,7 +280,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       var _ = firstFailure.thenAccept(fatal::complete);
     } catch (ExecutionException e) {
       close();
-      throw StartFailure.in(e, ranges, data);
+      throw StartFailure.in(e, replicas.all(), data);
     } catch (TimeoutException e) {
       close();
       throw new StoreException("the store does not start: nothing has moved for " + stallMax + "; not led yet: " + notLed(), e);
@@ -351,7 +293,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   /** How far each range has come, while the store starts and while it serves. Any thread; never blocks. */
   public List<RangeProgress> progress() {
-    return ranges.stream().map(ReplicatedRange::progress).toList();
+    return replicas.all().stream().map(ReplicatedRange::progress).toList();
   }
 
   /** Has the upkeep of a store that was opened stepped come by once. */
@@ -374,7 +316,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   private void startRanges() {
     try {
-      var start = new NodeStart(settings, data, callers, ranges, () -> state.get() == State.CLOSED, built -> node = built);
+      var start = new NodeStart(settings, data, callers, replicas.all(), () -> state.get() == State.CLOSED, built -> node = built);
       start.prepare();
       disk.show(meters);
       // The rows open on their own threads while Ratis' classes are loaded here and the logs are read.
@@ -387,7 +329,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       if (closing.isDone()) throw new StoreException("closed while it started");
       if (firstFailure.isDone()) throw firstFailure.join();
       for (var range : start.served()) range.startProposing(started.server());
-      var looking = new RangeMaintenance(ranges, started, disk, checkpoints, upkeepByItself ? thread("compact") : Runnable::run);
+      var looking = new RangeMaintenance(replicas.all(), started, disk, checkpoints, upkeepByItself ? thread("compact") : Runnable::run);
       if (upkeepByItself) looking.start(threadName("upkeep"));
       upkeep = looking;
     } catch (IOException e) {
@@ -407,47 +349,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    */
   public <C, R> Replica<C, R> createReplica(
       RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
-    var serving = serving();
-    synchronized (creating) {
-      boolean noted = data.notes().has(id);
-      if (noted && !asListener && !Files.exists(data.raft(id)))
-        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as listener");
-      var former = find(id);
-      if (former != null && former.quarantined()) release(former);
-      var initial = asListener ? RatisPeers.withListener(peers, member()) : RatisPeers.voters(peers);
-      var range = declare(id, initial, codec, logic, null);
-      boolean mayVote = false;
-      try {
-        synchronized (data) { // a split may just be making rows of the same range
-          if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
-            throw new OutdatedException("range '" + id + "' has a replica here already");
-          GroupStorage.create(data.raft(id), initial);
-        }
-      } catch (IOException | RuntimeException e) {
-        release(range);
-        if (e instanceof StoreException known) throw known;
-        throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
-      }
-      try {
-        data.notes().write(id, true);
-        range.open(memory, thread("open-" + id));
-        mayVote = !asListener;
-        serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
-        range.startProposing(serving.server());
-        show(range);
-        return range;
-      } catch (IOException | RuntimeException e) {
-        try {
-          discard(serving, range, !noted && !mayVote, deadline);
-        } catch (StoreException more) {
-          ranges.remove(range);
-          hide(range);
-          e.addSuppressed(more);
-        }
-        if (e instanceof StoreException known) throw known;
-        throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
-      }
-    }
+    return replicas.create(serving(), id, peers, asListener, codec, logic, deadline);
   }
 
   /**
@@ -455,55 +357,13 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
    * left; after a crash in between, the next opening of the directory ends it. May be called again after it has thrown.
    */
   public void dropReplica(RangeId id, Duration deadline) {
-    var serving = serving();
-    synchronized (creating) {
-      var range = find(id);
-      if (range == null) throw new StoreException("range '" + id + "' has no replica here");
-      discard(serving, range, true, deadline);
-    }
-  }
-
-  /** @param forget whether nothing may be left, not even the note that the replica was there */
-  @GuardedBy("creating")
-  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, boolean forget, Duration deadline) {
-    long until = System.nanoTime() + deadline.toNanos();
-    if (forget) data.beginDrop(range.id());
-    try {
-      boolean stopped = range.stop(until); // from now on the upkeep leaves it alone
-      serving.remove(range.group(), deadline);
-      boolean closed = range.close(until);
-      if (!stopped || !closed)
-        throw new StoreException(
-            "range '" + range.id() + "': its replica is still in use; the next start " + (forget ? "deletes it" : "serves it again"));
-      data.delete(range.id(), forget);
-      ranges.remove(range); // only now: what has not ended in time can be asked for again
-      hide(range);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new StoreException("interrupted while the replica of range '" + range.id() + "' was dropped", e);
-    }
-  }
-
-  @GuardedBy("creating")
-  private void release(ReplicatedRange<?, ?> quarantined) {
-    ranges.remove(quarantined);
-    hide(quarantined);
-    long until = System.nanoTime() + CLOSE_DEADLINE.toNanos();
-    try {
-      boolean stopped = quarantined.stop(until);
-      boolean closed = quarantined.close(until);
-      if (!stopped || !closed)
-        throw new StoreException("range '" + quarantined.id() + "': what was damaged is still in use");
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new StoreException("interrupted while what was damaged of range '" + quarantined.id() + "' was closed", e);
-    }
+    replicas.drop(serving(), id, deadline);
   }
 
   /** A copy of a range's rows for a node that is behind, which fetches it by {@link #readCheckpoint}. Blocks. */
   @Override
   public CheckpointSource.Checkpoint openCheckpoint(RangeId id) {
-    var range = find(id);
+    var range = replicas.find(id);
     if (range == null) throw new StoreException("range '" + id + "' has no replica here");
     try {
       return range.checkpoint(checkpoints);
@@ -530,31 +390,12 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
 
   /** Shows each replica by JMX, those that are created later too, until they are dropped. */
   public void show(NodeBeans all) {
-    synchronized (creating) {
-      beans = all;
-      ranges.forEach(this::show);
-    }
-  }
-
-  @GuardedBy("creating")
-  private void show(ReplicatedRange<?, ?> range) {
-    var shown = beans;
-    if (shown != null) shown.register(BEAN_TYPE, beanKeys(range), range.bean());
-  }
-
-  @GuardedBy("creating")
-  private void hide(ReplicatedRange<?, ?> range) {
-    var shown = beans;
-    if (shown != null) shown.unregister(BEAN_TYPE, beanKeys(range));
-  }
-
-  private static Map<String, String> beanKeys(ReplicatedRange<?, ?> range) {
-    return Map.of("range", range.id().toString());
+    replicas.show(all);
   }
 
   /** How each replica of this node is doing. */
   public List<RangeStatus> status() {
-    return ranges.stream().map(ReplicatedRange::status).toList();
+    return replicas.all().stream().map(ReplicatedRange::status).toList();
   }
 
   private RaftNode serving() {
@@ -564,14 +405,9 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return serving;
   }
 
-  private @Nullable ReplicatedRange<?, ?> find(RangeId id) {
-    for (var range : ranges) if (range.id().equals(id)) return range;
-    return null;
-  }
-
   private String notLed() {
     return String.join(
-        ", ", ranges.stream().filter(range -> !range.led()).map(range -> range.id().toString()).toList());
+        ", ", replicas.all().stream().filter(range -> !range.led()).map(range -> range.id().toString()).toList());
   }
 
   /**
@@ -652,7 +488,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private boolean each(Step step, long until) throws InterruptedException {
     var failed = new AtomicBoolean();
     var steps = new ArrayList<CompletableFuture<Void>>();
-    for (var range : ranges)
+    for (var range : replicas.all())
       steps.add(
           run(
               "close-" + range.id(),

@@ -1,12 +1,9 @@
 package dunlin.store.raft;
 
-import static java.util.Objects.requireNonNull;
-
 import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.DamagedException;
 import dunlin.store.Member;
-import dunlin.store.OutdatedException;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLoad;
@@ -17,7 +14,6 @@ import dunlin.store.RangeStatus;
 import dunlin.store.Replica;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.disk.GroupStorage;
@@ -29,12 +25,12 @@ import dunlin.store.disk.RocksMemory;
 import dunlin.store.disk.RocksRange;
 import dunlin.store.disk.RowsDirectory;
 import dunlin.store.disk.SpaceCompaction;
+import dunlin.store.settings.StoreSettings;
 import dunlin.store.snapshot.CheckpointSource;
 import dunlin.store.snapshot.Checkpoints;
 import dunlin.store.snapshot.LogTruncation;
 import java.io.IOException;
 import java.time.Duration;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -45,14 +41,11 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.server.RaftServer;
-import org.apache.ratis.util.LifeCycle;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,15 +57,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
    * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
    * Failure: the first failure fences the range for good: proposals and reads fail with it, waiting ones too, and the
    * store is told. To be taken out of the range's peers fences it, too, and is no failure of the store.
-   *
-   * Long because here is where the parts of a replica meet: the parts themselves are classes of their own.
    */
   private static final Logger log = LoggerFactory.getLogger(ReplicatedRange.class);
-  /** How often in a row the upkeep may find the group closed and nobody saying why. */
-  private static final int CLOSED_PATIENCE = 10;
-
-  private static final Duration BASE_DEADLINE = Duration.ofSeconds(10);
-
   private final RangeId id;
   private final RaftGroupId group;
   private final List<RaftPeer> peers;
@@ -89,12 +75,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final CommandCodec<C> codec;
   private final LeaderMonitor care;
   private final LogTruncation logCare;
-  private final ControlProposals controls;
+  private final GroupWatch watch;
+  private final RangeSplits splits;
   private final ReplicaLoad load;
   private final @Nullable RangeDescriptor initial;
-  private final Consumer<RangeDescriptor> onSplit;
-  private final AtomicBoolean basing = new AtomicBoolean();
-  private final AtomicLong rowsRead = new AtomicLong();
+  private final RowsRead rowsRead = new RowsRead();
   private final CompletableFuture<RocksRange> opening = new CompletableFuture<>();
   private final ThreadPoolExecutor readers;
   private final Consumer<StoreException> onFailure;
@@ -107,9 +92,6 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private volatile boolean quarantined;
   private volatile boolean removed;
   private volatile @Nullable RaftServer serving; // set once, when the range is served
-
-  private int notRunning; // of the upkeep thread
-  private @Nullable Boolean notedOthers; // likewise
 
   ReplicatedRange(
       RangeId id,
@@ -134,9 +116,8 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.logic = logic;
     this.meters = meters;
     this.initial = initial;
-    this.onSplit = onSplit;
     this.onFailure = onFailure;
-    controls = new ControlProposals(id, group);
+    splits = new RangeSplits(id, group, data, this::descriptorOrNull, logic::open, onSplit);
     load = new ReplicaLoad(id, this::readable);
     leadership = new Leadership(id, group);
     membership = new Membership(id, group, leadership);
@@ -145,6 +126,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.codec = codec;
     stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
     logCare = new LogTruncation(settings, data.raft(id));
+    watch = new GroupWatch(id, data, this::failed);
     care = new LeaderMonitor(this, data.identity().nodeId(), meters);
     leadership.listen(
         leads -> {
@@ -169,15 +151,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     meters.gauge(
         "dunlin.store.quarantined", "1 while the range's damaged files are put aside and it has no replica here", this,
         range -> range.quarantined ? 1 : 0);
-    meters.gauge("dunlin.store.term", "Raft's term of the range", this, range -> range.status().term());
-    meters.gauge(
-        "dunlin.store.committed", "Last entry of the log that a majority has", this, range -> range.status().committed());
-    meters.gauge("dunlin.store.applied", "Last entry of the log that readers see", this, range -> range.status().applied());
-    meters.gauge(
-        "dunlin.store.apply.lag", "Committed entries that readers here do not see yet", this, range -> range.status().applyLag());
-    meters.gauge(
-        "dunlin.store.lag", "Entries that the furthest follower is behind its leader here", this,
-        range -> range.status().largestLag());
+    meters.status(this);
     meters.gauge(
         "dunlin.store.install.waiting", "Seconds that a snapshot of another replica has waited to be installed", copy,
         RowsCopy::waitingSeconds);
@@ -235,66 +209,24 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   @Override
   public void split(long epoch, byte[] cut, UUID child, Duration deadline) {
     if (!leadership.leading()) throw leadership.notLeader();
-    var before = descriptorOrNull();
-    if (before == null) throw new OutdatedException("range '" + id + "' was not placed and cannot be split");
-    if (before.epoch() != epoch || !before.keys().splitsAt(cut) || !RangeId.isOf(id.kind(), child))
-      throw new OutdatedException("range '" + id + "' is " + before + ", which is not to be split at epoch " + epoch);
-    controls.proposeAndTell(server(), new ControlEntry.Split(epoch, cut, child), deadline);
-    var after = descriptorOrNull();
-    if (after == null || after.epoch() != epoch + 1 || !Arrays.equals(after.keys().end(), cut))
-      throw new OutdatedException("range '" + id + "' has become " + after);
+    splits.propose(server(), epoch, cut, child, deadline);
   }
 
   /** On the applying thread. */
   @Override
   public void split(RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException {
-    long begun = System.nanoTime();
-    var rows = opening.join();
-    byte[] cut = upper.keys().start();
-    var child = new RangeId(upper.kind(), upper.id());
-    if (!data.holds(child)) {
-      var made = new RowsDirectory(data.rows(child));
-      GroupStorage.deleteTree(made.splitting());
-      rows.copyUpper(made.splitting(), cut, Placed.begin(upper));
-      synchronized (data) { // nobody begins a replica of the child in between
-        if (data.holds(child)) GroupStorage.deleteTree(made.splitting());
-        else made.completeSplit(upper);
-      }
-    }
-    rows.dropUpper(cut, requireNonNull(rows.placed()).with(lower), at);
-    logic.open(rows);
-    log.info(
-        "Range {}: split at entry {}; {} has the keys {} now; it took {} ms",
-        id, at.index(), child, upper.keys(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
-    onSplit.accept(upper);
+    splits.carryOut(opening.join(), lower, upper, at);
   }
 
   /** On the applying thread. */
   @Override
   public void confirmed() {
-    var now = descriptorOrNull();
-    if (now != null) onSplit.accept(now);
+    splits.confirmed();
   }
 
-  /** Says into the log of a range that was split off where its rows are from, once, when this replica leads. */
   private void confirmBase() {
-    var now = descriptorOrNull();
-    var origin = now == null ? null : now.split();
     var server = serving;
-    if (origin == null || server == null || based() || !basing.compareAndSet(false, true)) return;
-    Thread.ofPlatform()
-        .daemon()
-        .name(threadName("base"))
-        .start(
-            () -> {
-              try {
-                controls.propose(server, new ControlEntry.Base(origin), BASE_DEADLINE);
-              } catch (StoreException e) {
-                log.info("Range {}: its rows are not confirmed yet: {}", id, e.getMessage());
-              } finally {
-                basing.set(false);
-              }
-            });
+    if (server != null && !based()) splits.confirmBase(server, threadName("base"));
   }
 
   @Override
@@ -431,7 +363,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
       if (initial != null && rows.placed() == null && rows.written().index() < 0) rows.place(Placed.begin(initial));
       copy.replace(rows); // one that was complete when the process ended: its log may be cut already
       readingRows = true;
-      logic.open(counting(rows));
+      logic.open(rowsRead.counting(rows));
       return rows;
     } catch (IOException | InterruptedException e) {
       rows.closeNow();
@@ -442,33 +374,11 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     }
   }
 
-  /** The same rows, each counted as it is read: who waits for the start sees by that that it gets on. */
-  private RangeReader counting(RangeReader rows) {
-    return new RangeReader() {
-      @Override
-      public byte @Nullable [] get(byte[] key) {
-        rowsRead.incrementAndGet();
-        return rows.get(key);
-      }
-
-      @Override
-      public void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor) {
-        rows.scan(
-            from,
-            to,
-            (key, value) -> {
-              rowsRead.incrementAndGet();
-              return visitor.row(key, value);
-            });
-      }
-    };
-  }
-
   /** Any thread; asks neither Ratis nor RocksDB. */
   RangeProgress progress() {
     var applying = stateMachine;
     return new RangeProgress(
-        id, step(), rowsRead.get(), applying.appliedEntries(), applying.entriesLeft(), led(), proposer.queued(),
+        id, step(), rowsRead.count(), applying.appliedEntries(), applying.entriesLeft(), led(), proposer.queued(),
         Duration.ofNanos(proposer.oldestNanos(System.nanoTime())));
   }
 
@@ -597,9 +507,9 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     // One that is just being created is declared before Ratis has its group.
     if (failure.get() != null || serving == null) return;
     var division = server.getDivision(group);
-    if (!running(server, division)) return;
+    if (!watch.runs(server, division)) return;
     leadership.compare();
-    noteOthers(!Membership.alone(division));
+    watch.noteOthers(!Membership.alone(division));
     care.look(disk.low(), copying, nowNanos);
     if (leadership.leading()) confirmBase();
     var rows = opening.join();
@@ -627,31 +537,6 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     var rows = readable();
     rows.flush();
     rows.compact();
-  }
-
-  /** So that the next start knows, should the files be lost, whether others have the range. */
-  private void noteOthers(boolean others) {
-    if (notedOthers != null && notedOthers == others) return;
-    notedOthers = others;
-    try {
-      data.notes().write(id, others);
-    } catch (IOException e) {
-      log.warn("Range {}: it cannot be noted that it {} replicas on other nodes", id, others ? "has" : "has no", e);
-    }
-  }
-
-  /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
-  private boolean running(RaftServer server, RaftServer.Division division) {
-    var state = division.getInfo().getLifeCycleState();
-    boolean whole = server.getLifeCycleState() == LifeCycle.State.RUNNING;
-    if (whole && (state == LifeCycle.State.RUNNING || state == LifeCycle.State.STARTING)) {
-      notRunning = 0;
-      return true;
-    }
-    // A peer that learns from the others that it is none is closed by Ratis first, and then told so.
-    if (whole && !Membership.alone(division) && ++notRunning < CLOSED_PATIENCE) return false;
-    failed(new StoreException("range '" + id + "': Ratis has stopped serving it (" + state + ")"));
-    return false;
   }
 
   /** Lets another node lead, so that the range need not find out that this one is gone. */

@@ -1,12 +1,12 @@
 package dunlin.store.raft;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dunlin.store.ClusterSettings;
 import dunlin.store.RangeId;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.disk.LogPosition;
 import dunlin.store.disk.RocksRange;
 import dunlin.store.disk.RowsDirectory;
+import dunlin.store.settings.ClusterSettings;
 import dunlin.store.snapshot.CheckpointDownload;
 import dunlin.store.snapshot.CheckpointSource;
 import java.io.IOException;

@@ -1,14 +1,17 @@
 package dunlin.store.remote;
 
+import dunlin.store.node.CertificateNames;
+import io.grpc.Grpc;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;
+import java.util.UUID;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.UnaryOperator;
+import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -26,7 +29,7 @@ final class CallService implements AutoCloseable {
   static final int CALLS_MAX = 128;
   private static final long BYTES_MAX = 4L * RemoteCalls.BYTES_MAX;
 
-  private final UnaryOperator<byte[]> answers;
+  private final RangeService.CallHandler answers;
   private final ServiceMeters meters;
   private final AtomicLong bytes = new AtomicLong();
   private final ThreadPoolExecutor threads =
@@ -38,8 +41,7 @@ final class CallService implements AutoCloseable {
           new SynchronousQueue<>(),
           Thread.ofPlatform().daemon().name("dunlin-store-call-", 0).factory());
 
-  /** @param answers is asked on a thread that may block */
-  CallService(UnaryOperator<byte[]> answers, ServiceMeters meters) {
+  CallService(RangeService.CallHandler answers, ServiceMeters meters) {
     this.answers = answers;
     this.meters = meters;
     meters.gauge("dunlin.store.service.calls", "Calls of other nodes that are being answered", threads, ThreadPoolExecutor::getActiveCount);
@@ -62,7 +64,7 @@ final class CallService implements AutoCloseable {
     byte[] answer;
     try {
       if (call.isCancelled()) return; // which has closed it
-      answer = answers.apply(request);
+      answer = answers.answer(request, proof(call));
     } catch (RuntimeException | Error e) { // its caller is not to wait for its deadline, whatever it was
       log.error("A call of another node has failed", e);
       OneAnswer.refuse(call, Status.INTERNAL.withDescription("the node has failed to answer"));
@@ -72,6 +74,11 @@ final class CallService implements AutoCloseable {
     }
     if (answer.length <= RemoteCalls.BYTES_MAX) OneAnswer.send(call, answer);
     else OneAnswer.refuse(call, Status.OUT_OF_RANGE.withDescription("the answer has " + answer.length + " bytes, at most " + RemoteCalls.BYTES_MAX));
+  }
+
+  private static BiPredicate<UUID, String> proof(ServerCall<byte[], byte[]> call) {
+    var session = call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
+    return session == null ? (_, _) -> true : CertificateNames.of(session)::belongTo;
   }
 
   /** One call until it is handed on; of the event loop that it comes by. */

@@ -63,8 +63,8 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
             .disableRetry()
             .maxInboundMessageSize(client.replyFrameBytesMax())
             .flowControlWindow(HTTP_WINDOW_BYTES)
-            .keepAliveTime(settings.keepAlive().toMillis(), TimeUnit.MILLISECONDS)
-            .keepAliveTimeout(settings.keepAlive().toMillis(), TimeUnit.MILLISECONDS)
+            .keepAliveTime(settings.silence().keepAlive().toMillis(), TimeUnit.MILLISECONDS)
+            .keepAliveTimeout(settings.silence().keepAlive().toMillis(), TimeUnit.MILLISECONDS)
             .build();
     var stream = new LinkStream(client, link, channel, now);
     stream.call.start(stream, new Metadata());
@@ -95,7 +95,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
   }
 
   boolean overdue(long now) {
-    return welcome == null && now - openedNanos > client.settings().connectTimeout().toNanos();
+    return welcome == null && now - openedNanos > client.settings().silence().connectTimeout().toNanos();
   }
 
   boolean waiting() {
@@ -112,7 +112,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
   }
 
   boolean stalled(long now) {
-    return !ended && !underWay.isEmpty() && now - heardNanos > client.settings().stallAfter().toNanos();
+    return !ended && !underWay.isEmpty() && now - heardNanos > client.settings().silence().stallAfter().toNanos();
   }
 
   /** What is under way at a node that is silent. The stream is not suspected again before as long has passed. */
@@ -125,7 +125,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
   void ping() {
     if (pinged || ended) return;
     pinged = true;
-    long millis = client.settings().keepAlive().toMillis();
+    long millis = client.settings().silence().keepAlive().toMillis();
     var ping = channel.newCall(ServiceMethods.PING, CallOptions.DEFAULT.withDeadlineAfter(millis, TimeUnit.MILLISECONDS));
     ping.start(
         new ClientCall.Listener<>() {
@@ -155,14 +155,14 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
     var settings = client.settings();
     var calls = new ArrayList<RemoteCall>();
     int bytes = Frames.REQUESTS_HEADER_BYTES;
-    int most = Math.min(settings.frameRequests(), granted.getRequestsMax() - underWay.size());
+    int most = Math.min(settings.frames().requestsMax(), granted.getRequestsMax() - underWay.size());
     for (RemoteCall next; calls.size() < most && (next = source.peek()) != null; ) {
       if (Frames.REQUESTS_HEADER_BYTES + next.frameBytes() > granted.getFrameBytesMax()) {
         source.waiting.remove();
         client.fail(next, "node " + link.peer().node() + " takes no command of " + next.command.length + " bytes");
         continue;
       }
-      boolean fits = bytes + next.frameBytes() <= Math.min(settings.frameBytes(), granted.getFrameBytesMax());
+      boolean fits = bytes + next.frameBytes() <= Math.min(settings.frames().fullAt(), granted.getFrameBytesMax());
       if (!calls.isEmpty() && (!fits || next.epoch != calls.getFirst().epoch)) break;
       source.waiting.remove();
       calls.add(next);

@@ -53,7 +53,7 @@ final class NodeLink {
   }
 
   boolean full() {
-    return load.get() >= client.settings().nodeRequestsMax();
+    return load.get() >= client.settings().bounds().nodeRequestsMax();
   }
 
   /** Whether a call that would like to go there should rather go elsewhere. */
@@ -165,7 +165,7 @@ final class NodeLink {
     if (!suspected) log.info("Node {} at {}:{} owes replies and is silent", peer.node(), peer.host(), peer.port());
     suspected = true;
     silent = true;
-    silentUntilNanos = now + client.settings().stallAfter().toNanos();
+    silentUntilNanos = now + client.settings().silence().stallAfter().toNanos();
     stream.ping();
     for (var call : stream.suspected(now)) if (call.idempotent) client.lost(call, peer.node(), Reason.STALLED);
     giveBack(Reason.STALLED);

@@ -7,6 +7,7 @@ import dunlin.store.remote.ClientMeters.Reason;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.RangeReply;
 import dunlin.store.serve.ResultCodec;
+import dunlin.store.settings.RangeClientSettings;
 import io.grpc.Status;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Duration;
@@ -162,7 +163,7 @@ public final class RangeClient implements AutoCloseable {
 
   /** Results are about as large as commands at most; a frame holds one that is larger than others alone. */
   int replyFrameBytesMax() {
-    return 2 * settings.commandBytesMax() + settings.frameBytes();
+    return 2 * settings.bounds().commandBytesMax() + settings.frames().fullAt();
   }
 
   void begin(
@@ -223,7 +224,7 @@ public final class RangeClient implements AutoCloseable {
     if (location == null || location.epoch() != epoch) return;
     int count = 0;
     for (var call : sequence.waiting) {
-      if (count++ == settings.frameRequests()) return;
+      if (count++ == settings.frames().requestsMax()) return;
       if (call.epoch != epoch && !call.ended) followOrFail(call, location);
     }
   }
@@ -327,7 +328,7 @@ public final class RangeClient implements AutoCloseable {
     meters.retried(reason);
     call.lastRefusal = reason.text;
     call.attempts++;
-    boolean atOnce = hinted && call.hops < settings.hopsMax();
+    boolean atOnce = hinted && call.hops < settings.retries().hopsMax();
     call.hops = atOnce ? call.hops + 1 : 0;
     long pause = atOnce ? 0 : backoffNanos(call.attempts - 1);
     var sequence = call.sequence;
@@ -377,8 +378,8 @@ public final class RangeClient implements AutoCloseable {
   }
 
   long backoffNanos(int attempt) {
-    long first = settings.backoffFirst().toNanos();
-    long whole = Math.min(settings.backoffMost().toNanos(), first << Math.min(attempt, BACKOFF_DOUBLINGS_MAX));
+    long first = settings.retries().backoffFirst().toNanos();
+    long whole = Math.min(settings.retries().backoffMost().toNanos(), first << Math.min(attempt, BACKOFF_DOUBLINGS_MAX));
     return whole / 2 + random.nextLong(whole / 2 + 1);
   }
 

@@ -2,6 +2,7 @@ package dunlin.store.remote;
 
 import dunlin.store.StoreException;
 import dunlin.store.serve.LocalRanges;
+import dunlin.store.settings.RangeServiceSettings;
 import dunlin.store.snapshot.LocalCheckpoints;
 import io.grpc.CompressorRegistry;
 import io.grpc.DecompressorRegistry;
@@ -24,8 +25,8 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiPredicate;
 import java.util.function.LongSupplier;
-import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -62,12 +63,23 @@ public final class RangeService implements AutoCloseable {
 
   private volatile boolean closing;
 
+  /** What calls of other nodes are answered with. */
+  @FunctionalInterface
+  public interface CallHandler {
+    /**
+     * Answers a call, on a thread that may block.
+     *
+     * @param proved whether the caller has proved by its certificate to be this node at this host; true without TLS, which proves nothing
+     */
+    byte[] answer(byte[] request, BiPredicate<UUID, String> proved);
+  }
+
   private RangeService(
       InetSocketAddress address,
       UUID node,
       LocalRanges ranges,
       LocalCheckpoints checkpoints,
-      @Nullable UnaryOperator<byte[]> answers,
+      @Nullable CallHandler answers,
       RangeServiceSettings settings,
       @Nullable ServiceTls tls,
       MeterRegistry registry,
@@ -135,7 +147,7 @@ public final class RangeService implements AutoCloseable {
    * Opens the service.
    *
    * @param address where it listens; port 0 takes a free one
-   * @param answers answers {@link RemoteCalls}, on threads that may block; null to answer none
+   * @param answers answers {@link RemoteCalls}; null to answer none
    * @param tls null for connections without TLS
    * @param nanoTime counts as System.nanoTime does
    * @throws StoreException when it cannot listen there, or would be open to everybody
@@ -145,7 +157,7 @@ public final class RangeService implements AutoCloseable {
       UUID node,
       LocalRanges ranges,
       LocalCheckpoints checkpoints,
-      @Nullable UnaryOperator<byte[]> answers,
+      @Nullable CallHandler answers,
       RangeServiceSettings settings,
       @Nullable ServiceTls tls,
       MeterRegistry meters,

@@ -77,7 +77,7 @@ public final class RemoteRange<C, R> {
    */
   public boolean propose(C command, Duration timeout, Completion<R> completion) {
     int length = commands.encodedLength(command);
-    int most = client.settings().commandBytesMax();
+    int most = client.settings().bounds().commandBytesMax();
     if (length > most) {
       completion.failed(tooLarge(length, most));
       return true;
@@ -115,8 +115,8 @@ public final class RemoteRange<C, R> {
     var settings = client.settings();
     var node = route.current();
     boolean nodeFull = node != null && node.full();
-    if (!nodeFull && requests.incrementAndGet() <= settings.rangeRequestsMax()) {
-      if (bytes.addAndGet(length) <= settings.rangeBytesMax()) return true;
+    if (!nodeFull && requests.incrementAndGet() <= settings.bounds().rangeRequestsMax()) {
+      if (bytes.addAndGet(length) <= settings.bounds().rangeBytesMax()) return true;
       bytes.addAndGet(-length);
     }
     if (!nodeFull) requests.decrementAndGet();

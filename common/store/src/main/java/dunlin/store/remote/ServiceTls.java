@@ -1,7 +1,7 @@
 package dunlin.store.remote;
 
-import dunlin.store.PeerSecurity;
 import dunlin.store.node.PeerTls;
+import dunlin.store.settings.PeerSecurity;
 import io.grpc.ChannelCredentials;
 import io.grpc.ServerCredentials;
 import io.grpc.TlsChannelCredentials;

@@ -1,10 +1,10 @@
 package dunlin.store.snapshot;
 
-import dunlin.store.ClusterSettings;
 import dunlin.store.RangeId;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.disk.GroupStorage;
+import dunlin.store.settings.ClusterSettings;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;

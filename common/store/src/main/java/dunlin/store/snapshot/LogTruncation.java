@@ -1,7 +1,7 @@
 package dunlin.store.snapshot;
 
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.RocksRange;
+import dunlin.store.settings.StoreSettings;
 import java.io.File;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;

@@ -2,9 +2,9 @@ package dunlin.store.node;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.store.ClusterSettings;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.DataDirectory;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import java.nio.file.Path;
 import java.util.concurrent.TimeUnit;
 import org.apache.ratis.server.RaftServerConfigKeys.Rpc;

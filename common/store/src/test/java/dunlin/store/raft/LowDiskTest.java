@@ -2,15 +2,15 @@ package dunlin.store.raft;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.store.ClusterSettings;
 import dunlin.store.LowDiskException;
 import dunlin.store.RangeId;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.RocksRange;
 import dunlin.store.disk.SpaceCompaction;
 import dunlin.store.raft.Command.Append;
 import dunlin.store.raft.Command.Delete;
 import dunlin.store.raft.Command.Put;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

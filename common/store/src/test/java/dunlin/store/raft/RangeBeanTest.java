@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.runtime.NodeBeans;
+import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.raft.Command.Put;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.store.ClusterSettings;
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.NodeIdentity;
 import dunlin.store.raft.Command.Put;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.nio.file.Files;

@@ -4,13 +4,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.store.ClusterSettings;
 import dunlin.store.ReplicaRole;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.GroupStorage;
 import dunlin.store.disk.RowsDirectory;
 import dunlin.store.raft.Command.Append;
 import dunlin.store.raft.Command.Put;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import dunlin.store.snapshot.CheckpointSource;
 import java.io.IOException;
 import java.nio.file.Files;

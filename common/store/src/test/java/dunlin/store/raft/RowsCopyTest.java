@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.store.ClusterSettings;
 import dunlin.store.disk.DataDirectory;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.disk.LogPosition;
 import dunlin.store.disk.RowsDirectory;
 import dunlin.store.raft.Command.Put;
+import dunlin.store.settings.ClusterSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Path;

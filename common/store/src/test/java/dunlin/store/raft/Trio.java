@@ -2,15 +2,15 @@ package dunlin.store.raft;
 
 import static org.awaitility.Awaitility.await;
 
-import dunlin.store.ClusterSettings;
 import dunlin.store.Member;
 import dunlin.store.NotLeaderException;
 import dunlin.store.RangeId;
 import dunlin.store.Replica;
 import dunlin.store.ReplicaRole;
 import dunlin.store.StoreException;
-import dunlin.store.StoreSettings;
 import dunlin.store.disk.DiskSpace;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.StoreSettings;
 import dunlin.store.snapshot.CheckpointSource;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -135,7 +135,7 @@ public final class Trio implements AutoCloseable {
       replica = null;
     }
 
-    List<String> rows() {
+    public List<String> rows() {
       var rows = new ArrayList<String>();
       try {
         CompletableFuture.runAsync(

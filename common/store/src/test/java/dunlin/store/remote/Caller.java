@@ -6,6 +6,7 @@ import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.ResultCodec;
+import dunlin.store.settings.RangeClientSettings;
 import io.micrometer.core.instrument.search.Search;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.ByteBuffer;
@@ -126,9 +127,9 @@ final class Caller implements AutoCloseable {
   static RangeClientSettings withTimeout(Duration timeout) {
     var some = RangeClientSettings.defaults();
     return new RangeClientSettings(
-        some.rangeRequestsMax(), some.rangeBytesMax(), some.nodeRequestsMax(), some.commandBytesMax(), some.frameRequests(),
-        some.frameBytes(), timeout, some.backoffFirst(), Duration.ofMillis(50), some.hopsMax(), Duration.ofSeconds(30),
-        Duration.ofSeconds(30), Duration.ofMinutes(1));
+        some.bounds(), some.frames(), timeout,
+        new RangeClientSettings.Retries(some.retries().backoffFirst(), Duration.ofMillis(50), some.retries().hopsMax()),
+        new RangeClientSettings.Silence(Duration.ofSeconds(30), Duration.ofSeconds(30), Duration.ofMinutes(1)));
   }
 
   static byte[] key(long id) {

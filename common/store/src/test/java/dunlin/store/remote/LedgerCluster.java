@@ -6,6 +6,7 @@ import dunlin.store.serve.LocalRange;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.RangeReply;
+import dunlin.store.settings.RangeServiceSettings;
 import dunlin.store.snapshot.CheckpointSource;
 import dunlin.store.snapshot.LocalCheckpoints;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

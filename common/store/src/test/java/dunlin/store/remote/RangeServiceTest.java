@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.store.StoreException;
 import dunlin.store.serve.RangeReply;
+import dunlin.store.settings.RangeServiceSettings;
 import io.grpc.Status;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;

@@ -6,6 +6,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
+import dunlin.store.settings.RangeServiceSettings;
 import dunlin.store.snapshot.CheckpointSource;
 import dunlin.store.snapshot.LocalCheckpoints;
 import io.grpc.CallOptions;
@@ -44,7 +45,7 @@ class RemoteCallsTest {
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
     final RangeService service;
 
-    Answering(int port, @Nullable UnaryOperator<byte[]> answers) {
+    Answering(int port, RangeService.@Nullable CallHandler answers) {
       var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
       service =
           RangeService.start(
@@ -77,7 +78,7 @@ class RemoteCallsTest {
   }
 
   private static Answering answering(UnaryOperator<byte[]> answers) {
-    return new Answering(0, answers);
+    return new Answering(0, (request, _) -> answers.apply(request));
   }
 
   /** With the patience that a busy machine needs. */
@@ -208,7 +209,7 @@ class RemoteCallsTest {
       }
       assertThatThrownBy(() -> calls.call(HOST, port, HOST, new byte[1], LONG)).isInstanceOf(IOException.class).hasMessageContaining("UNAVAILABLE");
 
-      try (var node = new Answering(port, RemoteCallsTest::reversed)) {
+      try (var node = new Answering(port, (request, _) -> reversed(request))) {
         await()
             .atMost(LONG)
             .ignoreExceptionsInstanceOf(IOException.class)

@@ -7,6 +7,8 @@ import dunlin.store.Completion;
 import dunlin.store.StoreException;
 import dunlin.store.remote.Caller.Entry;
 import dunlin.store.serve.RangeLocation;
+import dunlin.store.settings.RangeClientSettings;
+import dunlin.store.settings.RangeServiceSettings;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -246,10 +248,7 @@ class RemoteRangeTest {
   void aNodeThatIsStuckHoldsNobodyElsesRequestsAndItsQueueIsBounded() throws Exception {
     var some = Caller.settings();
     var settings =
-        new RangeClientSettings(
-            100_000, some.rangeBytesMax(), 20_000, some.commandBytesMax(), some.frameRequests(), some.frameBytes(),
-            some.timeout(), some.backoffFirst(), some.backoffMost(), some.hopsMax(), some.connectTimeout(),
-            some.stallAfter(), some.keepAlive());
+        some.with(new RangeClientSettings.Bounds(100_000, some.bounds().rangeBytesMax(), 20_000, some.bounds().commandBytesMax()));
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller(settings, null, System::nanoTime)) {
       var stuck = cluster.ledger(1, cluster.node(0));
@@ -278,11 +277,9 @@ class RemoteRangeTest {
   @Test
   void aRangeTakesNoMoreThanItsBound() throws Exception {
     var some = Caller.settings();
+    var bounds = some.bounds();
     var settings =
-        new RangeClientSettings(
-            10, some.rangeBytesMax(), some.nodeRequestsMax(), some.commandBytesMax(), some.frameRequests(), some.frameBytes(),
-            some.timeout(), some.backoffFirst(), some.backoffMost(), some.hopsMax(), some.connectTimeout(),
-            some.stallAfter(), some.keepAlive());
+        some.with(new RangeClientSettings.Bounds(10, bounds.rangeBytesMax(), bounds.nodeRequestsMax(), bounds.commandBytesMax()));
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller(settings, null, System::nanoTime)) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -313,7 +310,7 @@ class RemoteRangeTest {
       cluster.change(ledger, now -> now.leader = cluster.node(1)); // and the old one has not noticed
       clock.addAndGet(STALL.toNanos() + 1);
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.retries", "reason", "stalled") == 1);
-      clock.addAndGet(Caller.settings().backoffMost().toNanos()); // the pause before it is tried again
+      clock.addAndGet(Caller.settings().retries().backoffMost().toNanos()); // the pause before it is tried again
 
       assertThat(caller.await(1).failure()).isNull();
       caller.propose(range, new Entry(3, 0, false));
@@ -374,10 +371,7 @@ class RemoteRangeTest {
 
   private static RangeClientSettings stallingSoon(Duration keepAlive) {
     var some = Caller.settings();
-    return new RangeClientSettings(
-        some.rangeRequestsMax(), some.rangeBytesMax(), some.nodeRequestsMax(), some.commandBytesMax(), some.frameRequests(),
-        some.frameBytes(), some.timeout(), some.backoffFirst(), some.backoffMost(), some.hopsMax(), some.connectTimeout(),
-        STALL, keepAlive);
+    return some.with(new RangeClientSettings.Silence(some.silence().connectTimeout(), STALL, keepAlive));
   }
 
   @Test

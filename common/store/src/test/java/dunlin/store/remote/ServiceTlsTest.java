@@ -4,9 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
-import dunlin.store.PeerSecurity;
 import dunlin.store.StoreException;
 import dunlin.store.remote.Caller.Entry;
+import dunlin.store.settings.PeerSecurity;
+import dunlin.store.settings.RangeServiceSettings;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Objects;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -137,7 +139,7 @@ class ServiceTlsTest {
     try (var cluster = LedgerCluster.start(1);
         var service =
             RangeService.start(
-                address, cluster.node(0).id, cluster.node(0), cluster.node(0), request -> request, RangeServiceSettings.defaults(),
+                address, cluster.node(0).id, cluster.node(0), cluster.node(0), (request, _) -> request, RangeServiceSettings.defaults(),
                 tls("ours-node", "ours"), new SimpleMeterRegistry(), System::nanoTime)) {
       try (var ours = new RemoteCalls(tls("ours-stranger", "ours"), new SimpleMeterRegistry())) {
         assertThat(ours.call("localhost", service.port(), "localhost", new byte[] {1, 2}, LONG)).containsExactly(1, 2);
@@ -151,12 +153,29 @@ class ServiceTlsTest {
   }
 
   @Test
+  void whoAnswersACallLearnsWhichNodeTheCallersCertificateNames() throws Exception {
+    var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+    var node = new UUID(1, 2);
+    try (var cluster = LedgerCluster.start(1);
+        var service =
+            RangeService.start(
+                address, cluster.node(0).id, cluster.node(0), cluster.node(0),
+                (_, proved) -> new byte[] {(byte) (proved.test(node, "elsewhere.example") ? 1 : 0), (byte) (proved.test(node, "localhost") ? 1 : 0)},
+                RangeServiceSettings.defaults(), tls("ours-node", "ours"), new SimpleMeterRegistry(), System::nanoTime);
+        var named = new RemoteCalls(tls("ours-node", "ours"), new SimpleMeterRegistry());
+        var elsewhere = new RemoteCalls(tls("ours-stranger", "ours"), new SimpleMeterRegistry())) {
+      assertThat(named.call("localhost", service.port(), "localhost", new byte[0], LONG)).containsExactly(0, 1);
+      assertThat(elsewhere.call("localhost", service.port(), "localhost", new byte[0], LONG)).containsExactly(1, 0);
+    }
+  }
+
+  @Test
   void aNodeThatWasFoundByANameHasToProveThatNameAndNoOther() throws Exception {
     var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     try (var cluster = LedgerCluster.start(1);
         var service =
             RangeService.start(
-                address, cluster.node(0).id, cluster.node(0), cluster.node(0), request -> request, RangeServiceSettings.defaults(),
+                address, cluster.node(0).id, cluster.node(0), cluster.node(0), (request, _) -> request, RangeServiceSettings.defaults(),
                 tls("ours-stranger", "ours"), new SimpleMeterRegistry(), System::nanoTime);
         var calls = new RemoteCalls(tls("ours-node", "ours"), new SimpleMeterRegistry())) {
       assertThat(calls.call("127.0.0.1", service.port(), "elsewhere.example", new byte[] {1}, LONG)).containsExactly(1);

@@ -3,11 +3,11 @@ package dunlin.store.snapshot;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dunlin.store.ClusterSettings;
-import dunlin.store.PeerSecurity;
 import dunlin.store.RangeId;
 import dunlin.store.disk.DiskSpace;
 import dunlin.store.raft.Trio;
+import dunlin.store.settings.ClusterSettings;
+import dunlin.store.settings.PeerSecurity;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;

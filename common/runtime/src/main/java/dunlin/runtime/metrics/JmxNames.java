@@ -1,0 +1,62 @@
+package dunlin.runtime.metrics;
+
+import com.codahale.metrics.jmx.ObjectNameFactory;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.config.NamingConvention;
+import io.micrometer.core.instrument.util.HierarchicalNameMapper;
+import java.util.Set;
+import javax.management.MalformedObjectNameException;
+import javax.management.ObjectName;
+
+/**
+ * Names of meters in JMX: {@code dunlin:type=Metrics,node=<id>,name=dunlin.messages.dropped,hop=session,reason=expired}.
+ *
+ * <p>The library between Micrometer and JMX knows flat names only, so the flat name is the property list itself.
+ */
+final class JmxNames implements HierarchicalNameMapper, ObjectNameFactory {
+  private static final Set<String> TAKEN = Set.of("type", "name");
+
+  private final String node;
+
+  JmxNames(String node) {
+    this.node = node;
+  }
+
+  @Override
+  public String toHierarchicalName(Meter.Id id, NamingConvention convention) {
+    StringBuilder name = new StringBuilder("node=").append(value(node)).append(",name=").append(value(id.getName()));
+    for (Tag tag : id.getTagsAsIterable()) {
+      if (tag.getKey().equals("node")) continue; // the common tag; already there
+      name.append(',').append(TAKEN.contains(tag.getKey()) ? "tag-" + tag.getKey() : tag.getKey());
+      name.append('=').append(value(tag.getValue()));
+    }
+    return name.toString();
+  }
+
+  @Override
+  public ObjectName createName(String type, String domain, String name) {
+    try {
+      return new ObjectName(domain + ":type=Metrics," + name);
+    } catch (MalformedObjectNameException strangeTag) {
+      return quoted(domain, name);
+    }
+  }
+
+  /** A meter must never fail for its name in JMX, whatever key a library gave to a tag. */
+  private static ObjectName quoted(String domain, String name) {
+    try {
+      return new ObjectName(domain + ":type=Metrics,name=" + ObjectName.quote(name));
+    } catch (MalformedObjectNameException impossible) {
+      throw new IllegalStateException("not a name, even quoted: " + name, impossible);
+    }
+  }
+
+  /** A value of a property in an object name, quoted when it must be. */
+  static String value(String text) {
+    for (int i = 0; i < text.length(); i++) {
+      if (",=:\"*?\n\\".indexOf(text.charAt(i)) >= 0) return ObjectName.quote(text);
+    }
+    return text.isEmpty() ? "\"\"" : text;
+  }
+}

@@ -1,0 +1,47 @@
+package dunlin.runtime.metrics;
+
+import com.codahale.metrics.jmx.JmxReporter;
+import io.micrometer.core.instrument.Clock;
+import io.micrometer.core.instrument.dropwizard.DropwizardConfig;
+import io.micrometer.core.instrument.dropwizard.DropwizardMeterRegistry;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Meters as beans of Dropwizard's reporter, until it is closed.
+ *
+ * <p>Micrometer's own is not released with every version of Micrometer: an application whose framework chooses Micrometer's version, as Spring
+ * Boot does, could not be built with it.
+ */
+final class JmxRegistry extends DropwizardMeterRegistry {
+  private static final DropwizardConfig CONFIG =
+      new DropwizardConfig() {
+        @Override
+        public String prefix() {
+          return "jmx";
+        }
+
+        @Override
+        public @Nullable String get(String key) {
+          return null; // all as by default
+        }
+      };
+
+  private final JmxReporter reporter;
+
+  JmxRegistry(JmxNames names, JmxMeters shown) {
+    super(CONFIG, shown, names, Clock.SYSTEM);
+    reporter = JmxReporter.forRegistry(shown).inDomain("dunlin").createsObjectNamesWith(names).build();
+    reporter.start();
+  }
+
+  @Override
+  protected Double nullGaugeValue() {
+    return Double.NaN;
+  }
+
+  @Override
+  public void close() {
+    reporter.stop();
+    super.close();
+  }
+}

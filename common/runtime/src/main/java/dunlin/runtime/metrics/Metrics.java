@@ -1,0 +1,137 @@
+package dunlin.runtime.metrics;
+
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
+import io.prometheus.metrics.model.snapshots.Exemplars;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot.HistogramDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricMetadata;
+import io.prometheus.metrics.model.snapshots.PrometheusNaming;
+import java.lang.management.ManagementFactory;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The meters of one node: visible by JMX in the domain {@code dunlin} and as Prometheus text, each with the tag {@code
+ * node}. Nodes in one JVM share nothing; closing one takes its meters out of JMX and leaves the others'.
+ */
+public final class Metrics implements AutoCloseable {
+  /*
+   * Owner: the node's composition opens and closes it, on one thread; the registry itself is for any thread.
+   * Bounds: as many meters as features register; their tags come from closed sets, never from clients.
+   * Failure: without an MBean server the node runs all the same, with Prometheus only.
+   */
+  private final CompositeMeterRegistry registry = new CompositeMeterRegistry();
+  private final PrometheusMeterRegistry prometheus = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final JmxMeters shown = new JmxMeters();
+  private final String node;
+  private final NodeBeans beans;
+
+  private @Nullable JvmGcMetrics garbageCollection; // listens to the collectors until it is closed
+
+  private Metrics(String node) {
+    this.node = node;
+    beans = new NodeBeans(node);
+    add(prometheus, node);
+    if (beans.available()) add(new JmxRegistry(new JmxNames(node), shown), node);
+  }
+
+  /** Each has the tag itself: an application that adds our registry to another composite reaches these past the one between. */
+  private void add(MeterRegistry part, String node) {
+    part.config().commonTags("node", node);
+    registry.add(part);
+  }
+
+  /**
+   * Begins to make the JVM's MBean server, on a thread of its own. It takes 100 ms and more, most of what {@link #open}
+   * costs, so a launcher calls this first and then reads its settings meanwhile.
+   */
+  public static void warmUp() {
+    Thread.ofPlatform().name("dunlin-jmx").daemon().start(ManagementFactory::getPlatformMBeanServer);
+  }
+
+  /**
+   * Opens the registries.
+   *
+   * @param node tells this node's meters and MXBeans from those of other nodes
+   */
+  public static Metrics open(String node) {
+    return new Metrics(node);
+  }
+
+  /**
+   * Adds what concerns the whole process: memory, garbage collection, threads, processors, file descriptors, uptime. For the
+   * launcher: an embedded node does not own its process. Once at most.
+   */
+  public void bindProcess() {
+    if (garbageCollection != null) throw new IllegalStateException("bound already");
+    garbageCollection = new JvmGcMetrics();
+    garbageCollection.bindTo(registry);
+    new JvmMemoryMetrics().bindTo(registry);
+    new JvmThreadMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    new FileDescriptorMetrics().bindTo(registry);
+    new UptimeMetrics().bindTo(registry);
+  }
+
+  /** Says which release this is and what it runs on: a 1 whose tags are the answer. */
+  public void bindBuild(String version) {
+    Gauge.builder("dunlin.build.info", () -> 1)
+        .description("Always 1; its labels say which release of Dunlin this is, and on which Java it runs")
+        .tag("version", version)
+        .tag("java", Runtime.version().toString())
+        .register(registry);
+  }
+
+  /** Shows a histogram as Prometheus text and by JMX. Micrometer's own would look at a clock, and count by a locked instruction. */
+  public void show(LatencyHistogram histogram) {
+    String family = PrometheusNaming.sanitizeMetricName(histogram.name().replace('.', '_') + "_seconds");
+    MetricMetadata about = new MetricMetadata(family, histogram.help());
+    Labels labels = Labels.of("node", node);
+    double[] bounds = LatencyHistogram.boundsSeconds();
+    prometheus
+        .getPrometheusRegistry()
+        .register(
+            () -> {
+              var buckets = ClassicHistogramBuckets.of(bounds, histogram.counts());
+              var point = new HistogramDataPointSnapshot(buckets, histogram.sumMillis() / 1_000.0, labels, Exemplars.EMPTY, 0);
+              return new HistogramSnapshot(about, List.of(point));
+            });
+    beans.register("Latency", Map.of("name", histogram.name()), histogram);
+  }
+
+  /** Where features register their meters. */
+  public MeterRegistry registry() {
+    return registry;
+  }
+
+  /** Where features register their MXBeans. */
+  public NodeBeans beans() {
+    return beans;
+  }
+
+  /** All meters in the Prometheus text format, version 0.0.4. */
+  public String scrape() {
+    return prometheus.scrape();
+  }
+
+  @Override
+  public void close() {
+    beans.close();
+    if (garbageCollection != null) garbageCollection.close();
+    shown.close();
+    registry.close(); // closes the two that it is made of, and takes the beans away
+  }
+}

@@ -1,0 +1,5 @@
+/** What a node measures and shows of itself: meters, their names in JMX, and beans with descriptions. */
+@NullMarked
+package dunlin.runtime.metrics;
+
+import org.jspecify.annotations.NullMarked;

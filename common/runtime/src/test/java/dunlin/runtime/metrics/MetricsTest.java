@@ -1,0 +1,178 @@
+package dunlin.runtime.metrics;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.runtime.SettingSource;
+import dunlin.runtime.Settings;
+import dunlin.runtime.TestSettings;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import java.lang.management.ManagementFactory;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Collectors;
+import javax.management.JMException;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
+import javax.management.openmbean.CompositeData;
+import javax.management.openmbean.TabularData;
+import org.junit.jupiter.api.RepeatedTest;
+import org.junit.jupiter.api.Test;
+
+class MetricsTest {
+  private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
+
+  @Test
+  void aMeterIsSeenByJmxAndByPrometheus() throws JMException {
+    try (Metrics metrics = Metrics.open("one")) {
+      metrics.registry().counter("dunlin.test.packets", "type", "connect").increment(3);
+
+      ObjectName name = new ObjectName("dunlin:type=Metrics,node=one,name=dunlin.test.packets,tag-type=connect");
+      assertThat(SERVER.getAttribute(name, "Count")).isEqualTo(3L);
+      assertThat(metrics.scrape()).contains("dunlin_test_packets_total{node=\"one\",type=\"connect\"} 3.0\n");
+    }
+  }
+
+  @Test
+  void metersOfACompositeThatHoldsTheRegistryHaveTheNodeToo() {
+    try (Metrics metrics = Metrics.open("one")) {
+      var early = new CompositeMeterRegistry();
+      early.counter("dunlin.test.early").increment();
+      early.add(metrics.registry());
+      early.counter("dunlin.test.late").increment();
+
+      assertThat(metrics.scrape()).contains("dunlin_test_early_total{node=\"one\"}", "dunlin_test_late_total{node=\"one\"}");
+    }
+  }
+
+  @Test
+  void nodesInOneJvmDoNotMeet() throws JMException {
+    try (Metrics one = Metrics.open("one")) {
+      Metrics two = Metrics.open("two");
+      one.registry().counter("dunlin.test.packets").increment();
+      two.registry().counter("dunlin.test.packets").increment(2);
+      two.registry().timer("dunlin.test.time");
+      one.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
+      two.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
+      assertThat(names("two")).hasSize(3);
+      assertThat(one.scrape()).contains("{node=\"one\"} 1.0").doesNotContain("two");
+
+      two.close();
+
+      assertThat(names("two")).isEmpty();
+      assertThat(names("one"))
+          .containsExactlyInAnyOrder(
+              "dunlin:type=Metrics,node=one,name=dunlin.test.packets", "dunlin:type=Settings,node=one");
+    }
+    assertThat(names("one")).isEmpty();
+  }
+
+  @Test
+  void aNodeMayHaveAnyName() throws JMException {
+    String node = "a,b=\"c\"*?:\\\n ";
+    try (Metrics metrics = Metrics.open(node)) {
+      metrics.registry().counter("dunlin.test.packets", "strange,key", "").increment();
+      metrics.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
+
+      assertThat(SERVER.queryNames(new ObjectName("dunlin:*"), null)).hasSize(2);
+    }
+    assertThat(SERVER.queryNames(new ObjectName("dunlin:*"), null)).isEmpty();
+  }
+
+  @Test
+  void aNameThatIsTakenStaysWithItsFirstNode() throws JMException {
+    try (Metrics first = Metrics.open("same")) {
+      first.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
+      try (Metrics second = Metrics.open("same")) {
+        second.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
+      }
+      assertThat(names("same")).containsExactly("dunlin:type=Settings,node=same");
+    }
+  }
+
+  @Test
+  void settingsInForceAreSeenByJmxWithoutSecrets() throws JMException {
+    SettingSource source =
+        SettingSource.map("test", Map.of("dunlin.cluster.secret", "horse", "dunlin.listeners.tcp.port", "0"));
+    try (Metrics metrics = Metrics.open("one")) {
+      metrics.beans().register(Settings.load(TestSettings.ALL, source));
+
+      TabularData table =
+          (TabularData) SERVER.getAttribute(new ObjectName("dunlin:type=Settings,node=one"), "Effective");
+
+      Map<Object, Object> effective =
+          table.values().stream()
+              .map(CompositeData.class::cast)
+              .collect(Collectors.toMap(row -> row.get("key"), row -> row.get("value")));
+      assertThat(effective)
+          .hasSize(TestSettings.ALL.size() + 1)
+          .containsEntry("dunlin.listeners.tcp.port", "0")
+          .containsEntry("dunlin.cluster.secret", "********");
+    }
+  }
+
+  @Test
+  void beansOfOneTypeAreToldApartByTheirKeys() throws JMException {
+    Settings settings = Settings.load(TestSettings.ALL, SettingSource.none());
+    SettingsMXBean tcp = settings::effective;
+    SettingsMXBean tls = settings::effective;
+    try (NodeBeans beans = new NodeBeans("one")) {
+      beans.register("Listener", Map.of("name", "tcp"), tcp);
+      beans.register("Listener", Map.of("name", "tls"), tls);
+
+      assertThat(names("one"))
+          .containsExactlyInAnyOrder("dunlin:type=Listener,node=one,name=tcp", "dunlin:type=Listener,node=one,name=tls");
+      beans.unregister("Listener", Map.of("name", "tcp"));
+      beans.unregister("Listener", Map.of("name", "none"));
+      assertThat(names("one")).containsExactly("dunlin:type=Listener,node=one,name=tls");
+    }
+    assertThat(names("one")).isEmpty();
+  }
+
+  @Test
+  void theProcessIsMeasuredOnRequest() throws JMException {
+    try (Metrics metrics = Metrics.open("one")) {
+      assertThat(metrics.scrape()).doesNotContain("jvm_memory_used_bytes");
+
+      metrics.bindProcess();
+
+      assertThat(metrics.scrape()).contains("jvm_memory_used_bytes", "process_uptime_seconds", "jvm_threads_live");
+    }
+    assertThat(names("one")).isEmpty();
+  }
+
+  @RepeatedTest(100)
+  void metersThatComeWhileANodeClosesLeaveNoBeans() throws JMException, InterruptedException {
+    var metrics = Metrics.open("one");
+    var closed = new AtomicBoolean();
+    var thread =
+        Thread.ofPlatform()
+            .start(
+                () -> {
+                  for (int i = 0; !closed.get(); i++) metrics.registry().counter("dunlin.test.late", "number", String.valueOf(i));
+                });
+    while (names("one").isEmpty()) Thread.onSpinWait();
+
+    metrics.close();
+
+    closed.set(true);
+    thread.join();
+    assertThat(names("one")).isEmpty();
+  }
+
+  @Test
+  void beansThatComeAfterANodeWasClosedAreNotShown() throws JMException {
+    var beans = new NodeBeans("one");
+    beans.close();
+
+    beans.register(Settings.load(TestSettings.ALL, SettingSource.none()));
+
+    assertThat(names("one")).isEmpty();
+  }
+
+  private static Set<String> names(String node) throws JMException {
+    return SERVER.queryNames(new ObjectName("dunlin:node=" + node + ",*"), null).stream()
+        .map(ObjectName::toString)
+        .collect(Collectors.toSet());
+  }
+}

@@ -1,0 +1,5 @@
+
+@NullMarked
+package dunlin.runtime.metrics;
+
+import org.jspecify.annotations.NullMarked;

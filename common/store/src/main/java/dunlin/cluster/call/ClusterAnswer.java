@@ -1,0 +1,31 @@
+package dunlin.cluster.call;
+
+import dunlin.placement.ClusterMap;
+import dunlin.placement.PlacementResult;
+import dunlin.placement.RangeAdmin;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/** How another node answers a {@link ClusterCall}. */
+public sealed interface ClusterAnswer {
+  /** @param cluster null for a node that belongs to none yet */
+  record HelloIs(UUID node, @Nullable UUID cluster) implements ClusterAnswer {}
+
+  record Proposed(PlacementResult result) implements ClusterAnswer {}
+
+  /** @param leadership the term in which the answering node leads the meta group */
+  record Heard(long leadership, ClusterMap.Update update) implements ClusterAnswer {}
+
+  record Changed(ClusterMap.Update update) implements ClusterAnswer {}
+
+  record CarriedOut(RangeAdmin.Outcome outcome) implements ClusterAnswer {}
+
+  /** Another node leads the meta group. */
+  record NotLeading(@Nullable NodeAddress leader) implements ClusterAnswer {}
+
+  /** Nothing was done. */
+  record Refused(String sentence) implements ClusterAnswer {}
+
+  /** It may have been done, or may yet be. */
+  record Unknown(String sentence) implements ClusterAnswer {}
+}

@@ -1,0 +1,46 @@
+package dunlin.cluster.call;
+
+import java.io.IOException;
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Set;
+
+/** The calls of this node to others, which end when it stops taking part. */
+public final class OwnCalls implements NodeCalls, AutoCloseable {
+  /*
+   * Owner: any thread that may block; the lock guards which are at it.
+   * Failure: closing interrupts the threads that wait for another node, and no others: an interrupt would close
+   * a file that is being written. Later calls fail at once.
+   */
+  private final NodeCalls carrier;
+  private final Set<Thread> calling = new HashSet<>();
+  private boolean closed;
+
+  public OwnCalls(NodeCalls carrier) {
+    this.carrier = carrier;
+  }
+
+  @Override
+  public byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException {
+    synchronized (calling) {
+      if (closed) throw new IOException("closed");
+      calling.add(Thread.currentThread());
+    }
+    try {
+      return carrier.call(to, request, deadline);
+    } finally {
+      synchronized (calling) {
+        calling.remove(Thread.currentThread());
+        if (closed) Thread.interrupted(); // it was for this call
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    synchronized (calling) {
+      closed = true;
+      calling.forEach(Thread::interrupt);
+    }
+  }
+}

@@ -1,0 +1,63 @@
+package dunlin.placement.plan;
+
+import dunlin.placement.NodeReport;
+import dunlin.placement.NodeReport.Replica;
+import java.time.Duration;
+import java.util.NavigableMap;
+import java.util.Optional;
+import java.util.UUID;
+
+/**
+ * What the meta group's leader sees of the nodes at one moment.
+ *
+ * @param reports the newest report of each node that it has heard, however old
+ * @param silences for how long it has heard nothing, at least
+ * @param ages for how long each operation has been under way, at least: since it leads and has seen it
+ * @param lease after how much silence a report says nothing any more
+ */
+public record ClusterObservation(
+    NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> ages, Duration lease) {
+
+  /** A range's leader and what it reports. */
+  record Led(UUID node, Replica replica) {}
+
+  /** Whether a node has reported within the lease. */
+  boolean heard(UUID node) {
+    var silence = silences.get(node);
+    return reports.containsKey(node) && silence != null && silence.compareTo(lease) < 0;
+  }
+
+  Duration silence(UUID node) {
+    return silences.getOrDefault(node, Duration.ZERO);
+  }
+
+  Duration age(UUID intent) {
+    return ages.getOrDefault(intent, Duration.ZERO);
+  }
+
+  /** The replica that a node has, by its newest report, however old that is. */
+  Optional<Replica> replica(UUID node, UUID range) {
+    var report = reports.get(node);
+    return report == null ? Optional.empty() : report.replica(range);
+  }
+
+  /**
+   * Whether a voter has nothing to vote with: no replica, or an empty one, which a late call has made where one was lost. No
+   * operation gives a vote to an empty one.
+   */
+  boolean empty(UUID voter, UUID range) {
+    var replica = replica(voter, range);
+    return replica.isEmpty() || !(replica.get().based() || replica.get().creation().equals(NodeReport.ORIGINAL));
+  }
+
+  /** Of those that say that they lead, the one of the highest term; others have not yet noticed that they do not. */
+  Optional<Led> leader(UUID range) {
+    Led leader = null;
+    for (var report : reports.values()) {
+      var replica = report.replica(range).filter(Replica::leads).orElse(null);
+      if (replica == null || !heard(report.node())) continue;
+      if (leader == null || replica.term() > leader.replica.term()) leader = new Led(report.node(), replica);
+    }
+    return Optional.ofNullable(leader);
+  }
+}

@@ -1,0 +1,115 @@
+package dunlin.placement.plan;
+
+import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode.State;
+import dunlin.placement.NodeReport;
+import dunlin.placement.PlacementCommand.MarkNode;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+
+/**
+ * Which nodes the meta group's leader has heard lately. Heartbeats are no entries of the log; only what follows from them
+ * is: a node becomes SUSPECT when its lease has run out, DOWN after {@code downAfter} without a word, JOINED with the next.
+ * Also since when that leader has seen each operation.
+ */
+public final class Leases {
+  /*
+   * Owner: the driver of the operations on the meta group's leader; made anew with each leadership.
+   * Bounds: a report for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map.
+   * Failure: forgotten with the leadership. The next leader has heard nobody, and takes every node for heard at the moment
+   * at which it began to lead: so it declares nobody SUSPECT within one lease, whatever its predecessor had heard.
+   */
+  private final long leadership;
+  private final Duration lease;
+  private final Duration downAfter;
+  private final Duration leadingSince;
+  private final Map<UUID, Heard> heard = new HashMap<>();
+  private final Map<UUID, Duration> seen = new HashMap<>(); // when, for each operation
+
+  private record Heard(NodeReport report, Duration at) {}
+
+  /**
+   * @param leadership the term in which the owner leads the meta group
+   * @param now time on the caller's monotonic clock, as in every call
+   */
+  public Leases(long leadership, Duration lease, Duration downAfter, Duration now) {
+    if (lease.isNegative() || lease.isZero() || downAfter.compareTo(lease) < 0)
+      throw new IllegalArgumentException("a node is down after " + downAfter + ", before its lease of " + lease + " ends");
+    this.leadership = leadership;
+    this.lease = lease;
+    this.downAfter = downAfter;
+    this.leadingSince = now;
+  }
+
+  /** The term that each report is answered with. */
+  public long leadership() {
+    return leadership;
+  }
+
+  /**
+   * Notes a report; answers false when it is older than the one that is known, was made before its node had heard of this
+   * leadership, or is from a node that is not in the map.
+   */
+  public boolean heard(NodeReport report, ClusterMap map, Duration now) {
+    var node = map.nodes().get(report.node());
+    if (report.leadership() != leadership || node == null || node.state() == State.LEFT) return false;
+    var last = heard.get(report.node());
+    if (last != null && !newer(report, last.report)) return false;
+    heard.put(report.node(), new Heard(report, now));
+    return true;
+  }
+
+  private static boolean newer(NodeReport report, NodeReport than) {
+    if (report.incarnation() != than.incarnation()) return report.incarnation() > than.incarnation();
+    return report.number() > than.number();
+  }
+
+  /** The changes of state that are due. */
+  public List<MarkNode> due(ClusterMap map, Duration now) {
+    heard.keySet().removeIf(node -> !map.nodes().containsKey(node));
+    var due = new ArrayList<MarkNode>();
+    for (var node : map.nodes().values()) {
+      var silence = silence(node.id(), now);
+      switch (node.state()) {
+        case JOINED, DRAINING -> {
+          if (silence.compareTo(lease) >= 0) due.add(new MarkNode(node.id(), node.state(), State.SUSPECT));
+        }
+        case SUSPECT -> {
+          if (silence.compareTo(downAfter) >= 0) due.add(new MarkNode(node.id(), State.SUSPECT, State.DOWN));
+          else if (present(node.id(), silence)) due.add(new MarkNode(node.id(), State.SUSPECT, State.JOINED));
+        }
+        case DOWN -> {
+          if (present(node.id(), silence)) due.add(new MarkNode(node.id(), State.DOWN, State.JOINED));
+        }
+        case LEFT -> {}
+      }
+    }
+    return due;
+  }
+
+  /** What is known now. */
+  public ClusterObservation sight(ClusterMap map, Duration now) {
+    var reports = new TreeMap<UUID, NodeReport>();
+    heard.forEach((node, last) -> reports.put(node, last.report));
+    var silences = new TreeMap<UUID, Duration>();
+    for (var node : map.nodes().keySet()) silences.put(node, silence(node, now));
+    seen.keySet().retainAll(map.intents().keySet());
+    var ages = new TreeMap<UUID, Duration>();
+    for (var intent : map.intents().keySet()) ages.put(intent, now.minus(seen.computeIfAbsent(intent, _ -> now)));
+    return new ClusterObservation(reports, silences, ages, lease);
+  }
+
+  private boolean present(UUID node, Duration silence) {
+    return heard.containsKey(node) && silence.compareTo(lease) < 0;
+  }
+
+  private Duration silence(UUID node, Duration now) {
+    var last = heard.get(node);
+    return now.minus(last == null ? leadingSince : last.at);
+  }
+}

@@ -1,0 +1,81 @@
+package dunlin.placement.plan;
+
+import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode;
+import dunlin.placement.Operation.TransferLeadership;
+import dunlin.store.RangeDescriptor;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Which node gets a replica, and which a leadership. */
+final class NodeChoice {
+  private NodeChoice() {}
+
+  /**
+   * The node for a replica of this range: in a zone that has none of the others, with few replicas, lowest identifier.
+   *
+   * @param leaving the node whose replica goes, so that its zone becomes free, or null
+   */
+  static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation sight) {
+    var zones =
+        range.peers().stream()
+            .filter(peer -> !peer.node().equals(leaving))
+            .map(peer -> map.nodes().get(peer.node()))
+            .filter(node -> node != null)
+            .map(node -> node.region() + "/" + node.zone())
+            .collect(Collectors.toSet());
+    var replicas = replicas(map);
+    return map.nodes().values().stream()
+        .filter(node -> map.takes(node.id(), range.kind()) && sight.heard(node.id()) && range.peer(node.id()).isEmpty())
+        .min(
+            Comparator.<ClusterNode, Boolean>comparing(node -> zones.contains(node.region() + "/" + node.zone()))
+                .thenComparing(node -> replicas.getOrDefault(node.id(), 0))
+                .thenComparing(ClusterNode::id))
+        .map(ClusterNode::id);
+  }
+
+  /** How many replicas each node has or is getting. */
+  private static Map<UUID, Integer> replicas(ClusterMap map) {
+    var count = new HashMap<UUID, Integer>();
+    for (var placed : map.ranges().values())
+      for (var peer : placed.range().peers()) count.merge(peer.node(), 1, Integer::sum);
+    for (var intent : map.intents().values())
+      intent.operation().filled().ifPresent(node -> count.merge(node, 1, Integer::sum));
+    return count;
+  }
+
+  /**
+   * The next leadership to hand over so that leaders are spread evenly: from a node with at least two more than the other,
+   * which is a gain whatever happens meanwhile.
+   */
+  static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
+    var leads = new TreeMap<UUID, Integer>();
+    for (var node : map.nodes().values())
+      if (node.state() == ClusterNode.State.JOINED && sight.heard(node.id())) leads.put(node.id(), 0);
+    for (var id : map.ranges().keySet()) sight.leader(id).ifPresent(led -> leads.computeIfPresent(led.node(), (_, n) -> n + 1));
+    for (var intent : map.intents().values())
+      if (intent.operation() instanceof TransferLeadership) return Optional.empty(); // one after the other: counts are of now
+
+    TransferLeadership best = null;
+    int bestGain = 1;
+    for (var id : map.ranges().keySet()) {
+      var led = sight.leader(id).orElse(null);
+      if (led == null || map.intentOn(id).isPresent() || !leads.containsKey(led.node())) continue;
+      for (UUID voter : led.replica().range().voters()) {
+        if (!leads.containsKey(voter) || led.replica().lagOf(voter).orElse(Long.MAX_VALUE) > settings.lagMax()) continue;
+        int gain = leads.get(led.node()) - leads.get(voter);
+        if (gain > bestGain) {
+          bestGain = gain;
+          best = new TransferLeadership(id, voter);
+        }
+      }
+    }
+    return Optional.ofNullable(best);
+  }
+}

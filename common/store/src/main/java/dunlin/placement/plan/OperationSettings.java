@@ -1,0 +1,39 @@
+package dunlin.placement.plan;
+
+import java.time.Duration;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the meta group's leader does of its own accord, and how carefully.
+ *
+ * @param lagMax entries that a listener may be behind to be given a vote
+ * @param unflushedMax bytes that a replica may have in memory only when its range is split
+ * @param automaticMax operations at a time that nobody asked for
+ * @param replicas how many voters a range is brought to as soon as there are nodes for them; 0 for never
+ * @param splits when ranges are split
+ * @param replaceAfter how long a node must have been silent for its replicas to be made anew elsewhere; null for never
+ * @param balance whether leaderships are spread evenly
+ */
+public record OperationSettings(
+    long lagMax,
+    long unflushedMax,
+    int automaticMax,
+    int replicas,
+    SplitSettings splits,
+    @Nullable Duration replaceAfter,
+    boolean balance) {
+  public OperationSettings {
+    if (lagMax < 0 || unflushedMax < 0 || automaticMax < 0 || replicas < 0)
+      throw new IllegalArgumentException("a bound of operations is negative");
+  }
+
+  public static OperationSettings defaults() {
+    return new OperationSettings(1000, 8L << 20, 4, 3, SplitSettings.defaults(), null, true);
+  }
+
+  /** For how long a node must have been silent, where dead nodes are replaced at all. */
+  public Optional<Duration> replaceDeadAfter() {
+    return Optional.ofNullable(replaceAfter);
+  }
+}

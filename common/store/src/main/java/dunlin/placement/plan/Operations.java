@@ -1,0 +1,259 @@
+package dunlin.placement.plan;
+
+import dunlin.placement.Action;
+import dunlin.placement.Action.ChangePeers;
+import dunlin.placement.Action.DropReplica;
+import dunlin.placement.Action.StartReplica;
+import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode;
+import dunlin.placement.Intent;
+import dunlin.placement.NodeReport.Phase;
+import dunlin.placement.NodeReport.Replica;
+import dunlin.placement.Operation;
+import dunlin.placement.Operation.AddReplica;
+import dunlin.placement.Operation.DrainNode;
+import dunlin.placement.Operation.LeaveNode;
+import dunlin.placement.Operation.MoveReplica;
+import dunlin.placement.Operation.ReplaceReplica;
+import dunlin.placement.Operation.Split;
+import dunlin.placement.Operation.TransferLeadership;
+import dunlin.placement.OperationRules;
+import dunlin.placement.PlacedRange;
+import dunlin.placement.PlacementCommand;
+import dunlin.placement.PlacementCommand.Abandon;
+import dunlin.placement.PlacementCommand.Begin;
+import dunlin.placement.PlacementCommand.Finish;
+import dunlin.placement.PlacementCommand.PeersChanged;
+import dunlin.placement.plan.Step.Do;
+import dunlin.placement.plan.Step.Log;
+import dunlin.placement.plan.Step.Wait;
+import dunlin.store.FieldWriter;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeDescriptor.Peer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.NavigableMap;
+import java.util.NavigableSet;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the meta group's leader does next, decided from the map and from what the nodes report and from nothing else: asked
+ * again after a crash, or by the next leader, it goes on where the operation stands.
+ */
+public final class Operations {
+  /*
+   * Owner: any thread; keeps nothing between two decisions.
+   * Bounds: at most one step for each operation and each range; operations of its own accord at most automaticMax.
+   */
+  private final OperationSettings settings;
+
+  /**
+   * Everything that can be done now. Proposing and asking the same once more, or in another order, does no harm.
+   *
+   * @param waiting for each operation that does not move, why
+   * @param indivisible ranges that are too large or too busy and cannot be split
+   */
+  public record Decision(
+      List<PlacementCommand> commands,
+      List<Action> actions,
+      NavigableMap<UUID, String> waiting,
+      NavigableSet<UUID> indivisible) {}
+
+  public Operations(OperationSettings settings) {
+    this.settings = settings;
+  }
+
+  public Decision decide(ClusterMap map, ClusterObservation sight) {
+    var decision = new Decision(new ArrayList<>(), new ArrayList<>(), new TreeMap<>(), new TreeSet<>());
+    for (var id : map.ranges().keySet()) {
+      learnPeers(id, map, sight, decision);
+      start(id, map, sight, decision);
+    }
+    for (var intent : map.intents().values()) {
+      switch (next(intent, map, sight)) {
+        case Do(var actions) -> decision.actions.addAll(actions);
+        case Log(var command) -> decision.commands.add(command);
+        case Wait(var why) -> decision.waiting.put(intent.id(), why);
+      }
+    }
+    for (var id : map.ranges().keySet()) if (map.intentOn(id).isEmpty()) tidy(id, map, sight, decision);
+    automatic(map, sight, decision);
+    return decision;
+  }
+
+  /** The next step of one operation. */
+  Step next(Intent intent, ClusterMap map, ClusterObservation sight) {
+    return switch (intent.operation()) {
+      case Split split -> SplitSteps.next(sight, settings, intent.id(), split);
+      case AddReplica add -> withLeader(intent, map, sight, add.of(), steps -> steps.move(null, add.to()));
+      case MoveReplica move -> withLeader(intent, map, sight, move.of(), steps -> steps.move(move.from(), move.to()));
+      case ReplaceReplica replace -> withLeader(intent, map, sight, replace.of(), steps -> steps.replace(replace.node()));
+      case TransferLeadership transfer -> transfer(intent, transfer, map, sight);
+      case DrainNode(var node) -> empty(intent, node, map, sight);
+      case LeaveNode(var node) -> empty(intent, node, map, sight);
+    };
+  }
+
+  private interface Steps {
+    Step of(ReplicaSteps steps);
+  }
+
+  private Step withLeader(Intent intent, ClusterMap map, ClusterObservation sight, UUID range, Steps steps) {
+    var leader = sight.leader(range).orElse(null);
+    if (leader == null) return new Wait("range " + range + " has no leader");
+    if (!leader.replica().based()) return new Wait("range " + range + " has just been split off");
+    if (outdated(leader, range, map)) return new Wait("the reports of range " + range + " are older than the map");
+    return steps.of(new ReplicaSteps(map, sight, settings, intent, leader));
+  }
+
+  /** Whether the map knows more of a range than its leader has reported: so it is with a leader that has been deposed. */
+  private static boolean outdated(ClusterObservation.Led leader, UUID range, ClusterMap map) {
+    var placed = map.ranges().get(range);
+    return placed == null || leader.replica().configuration() < placed.configuration();
+  }
+
+  private Step transfer(Intent intent, TransferLeadership transfer, ClusterMap map, ClusterObservation sight) {
+    var leader = sight.leader(transfer.of()).orElse(null);
+    var to = map.nodes().get(transfer.to());
+    if (leader != null && leader.node().equals(transfer.to())) return new Log(new Finish(intent.id()));
+    boolean able =
+        to != null
+            && to.state() == ClusterNode.State.JOINED
+            && sight.heard(transfer.to())
+            && sight.replica(transfer.to(), transfer.of()).isPresent();
+    if (intent.cancelled() || !able) return new Log(new Abandon(intent.id()));
+    if (leader == null) return new Wait("range " + transfer.of() + " has no leader");
+    if (!leader.replica().range().voters().contains(transfer.to())) return new Log(new Abandon(intent.id()));
+    return new Do(new Action.TransferLeadership(leader.node(), transfer.of(), transfer.to()));
+  }
+
+  private Step empty(Intent intent, UUID node, ClusterMap map, ClusterObservation sight) {
+    var left = map.rangesOn(node);
+    if (left.isEmpty()) {
+      boolean drops = sight.heard(node) && map.ranges().keySet().stream().anyMatch(id -> sight.replica(node, id).isPresent());
+      return drops ? new Wait("node " + node + " drops its last replicas") : new Log(new Finish(intent.id()));
+    }
+    for (var range : left) {
+      if (map.intentOn(range.id()).isPresent()) continue;
+      var to = NodeChoice.replica(range, node, map, sight).orElse(null);
+      if (to == null) continue;
+      var move = new MoveReplica(range.id(), node, to);
+      if (OperationRules.refusal(move, map) == null) return new Log(begin(move, map));
+    }
+    return new Wait(left.size() + " replicas are moving or have no place to go");
+  }
+
+  private static void learnPeers(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
+    var placed = map.ranges().get(id);
+    var led = sight.leader(id).orElse(null);
+    if (placed == null || led == null) return;
+    var range = led.replica().range();
+    if (range.epoch() == placed.range().epoch() && led.replica().configuration() > placed.configuration())
+      to.commands.add(new PeersChanged(id, range.epoch(), led.replica().configuration(), range.peers()));
+  }
+
+  /** Members that wait to be started: a process that crashed in a split may not have started its own. */
+  private static void start(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
+    var placed = map.ranges().get(id);
+    for (var report : sight.reports().values()) {
+      boolean stored = report.replica(id).filter(replica -> replica.phase() == Phase.STORED).isPresent();
+      if (stored && placed != null && sight.heard(report.node())) to.actions.add(new StartReplica(report.node(), id));
+    }
+  }
+
+  /** What operations that were undone, or messages that came late, have left of a range that has no operation. */
+  private static void tidy(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
+    var led = sight.leader(id).orElse(null);
+    if (led == null || !led.replica().based() || outdated(led, id, map)) return;
+    var range = led.replica().range();
+    long configuration = led.replica().configuration();
+    var voting = range.peers().stream().filter(Peer::votes).toList();
+    if (voting.size() < range.peers().size())
+      to.actions.add(new ChangePeers(led.node(), id, configuration, range.peers(), voting));
+    for (var report : sight.reports().values()) {
+      var replica = report.replica(id).orElse(null);
+      if (replica != null && sight.heard(report.node()) && range.peer(report.node()).isEmpty())
+        to.actions.add(new DropReplica(report.node(), id, replica.creation()));
+    }
+  }
+
+  /** Operations that nobody asked for, the most urgent first. */
+  private void automatic(ClusterMap map, ClusterObservation sight, Decision to) {
+    var wanted = new ArrayList<Operation>();
+    for (var placed : map.ranges().values()) {
+      var range = placed.range();
+      if (map.intentOn(range.id()).isPresent()) continue;
+      var led = sight.leader(range.id()).orElse(null);
+      if (led == null || !led.replica().based() || led.replica().range().epoch() != range.epoch()) continue;
+      if (!led.replica().range().peers().equals(range.peers())) continue; // the map learns first
+      for (var voter : range.voters()) repair(range, voter, map, sight, wanted);
+      if (range.voters().size() < settings.replicas())
+        NodeChoice.replica(range, null, map, sight).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
+      split(range, led.replica(), sight, to).ifPresent(wanted::add);
+    }
+    if (wanted.isEmpty() && settings.balance()) NodeChoice.balance(map, sight, settings).ifPresent(wanted::add);
+    int free = settings.automaticMax() - map.intents().size();
+    int splits = splits(map);
+    var seen = new ArrayList<UUID>();
+    for (var operation : wanted) {
+      var range = operation.range().orElseThrow();
+      if (seen.size() >= free || seen.contains(range) || OperationRules.refusal(operation, map) != null) continue;
+      if (operation instanceof Split) {
+        if (!room(map.ranges().get(range), splits, map)) continue;
+        splits++;
+      }
+      seen.add(range);
+      to.commands.add(begin(operation, map));
+    }
+  }
+
+  private static int splits(ClusterMap map) {
+    return (int) map.intents().values().stream().filter(intent -> intent.operation() instanceof Split).count();
+  }
+
+  /** Only of a range that is whole: each of its nodes is going to have one replica more, and to write its rows out. */
+  private Optional<Split> split(RangeDescriptor range, Replica led, ClusterObservation sight, Decision to) {
+    var split = SplitChoice.choose(range, led.load(), settings.splits());
+    if (split.isEmpty() && led.load().indivisible()) to.indivisible.add(range.id());
+    boolean whole = led.range().peers().stream().allMatch(peer -> peer.votes() && sight.heard(peer.node()));
+    return whole ? split : Optional.empty();
+  }
+
+  /** @param splits that are under way, or about to begin, on whatever nodes */
+  private boolean room(@Nullable PlacedRange placed, int splits, ClusterMap map) {
+    var limits = settings.splits();
+    return placed != null
+        && splits < limits.atOnceMax()
+        && placed.range().voters().stream().allMatch(node -> map.rangesOn(node).size() + splits < limits.replicasMax());
+  }
+
+  private void repair(
+      RangeDescriptor range, UUID node, ClusterMap map, ClusterObservation sight, List<Operation> wanted) {
+    var known = map.nodes().get(node);
+    if (known == null) return;
+    if (known.state() == ClusterNode.State.DOWN) {
+      if (settings.replaceAfter() == null || sight.silence(node).compareTo(settings.replaceAfter()) < 0) return;
+      NodeChoice.replica(range, node, map, sight).ifPresent(to -> wanted.add(new MoveReplica(range.id(), node, to)));
+    } else if (sight.heard(node)
+        && sight.empty(node, range.id())
+        && !ReplicaSteps.awaitsSplit(map, sight, node, range)) {
+      // Its rows were damaged and put aside, or it never got its part of a split.
+      wanted.add(new ReplaceReplica(range.id(), node));
+    }
+  }
+
+  /** An intent whose identifier follows from the map that it was decided on: deciding twice makes one operation. */
+  private static Begin begin(Operation operation, ClusterMap map) {
+    byte[] bytes =
+        FieldWriter.bytesOf(
+            out -> {
+              out.number(map.version());
+              operation.writeTo(out);
+            });
+    return new Begin(UUID.nameUUIDFromBytes(bytes), operation);
+  }
+}

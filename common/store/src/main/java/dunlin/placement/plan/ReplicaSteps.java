@@ -1,0 +1,217 @@
+package dunlin.placement.plan;
+
+import static java.util.Objects.requireNonNull;
+
+import dunlin.placement.Action;
+import dunlin.placement.Action.ChangePeers;
+import dunlin.placement.Action.CreateReplica;
+import dunlin.placement.Action.DropReplica;
+import dunlin.placement.ClusterMap;
+import dunlin.placement.ClusterNode.State;
+import dunlin.placement.Intent;
+import dunlin.placement.NodeReport;
+import dunlin.placement.NodeReport.Phase;
+import dunlin.placement.NodeReport.Replica;
+import dunlin.placement.PlacementCommand.Abandon;
+import dunlin.placement.PlacementCommand.Finish;
+import dunlin.placement.plan.Step.Do;
+import dunlin.placement.plan.Step.Log;
+import dunlin.placement.plan.Step.Wait;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.RangeDescriptor.Role;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Adds, moves and replaces a replica. The order: create it as a listener; let it catch up; give it a vote; take the leadership
+ * from the one that goes; take its vote; drop it. So there are never fewer votes than before.
+ */
+final class ReplicaSteps {
+  /*
+   * Owner: one decision. Keeps nothing between two: where the operation stands is read off the leader's configuration.
+   */
+  private final ClusterMap map;
+  private final ClusterObservation sight;
+  private final OperationSettings settings;
+  private final Intent intent;
+  private final ClusterObservation.Led leader;
+  private final Replica led;
+  private final RangeDescriptor range;
+
+  ReplicaSteps(ClusterMap map, ClusterObservation sight, OperationSettings settings, Intent intent, ClusterObservation.Led leader) {
+    this.map = map;
+    this.sight = sight;
+    this.settings = settings;
+    this.intent = intent;
+    this.leader = leader;
+    this.led = leader.replica();
+    this.range = led.range();
+  }
+
+  /** @param from the replica that goes, or null */
+  Step move(@Nullable UUID from, UUID to) {
+    boolean gone = from == null || range.peer(from).isEmpty();
+    boolean arrived = range.voters().contains(to);
+    if (gone && arrived) return from == null ? finish() : drop(from);
+    boolean unwanted = !arrived && map.emptying(to).isPresent();
+    if (intent.cancelled() || lost(to) || unwanted) return undo(to);
+    if (!arrived) return add(to);
+    if (tooFew()) return abandon(); // a voter without rows went instead, or there were too few before
+    return remove(emptyVoter().orElseGet(() -> requireNonNull(from, "nobody to remove")));
+  }
+
+  /** Takes a replica that is not there any more out of the configuration, and makes it anew in the same place. */
+  Step replace(UUID node) {
+    var peer = range.peer(node);
+    if (peer.isPresent() && peer.get().votes()) {
+      if (!sight.heard(node)) return intent.cancelled() || lost(node) ? abandon() : new Wait("node " + node + " is silent");
+      if (!sight.empty(node, range.id())) return finish();
+      if (intent.cancelled()) return abandon();
+      return awaitsSplit(map, sight, node, range) ? new Wait("node " + node + " has yet to apply a split") : remove(node);
+    }
+    if (intent.cancelled() || lost(node)) return undo(node);
+    return add(node);
+  }
+
+  /** Whether there would be fewer votes than there were, or than there should and could be, if one went. */
+  private boolean tooFew() {
+    return range.voters().size() <= Math.max(intent.voters(), Math.min(settings.replicas(), map.places(range.kind())));
+  }
+
+  /** A voter that has lost its rows goes first, no matter which voter was to go: without it there are as many that can be counted on. */
+  private Optional<UUID> emptyVoter() {
+    return range.voters().stream()
+        .filter(voter -> sight.heard(voter) && sight.empty(voter, range.id()))
+        .filter(voter -> !awaitsSplit(map, sight, voter, range))
+        .findFirst();
+  }
+
+  private Step add(UUID to) {
+    var peer = range.peer(to);
+    if (!sight.heard(to)) return new Wait("node " + to + " is silent");
+    var replica = sight.replica(to, range.id());
+    if (replica.isEmpty()) {
+      var peers = peer.isPresent() ? range.peers() : with(new Peer(to, Role.LISTENER));
+      return new Do(new CreateReplica(to, range.withPeers(peers), intent.id()));
+    }
+    if (!replica.get().creation().equals(intent.id())) {
+      // Left behind by an operation that has ended: somebody may be on the way to drop it, and it may believe that it votes.
+      return peer.isPresent() ? change(without(to)) : new Do(new DropReplica(to, range.id(), replica.get().creation()));
+    }
+    if (peer.isEmpty()) return change(with(new Peer(to, Role.LISTENER)));
+    long lag = led.lagOf(to).orElse(Long.MAX_VALUE);
+    if (lag > settings.lagMax() || replica.get().phase() != Phase.RUNNING || !replica.get().based())
+      return new Wait("node " + to + " catches up");
+    var voters = new ArrayList<>(range.voters());
+    voters.add(to);
+    if (!map.quorum(voters)) return new Wait("too few voters are up for one more");
+    var changed = new ArrayList<>(without(to));
+    changed.add(new Peer(to, Role.VOTER));
+    return change(changed);
+  }
+
+  private Step remove(UUID from) {
+    var rest = range.voters().stream().filter(voter -> !voter.equals(from)).toList();
+    if (!map.quorum(rest)) return new Wait("too few voters would be up without node " + from);
+    var split = splitToCome(from);
+    if (split != null) return split;
+    if (leader.node().equals(from)) return handOver(rest);
+    return change(without(from));
+  }
+
+  private Step handOver(List<UUID> rest) {
+    return rest.stream()
+        .filter(voter -> map.up(voter) && sight.heard(voter) && led.lagOf(voter).orElse(Long.MAX_VALUE) <= settings.lagMax())
+        .findFirst()
+        .<Step>map(voter -> new Do(new Action.TransferLeadership(leader.node(), range.id(), voter)))
+        .orElseGet(() -> new Wait("no other node can take the leadership from node " + leader.node()));
+  }
+
+  /**
+   * A node that has yet to apply a split of this range gets its part of the child by applying it: without a replica here it
+   * would count in the child's group and have nothing.
+   */
+  private @Nullable Step splitToCome(UUID from) {
+    if (!sight.heard(from)) return null; // a dead node's part of the child is made anew like this one
+    Predicate<RangeDescriptor> childThere =
+        child ->
+            child.origin().filter(origin -> origin.parent().equals(range.id())).isPresent() && child.peer(from).isPresent();
+    for (var placed : map.ranges().values()) {
+      var child = placed.range();
+      if (childThere.test(child) && awaitsSplit(map, sight, from, child))
+        return new Wait("node " + from + " has not applied the split of range " + child.id());
+    }
+    return null;
+  }
+
+  /** Whether a node will get its replica of a child yet: from its replica of the parent, or of the parent's parent. */
+  static boolean awaitsSplit(ClusterMap map, ClusterObservation sight, UUID node, RangeDescriptor child) {
+    var origin = child.origin().orElse(null);
+    if (origin == null || sight.replica(node, child.id()).isPresent()) return false;
+    var parent = sight.replica(node, origin.parent()).orElse(null);
+    if (parent == null) {
+      var known = map.ranges().get(origin.parent());
+      return known != null && awaitsSplit(map, sight, node, known.range());
+    }
+    // One that is being installed comes to a place behind the split, and makes no child.
+    boolean applies = parent.based() || parent.creation().equals(NodeReport.ORIGINAL);
+    return applies && parent.applied() < origin.index();
+  }
+
+  /** The replica has left the configuration: its node may drop it. */
+  private Step drop(UUID from) {
+    var replica = sight.replica(from, range.id());
+    if (sight.heard(from) && replica.isPresent()) return new Do(new DropReplica(from, range.id(), replica.get().creation()));
+    return finish(); // a node that comes back later is told then
+  }
+
+  private Step undo(UUID to) {
+    var peer = range.peer(to);
+    if (peer.isEmpty()) return abandon();
+    if (peer.get().votes() && tooFew()) return abandon();
+    if (peer.get().votes() && emptyVoter().isPresent()) return remove(emptyVoter().get());
+    var rest = range.voters().stream().filter(voter -> !voter.equals(to)).toList();
+    if (!map.quorum(rest)) return new Wait("too few voters would be up without node " + to);
+    if (leader.node().equals(to)) return handOver(rest);
+    return change(without(to));
+  }
+
+  /** Whether nobody counts on a node any more. One that is only suspected may be back in a moment. */
+  private boolean lost(UUID node) {
+    var known = map.nodes().get(node);
+    return known == null || known.state() == State.DOWN || known.state() == State.LEFT;
+  }
+
+  private Step finish() {
+    return known() ? new Log(new Finish(intent.id())) : new Wait("the map learns the peers");
+  }
+
+  private Step abandon() {
+    return known() ? new Log(new Abandon(intent.id())) : new Wait("the map learns the peers");
+  }
+
+  /** Whether the map has the configuration that the operation has led to: it ends with a true map. */
+  private boolean known() {
+    var placed = map.ranges().get(range.id());
+    return placed != null && placed.configuration() >= led.configuration();
+  }
+
+  private Step change(List<Peer> wanted) {
+    return new Do(new ChangePeers(leader.node(), range.id(), led.configuration(), range.peers(), wanted));
+  }
+
+  private List<Peer> without(UUID node) {
+    return range.peers().stream().filter(peer -> !peer.node().equals(node)).toList();
+  }
+
+  private List<Peer> with(Peer peer) {
+    var peers = new ArrayList<>(range.peers());
+    peers.add(peer);
+    return peers;
+  }
+}

@@ -1,0 +1,5 @@
+/** What is to be done next so that the cluster becomes what its map, its operations and its settings say. As pure as the map itself. */
+@NullMarked
+package dunlin.placement.plan;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,88 @@
+package dunlin.store.node;
+
+import java.net.InetAddress;
+import java.security.cert.CertificateParsingException;
+import java.security.cert.X509Certificate;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.UUID;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLSession;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whom a node's certificate names, by its subject alternative names: hosts, by DNS name or IP address, and nodes, by their id as a DNS
+ * name or as a URI {@code urn:uuid:id}. A wildcard stands for one label in front, as in TLS. The subject itself names nobody.
+ */
+public record CertificateNames(Set<String> names, Set<InetAddress> addresses) {
+  private static final CertificateNames NONE = new CertificateNames(Set.of(), Set.of());
+  private static final int DNS_NAME = 2;
+  private static final int URI = 6;
+  private static final int IP_ADDRESS = 7;
+
+  public CertificateNames {
+    names = Set.copyOf(names);
+    addresses = Set.copyOf(addresses);
+  }
+
+  /** Of the other side of a connection: none when it has shown no certificate. */
+  public static CertificateNames of(SSLSession session) {
+    try {
+      return session.getPeerCertificates()[0] instanceof X509Certificate certificate ? of(certificate) : NONE;
+    } catch (SSLPeerUnverifiedException e) {
+      return NONE;
+    }
+  }
+
+  static CertificateNames of(X509Certificate certificate) {
+    var names = new HashSet<String>();
+    var addresses = new HashSet<InetAddress>();
+    for (List<?> name : alternatives(certificate)) {
+      switch ((Integer) name.getFirst()) {
+        case DNS_NAME, URI -> names.add(lowerCase((String) name.get(1)));
+        case IP_ADDRESS -> addresses.add(InetAddress.ofLiteral((String) name.get(1)));
+        default -> {} // such as mail addresses
+      }
+    }
+    return new CertificateNames(names, addresses);
+  }
+
+  private static Iterable<List<?>> alternatives(X509Certificate certificate) {
+    try {
+      var found = certificate.getSubjectAlternativeNames();
+      return found == null ? List.of() : found;
+    } catch (CertificateParsingException e) {
+      return List.of();
+    }
+  }
+
+  /** Whether this is the certificate of a node, whose host may be unknown. */
+  public boolean belongTo(UUID node, @Nullable String host) {
+    return names.contains(node.toString()) || names.contains("urn:uuid:" + node) || (host != null && carry(host));
+  }
+
+  private boolean carry(String host) {
+    var address = literal(host);
+    if (address != null) return addresses.contains(address);
+    String name = lowerCase(host);
+    if (names.contains(name)) return true;
+    int dot = name.indexOf('.');
+    return dot > 0 && names.contains("*" + name.substring(dot));
+  }
+
+  private static @Nullable InetAddress literal(String host) {
+    try {
+      return InetAddress.ofLiteral(host);
+    } catch (IllegalArgumentException e) {
+      return null; // a name
+    }
+  }
+
+  /** A dot at the end says only that nothing is to be appended. */
+  private static String lowerCase(String name) {
+    String lower = name.toLowerCase(Locale.ROOT);
+    return lower.endsWith(".") ? lower.substring(0, lower.length() - 1) : lower;
+  }
+}

@@ -1,0 +1,267 @@
+package dunlin.store.raft;
+
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dunlin.runtime.metrics.NodeBeans;
+import dunlin.store.CommandCodec;
+import dunlin.store.Member;
+import dunlin.store.OutdatedException;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeId;
+import dunlin.store.RangeLogic;
+import dunlin.store.Replica;
+import dunlin.store.StoreException;
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.DiskSpace;
+import dunlin.store.disk.GroupStorage;
+import dunlin.store.disk.RatisPeers;
+import dunlin.store.disk.RocksMemory;
+import dunlin.store.disk.RowsDirectory;
+import dunlin.store.node.RaftNode;
+import dunlin.store.settings.StoreSettings;
+import dunlin.store.snapshot.CheckpointSource;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import org.apache.ratis.protocol.RaftGroup;
+import org.apache.ratis.protocol.RaftPeer;
+import org.jspecify.annotations.Nullable;
+
+/** The replicas that a node has, and how one comes and goes while the store runs. */
+final class LocalReplicaSet {
+  /*
+   * Owner: `creating` is held while a replica is made or deleted, by a thread that may block; the list is read by any thread.
+   * Bounds: as many as the cluster places here.
+   * Failure: each creation says what it leaves behind; what a crash interrupts is ended or deleted at the next opening of the directory.
+   */
+  private static final String BEAN_TYPE = "Range";
+  /** For one that is put away because it was damaged. */
+  private static final Duration RELEASE_DEADLINE = Duration.ofSeconds(3);
+
+  private final StoreSettings settings;
+  private final DataDirectory data;
+  private final DiskSpace disk;
+  private final CheckpointSource source;
+  private final MeterRegistry meters;
+  private final CompletableFuture<RocksMemory> memory;
+  private final Function<String, Executor> threads;
+  private final Consumer<RangeDescriptor> onSplit;
+  private final Consumer<StoreException> onFailure;
+  private final List<ReplicatedRange<?, ?>> ranges = new CopyOnWriteArrayList<>();
+  private final Object creating = new Object();
+
+  @GuardedBy("creating")
+  private @Nullable NodeBeans beans;
+
+  /** @param threads a thread of its own for each task, named after what it is for */
+  LocalReplicaSet(
+      StoreSettings settings,
+      DataDirectory data,
+      DiskSpace disk,
+      CheckpointSource source,
+      MeterRegistry meters,
+      CompletableFuture<RocksMemory> memory,
+      Function<String, Executor> threads,
+      Consumer<RangeDescriptor> onSplit,
+      Consumer<StoreException> onFailure) {
+    this.settings = settings;
+    this.data = data;
+    this.disk = disk;
+    this.source = source;
+    this.meters = meters;
+    this.memory = memory;
+    this.threads = threads;
+    this.onSplit = onSplit;
+    this.onFailure = onFailure;
+  }
+
+  /** Those that there are, now and later. */
+  List<ReplicatedRange<?, ?>> all() {
+    return Collections.unmodifiableList(ranges);
+  }
+
+  @Nullable ReplicatedRange<?, ?> find(RangeId id) {
+    for (var range : ranges) if (range.id().equals(id)) return range;
+    return null;
+  }
+
+  <C, R> ReplicatedRange<C, R> declare(
+      RangeId id, List<RaftPeer> peers, CommandCodec<C> codec, RangeLogic<C, R> logic, @Nullable RangeDescriptor initial) {
+    if (peers.size() > 1 && !settings.cluster().hasPeers())
+      throw new IllegalArgumentException("range '" + id + "' has other peers, and this node no cluster port");
+    for (var other : ranges)
+      if (other.id().equals(id)) throw new IllegalArgumentException("range '" + id + "' is there already");
+    var range =
+        new ReplicatedRange<>(
+            id, peers, settings, data, disk, source, new RangeMeters(meters, id), codec, logic, initial, onSplit, onFailure);
+    ranges.add(range);
+    return range;
+  }
+
+  /** {@link RangeStore#startSplit}. */
+  <C, R> Replica<C, R> startSplit(
+      RaftNode serving, RangeId id, List<Member> peers, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+    synchronized (creating) {
+      boolean begun = Files.exists(data.raft(id)) && Files.exists(data.rows(id));
+      if (find(id) != null || (!begun && data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))))
+        throw new OutdatedException("range '" + id + "' was not split off here, or has been started");
+      var initial = RatisPeers.voters(peers);
+      var range = declare(id, initial, codec, logic, null);
+      try {
+        if (!begun) GroupStorage.create(data.raft(id), initial);
+        data.notes().write(id, true);
+        Files.deleteIfExists(new RowsDirectory(data.rows(id)).splitNote());
+        range.open(memory, threads.apply("open-" + id));
+        serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
+        range.startProposing(serving.server());
+        show(range);
+        return range;
+      } catch (IOException | RuntimeException e) {
+        var failure =
+            e instanceof StoreException known
+                ? known
+                : new StoreException("range '" + id + "': it cannot be started: " + e.getMessage(), e);
+        // Its files stay: they are all that there is of it here. Once Ratis has them only a restart can begin again.
+        if (serving.groups().contains(range.group())) range.failed(failure);
+        else release(range);
+        throw failure;
+      }
+    }
+  }
+
+  /** {@link RangeStore#createReplica}. */
+  <C, R> Replica<C, R> create(
+      RaftNode serving, RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
+    synchronized (creating) {
+      boolean noted = data.notes().has(id);
+      if (noted && !asListener && !Files.exists(data.raft(id)))
+        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as listener");
+      var former = find(id);
+      if (former != null && former.quarantined()) release(former);
+      var initial = asListener ? RatisPeers.withListener(peers, self()) : RatisPeers.voters(peers);
+      var range = declare(id, initial, codec, logic, null);
+      boolean mayVote = false;
+      try {
+        synchronized (data) { // a split may just be making rows of the same range
+          if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
+            throw new OutdatedException("range '" + id + "' has a replica here already");
+          GroupStorage.create(data.raft(id), initial);
+        }
+      } catch (IOException | RuntimeException e) {
+        release(range);
+        if (e instanceof StoreException known) throw known;
+        throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
+      }
+      try {
+        data.notes().write(id, true);
+        range.open(memory, threads.apply("open-" + id));
+        mayVote = !asListener;
+        serving.add(RaftGroup.valueOf(range.group(), initial), deadline);
+        range.startProposing(serving.server());
+        show(range);
+        return range;
+      } catch (IOException | RuntimeException e) {
+        try {
+          discard(serving, range, !noted && !mayVote, deadline);
+        } catch (StoreException more) {
+          ranges.remove(range);
+          hide(range);
+          e.addSuppressed(more);
+        }
+        if (e instanceof StoreException known) throw known;
+        throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
+      }
+    }
+  }
+
+  private Member self() {
+    return new Member(data.identity().nodeId(), settings.cluster().host(), settings.cluster().port());
+  }
+
+  /** {@link RangeStore#dropReplica}. */
+  void drop(RaftNode serving, RangeId id, Duration deadline) {
+    synchronized (creating) {
+      var range = find(id);
+      if (range == null) throw new StoreException("range '" + id + "' has no replica here");
+      discard(serving, range, true, deadline);
+    }
+  }
+
+  /** {@link RangeStore#dropUnstarted}. */
+  void dropUnstarted(RangeId id) {
+    synchronized (creating) {
+      if (data.unstarted().stream().noneMatch(waits -> waits.id().equals(id.uuid()))) return;
+      data.beginDrop(id);
+      data.delete(id, true);
+    }
+  }
+
+  /** @param forget whether nothing may be left, not even the note that the replica was there */
+  @GuardedBy("creating")
+  private void discard(RaftNode serving, ReplicatedRange<?, ?> range, boolean forget, Duration deadline) {
+    long until = System.nanoTime() + deadline.toNanos();
+    if (forget) data.beginDrop(range.id());
+    try {
+      boolean stopped = range.stop(until); // from now on the upkeep leaves it alone
+      serving.remove(range.group(), deadline);
+      boolean closed = range.close(until);
+      if (!stopped || !closed)
+        throw new StoreException(
+            "range '" + range.id() + "': its replica is still in use; the next start " + (forget ? "deletes it" : "serves it again"));
+      data.delete(range.id(), forget);
+      ranges.remove(range); // only now: what has not ended in time can be asked for again
+      hide(range);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while the replica of range '" + range.id() + "' was dropped", e);
+    }
+  }
+
+  @GuardedBy("creating")
+  private void release(ReplicatedRange<?, ?> quarantined) {
+    ranges.remove(quarantined);
+    hide(quarantined);
+    long until = System.nanoTime() + RELEASE_DEADLINE.toNanos();
+    try {
+      boolean stopped = quarantined.stop(until);
+      boolean closed = quarantined.close(until);
+      if (!stopped || !closed)
+        throw new StoreException("range '" + quarantined.id() + "': what was damaged is still in use");
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new StoreException("interrupted while what was damaged of range '" + quarantined.id() + "' was closed", e);
+    }
+  }
+
+  /** {@link RangeStore#show}. */
+  void show(NodeBeans all) {
+    synchronized (creating) {
+      beans = all;
+      ranges.forEach(this::show);
+    }
+  }
+
+  @GuardedBy("creating")
+  private void show(ReplicatedRange<?, ?> range) {
+    var shown = beans;
+    if (shown != null) shown.register(BEAN_TYPE, beanKeys(range), range.bean());
+  }
+
+  @GuardedBy("creating")
+  private void hide(ReplicatedRange<?, ?> range) {
+    var shown = beans;
+    if (shown != null) shown.unregister(BEAN_TYPE, beanKeys(range));
+  }
+
+  private static Map<String, String> beanKeys(ReplicatedRange<?, ?> range) {
+    return Map.of("range", range.id().toString());
+  }
+}

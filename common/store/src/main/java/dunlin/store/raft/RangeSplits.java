@@ -1,0 +1,128 @@
+package dunlin.store.raft;
+
+import static java.util.Objects.requireNonNull;
+
+import dunlin.store.OutdatedException;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeId;
+import dunlin.store.RangeReader;
+import dunlin.store.StoreException;
+import dunlin.store.disk.DataDirectory;
+import dunlin.store.disk.GroupStorage;
+import dunlin.store.disk.LogPosition;
+import dunlin.store.disk.Placed;
+import dunlin.store.disk.RocksRange;
+import dunlin.store.disk.RowsDirectory;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.apache.ratis.protocol.RaftGroupId;
+import org.apache.ratis.server.RaftServer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** How a range is split in two, and how one that was split off confirms in its own log where its rows are from. */
+final class RangeSplits {
+  /*
+   * Owner: proposing and confirming by any thread, of which the former blocks; carrying out on the applying thread, which alone writes rows.
+   * Bounds: one confirmation is being proposed at a time, on a thread of its own.
+   * Failure: what a crash leaves half-made of the child is deleted when the entry is applied again; a confirmation that fails is proposed
+   * again by the next upkeep.
+   */
+  private static final Logger log = LoggerFactory.getLogger(RangeSplits.class);
+  private static final Duration BASE_DEADLINE = Duration.ofSeconds(10);
+
+  private final RangeId id;
+  private final DataDirectory data;
+  private final ControlProposals controls;
+  private final Supplier<@Nullable RangeDescriptor> descriptor;
+  private final Consumer<RangeReader> reopen;
+  private final Consumer<RangeDescriptor> listener;
+  private final AtomicBoolean basing = new AtomicBoolean();
+
+  /**
+   * @param descriptor what the range is now; null before it was placed
+   * @param reopen lets the logic see the rows that are left
+   * @param listener hears what has been split off, and again what this range is once that is confirmed
+   */
+  RangeSplits(
+      RangeId id,
+      RaftGroupId group,
+      DataDirectory data,
+      Supplier<@Nullable RangeDescriptor> descriptor,
+      Consumer<RangeReader> reopen,
+      Consumer<RangeDescriptor> listener) {
+    this.id = id;
+    this.data = data;
+    this.descriptor = descriptor;
+    this.reopen = reopen;
+    this.listener = listener;
+    controls = new ControlProposals(id, group);
+  }
+
+  /** As leader, has everything from the cut up split off, and waits for that. */
+  void propose(RaftServer server, long epoch, byte[] cut, UUID child, Duration deadline) {
+    var before = descriptor.get();
+    if (before == null) throw new OutdatedException("range '" + id + "' was not placed and cannot be split");
+    if (before.epoch() != epoch || !before.keys().splitsAt(cut) || !RangeId.isOf(id.kind(), child))
+      throw new OutdatedException("range '" + id + "' is " + before + ", which is not to be split at epoch " + epoch);
+    controls.proposeAndTell(server, new ControlEntry.Split(epoch, cut, child), deadline);
+    var after = descriptor.get();
+    if (after == null || after.epoch() != epoch + 1 || !Arrays.equals(after.keys().end(), cut))
+      throw new OutdatedException("range '" + id + "' has become " + after);
+  }
+
+  /** On the applying thread. */
+  void carryOut(RocksRange rows, RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException {
+    long begun = System.nanoTime();
+    byte[] cut = upper.keys().start();
+    var child = new RangeId(upper.kind(), upper.id());
+    if (!data.holds(child)) {
+      var made = new RowsDirectory(data.rows(child));
+      GroupStorage.deleteTree(made.splitting());
+      rows.copyUpper(made.splitting(), cut, Placed.begin(upper));
+      synchronized (data) { // nobody begins a replica of the child in between
+        if (data.holds(child)) GroupStorage.deleteTree(made.splitting());
+        else made.completeSplit(upper);
+      }
+    }
+    rows.dropUpper(cut, requireNonNull(rows.placed()).with(lower), at);
+    reopen.accept(rows);
+    log.info(
+        "Range {}: split at entry {}; {} has the keys {} now; it took {} ms",
+        id, at.index(), child, upper.keys(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
+    listener.accept(upper);
+  }
+
+  /** On the applying thread. */
+  void confirmed() {
+    var now = descriptor.get();
+    if (now != null) listener.accept(now);
+  }
+
+  /** Says into the log of a range that was split off where its rows are from, on a thread of this name, unless that is being done. */
+  void confirmBase(RaftServer server, String threadName) {
+    var now = descriptor.get();
+    var origin = now == null ? null : now.split();
+    if (origin == null || !basing.compareAndSet(false, true)) return;
+    Thread.ofPlatform()
+        .daemon()
+        .name(threadName)
+        .start(
+            () -> {
+              try {
+                controls.propose(server, new ControlEntry.Base(origin), BASE_DEADLINE);
+              } catch (StoreException e) {
+                log.info("Range {}: its rows are not confirmed yet: {}", id, e.getMessage());
+              } finally {
+                basing.set(false);
+              }
+            });
+  }
+}

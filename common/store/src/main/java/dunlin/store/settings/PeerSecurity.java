@@ -1,0 +1,22 @@
+package dunlin.store.settings;
+
+import java.nio.file.Path;
+
+/** How the nodes of a cluster know each other on the cluster port. */
+public sealed interface PeerSecurity {
+  /**
+   * Not at all: every peer that reaches the port is taken for a node.
+   *
+   * @param beyondLoopback whether that is allowed on an address that other machines reach
+   */
+  record Plaintext(boolean beyondLoopback) implements PeerSecurity {}
+
+  /**
+   * TLS with certificates on both sides, which must name the host by which the others reach the node.
+   *
+   * @param key private key, PKCS#8 in PEM
+   * @param certificates the node's certificate and those that lead to the authority, PEM
+   * @param authority certificates of the authorities that nodes' certificates come from, PEM
+   */
+  record MutualTls(Path key, Path certificates, Path authority) implements PeerSecurity {}
+}

@@ -1,0 +1,133 @@
+package dunlin.store.settings;
+
+import static java.util.Objects.requireNonNull;
+
+import java.time.Duration;
+
+/**
+ * How the ranges of one process are stored. Every bound is per range unless it says otherwise.
+ *
+ * @param fsync whether an entry counts as durable only after it was forced to disk. False survives a crash of the
+ *     process, not the loss of power of a majority: acknowledged commands can then be gone
+ * @param cluster how this node meets the others
+ * @param memoryBytes RocksDB's memory over all ranges of the process, block cache and write buffers together, at
+ *     least 8 MiB
+ * @param disk how much of the disk must stay free
+ * @param queue what may wait for the log
+ * @param entries how commands are packed into log entries
+ * @param snapshots when the rows are flushed and the log is truncated
+ * @param reads threads that read rows
+ */
+public record StoreSettings(
+    boolean fsync, ClusterSettings cluster, long memoryBytes, Disk disk, Queue queue, Entries entries, Snapshots snapshots, Reads reads) {
+
+  private static final int KIB = 1024;
+  private static final int MIB = 1024 * KIB;
+  /** Entries of Ratis' own and of control that come beside those in flight. */
+  private static final int ENTRIES_BESIDE = 8;
+
+  /**
+   * How much of the data directory's disk must stay free; for the whole process.
+   *
+   * @param freeMin bytes; with less, only commands that free space or need none are taken ({@link dunlin.store.CommandKind#RELEASE}),
+   *     until there is a quarter more than this. 0 stands for 1 GiB, or a twentieth of a disk that is smaller than 20 GiB
+   * @param criticalMin bytes with less than which no commands at all are taken; what lies between is the reserve for freeing
+   *     space. 0 stands for half of freeMin; more than that counts as that
+   */
+  public record Disk(long freeMin, long criticalMin) {
+    public Disk {
+      within("disk.freeMin", freeMin, 0, Long.MAX_VALUE);
+      within("disk.criticalMin", criticalMin, 0, Long.MAX_VALUE);
+    }
+  }
+
+  /**
+   * What may wait for the log. A quarter of both is kept for commands that are not of a flow ({@link dunlin.store.CommandKind}).
+   *
+   * @param commandsMax commands, 4 to 1,048,576, rounded up to a power of two; one more is refused
+   * @param bytesMax their bytes, at least four times the largest entry, so that the largest command finds room in what a flow may
+   *     take when half is free; more are refused
+   */
+  public record Queue(int commandsMax, long bytesMax) {
+    public Queue {
+      within("queue.commandsMax", commandsMax, 4, 1 << 20);
+    }
+  }
+
+  /**
+   * How commands are packed into log entries.
+   *
+   * @param inFlight entries proposed and not yet applied, 1 to 64
+   * @param commandsMax commands packed into one entry, 1 to 4,096
+   * @param fullAt bytes at which an entry is full, 1 KiB to bytesMax; a larger command is an entry alone
+   * @param bytesMax largest entry and so about the largest command, 64 KiB to 16 MiB; costs each range a write buffer of this size
+   *     outside the heap
+   */
+  public record Entries(int inFlight, int commandsMax, int fullAt, int bytesMax) {
+    public Entries {
+      within("entries.inFlight", inFlight, 1, 64);
+      within("entries.commandsMax", commandsMax, 1, 4096);
+      within("entries.bytesMax", bytesMax, 64 * KIB, 16 * MIB);
+      within("entries.fullAt", fullAt, KIB, bytesMax);
+    }
+  }
+
+  /**
+   * When the rows are flushed and the log is truncated: by whichever comes first.
+   *
+   * @param entries log entries since the last time, 1 to 10,000,000
+   * @param logBytes bytes of log entries, at least 64 KiB. Bounds what a restart after a crash replays
+   * @param age time, when anything was applied since, at least 1 s
+   */
+  public record Snapshots(int entries, long logBytes, Duration age) {
+    public Snapshots {
+      within("snapshots.entries", entries, 1, 10_000_000);
+      within("snapshots.logBytes", logBytes, 64 * KIB, Long.MAX_VALUE);
+      within("snapshots.age (ms)", age.toMillis(), 1000, Long.MAX_VALUE);
+    }
+  }
+
+  /**
+   * Threads that read rows.
+   *
+   * @param threads how many, 1 to 64
+   * @param queuedMax tasks that wait for one, 1 to 1,048,576; one more throws RejectedExecutionException
+   */
+  public record Reads(int threads, int queuedMax) {
+    public Reads {
+      within("reads.threads", threads, 1, 64);
+      within("reads.queuedMax", queuedMax, 1, 1 << 20);
+    }
+  }
+
+  public StoreSettings {
+    requireNonNull(cluster);
+    within("memoryBytes", memoryBytes, 8 * MIB, Long.MAX_VALUE);
+    within("queue.bytesMax", queue.bytesMax(), 4L * entries.bytesMax(), Long.MAX_VALUE);
+    // A copy of the rows has to reach beyond what an old leader has in its log and nobody else: Ratis would keep that part of its
+    // log, up to where the copy ends, as if it belonged to the range.
+    within("cluster.entriesKept", cluster.entriesKept(), 2L * entries.inFlight() + ENTRIES_BESIDE, Long.MAX_VALUE);
+  }
+
+  public static StoreSettings defaults() {
+    return new StoreSettings(
+        true,
+        ClusterSettings.NONE,
+        64L * MIB,
+        new Disk(0, 0),
+        new Queue(16_384, 32L * MIB),
+        new Entries(8, 256, 64 * KIB, 4 * MIB),
+        new Snapshots(20_000, 16L * MIB, Duration.ofMinutes(1)),
+        new Reads(2, 1024));
+  }
+
+  /** The same, for a node that has others. */
+  public StoreSettings with(ClusterSettings others) {
+    return new StoreSettings(fsync, others, memoryBytes, disk, queue, entries, snapshots, reads);
+  }
+
+  static void within(String name, long value, long least, long most) {
+    if (value < least || value > most)
+      throw new IllegalArgumentException(name + " is " + value + ", must be from " + least + " to " + most);
+  }
+}

@@ -1,0 +1,128 @@
+package dunlin.placement.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.placement.ClusterNode.State;
+import dunlin.placement.MemoryRows;
+import dunlin.placement.NodeReport;
+import dunlin.placement.Operation;
+import dunlin.placement.Placement;
+import dunlin.placement.PlacementCommand;
+import dunlin.placement.PlacementCommand.FoundCluster;
+import dunlin.placement.PlacementCommand.MarkNode;
+import dunlin.placement.PlacementCommand.RegisterNode;
+import dunlin.placement.PlacementTest;
+import java.time.Duration;
+import java.util.List;
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+
+class LeasesTest {
+  private static final long TERM = 4;
+  private static final UUID ONE = PlacementTest.id(1);
+  private static final UUID TWO = PlacementTest.id(2);
+
+  private final MemoryRows rows = new MemoryRows();
+  private final Placement placement = new Placement(_ -> {});
+  private final Leases leases = new Leases(TERM, seconds(6), seconds(18), seconds(1000));
+
+  LeasesTest() {
+    apply(new FoundCluster(new UUID(7, 7)));
+    apply(new RegisterNode(PlacementTest.node(1)));
+    apply(new RegisterNode(PlacementTest.node(2)));
+  }
+
+  @Test
+  void aNewLeaderWaitsForOneLeaseWhateverItHasHeard() {
+    assertThat(due(1005)).isEmpty();
+    assertThat(due(1006))
+        .containsExactly(new MarkNode(ONE, State.JOINED, State.SUSPECT), new MarkNode(TWO, State.JOINED, State.SUSPECT));
+  }
+
+  @Test
+  void aSilentNodeIsSuspectedAndThenDown() {
+    heard(1, 1, 1, 1001);
+    heard(2, 1, 1, 1004);
+    assertThat(due(1007)).containsExactly(new MarkNode(ONE, State.JOINED, State.SUSPECT));
+    apply(due(1007).getFirst());
+    heard(2, 1, 2, 1015);
+    assertThat(due(1018)).isEmpty();
+    assertThat(due(1019)).containsExactly(new MarkNode(ONE, State.SUSPECT, State.DOWN));
+    apply(due(1019).getFirst());
+
+    heard(1, 1, 2, 1020);
+
+    assertThat(due(1020)).containsExactly(new MarkNode(ONE, State.DOWN, State.JOINED));
+  }
+
+  @Test
+  void aSuspectWhoIsHeardAgainHasItsLeaseBack() {
+    apply(new MarkNode(ONE, State.JOINED, State.SUSPECT));
+    assertThat(due(1001)).as("it has not been heard by this leader").isEmpty();
+    heard(1, 1, 1, 1002);
+    assertThat(due(1002)).containsExactly(new MarkNode(ONE, State.SUSPECT, State.JOINED));
+  }
+
+  @Test
+  void anOperationIsAsOldAsThisLeaderHasSeenIt() {
+    var operation = new UUID(5, 5);
+    apply(new PlacementCommand.Begin(operation, new Operation.DrainNode(TWO)));
+
+    assertThat(leases.sight(placement.map(), seconds(1001)).age(operation)).isZero();
+    assertThat(leases.sight(placement.map(), seconds(1004)).age(operation)).isEqualTo(seconds(3));
+    assertThat(new Leases(TERM + 1, seconds(6), seconds(18), seconds(1005)).sight(placement.map(), seconds(1006)).age(operation)).isZero();
+    apply(new PlacementCommand.Finish(operation));
+    assertThat(leases.sight(placement.map(), seconds(1005)).ages()).isEmpty();
+  }
+
+  @Test
+  void olderReportsDoNotTakeThePlaceOfNewerOnes() {
+    assertThat(heard(1, 2, 5, 1001)).isTrue();
+    assertThat(heard(1, 2, 5, 1004)).as("twice").isFalse();
+    assertThat(heard(1, 2, 4, 1004)).as("overtaken").isFalse();
+    assertThat(heard(1, 1, 9, 1004)).as("before its restart").isFalse();
+    assertThat(heard(1, 3, 1, 1005)).isTrue();
+    assertThat(leases.sight(placement.map(), seconds(1006)).silence(ONE)).isEqualTo(seconds(1));
+  }
+
+  @Test
+  void whatWasSentBeforeTheNodeKnewThisLeaderIsNotRead() {
+    var report = new NodeReport(ONE, TERM - 1, 1, 1, List.of());
+
+    assertThat(leases.heard(report, placement.map(), seconds(1001))).isFalse();
+
+    assertThat(leases.sight(placement.map(), seconds(1001)).heard(ONE)).isFalse();
+    assertThat(leases.leadership()).as("which the report is answered with").isEqualTo(TERM);
+  }
+
+  @Test
+  void strangersAreNotRemembered() {
+    var report = new NodeReport(PlacementTest.id(9), TERM, 1, 1, List.of());
+    assertThat(leases.heard(report, placement.map(), seconds(1001))).isFalse();
+    assertThat(leases.sight(placement.map(), seconds(1001)).reports()).isEmpty();
+  }
+
+  @Test
+  void aLeaseIsNoLongerThanTheTimeUntilDown() {
+    assertThatThrownBy(() -> new Leases(1, seconds(6), seconds(5), seconds(0))).hasMessageContaining("before its lease");
+    assertThatThrownBy(() -> new Leases(1, seconds(0), seconds(5), seconds(0))).isInstanceOf(IllegalArgumentException.class);
+  }
+
+  private boolean heard(int node, long incarnation, long number, int at) {
+    return leases.heard(
+        new NodeReport(PlacementTest.id(node), TERM, incarnation, number, List.of()), placement.map(), seconds(at));
+  }
+
+  private List<MarkNode> due(int at) {
+    return leases.due(placement.map(), seconds(at));
+  }
+
+  private void apply(PlacementCommand command) {
+    placement.apply(List.of(command), rows);
+  }
+
+  private static Duration seconds(int seconds) {
+    return Duration.ofSeconds(seconds);
+  }
+}

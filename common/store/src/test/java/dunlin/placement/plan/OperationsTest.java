@@ -1,0 +1,506 @@
+package dunlin.placement.plan;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.placement.Action;
+import dunlin.placement.ClusterNode;
+import dunlin.placement.ClusterNode.State;
+import dunlin.placement.MemoryRows;
+import dunlin.placement.NodeReport;
+import dunlin.placement.NodeReport.Follower;
+import dunlin.placement.NodeReport.Load;
+import dunlin.placement.NodeReport.Phase;
+import dunlin.placement.NodeReport.Replica;
+import dunlin.placement.Operation;
+import dunlin.placement.Operation.AddReplica;
+import dunlin.placement.Operation.MoveReplica;
+import dunlin.placement.Operation.ReplaceReplica;
+import dunlin.placement.Operation.Split;
+import dunlin.placement.Operation.TransferLeadership;
+import dunlin.placement.Placement;
+import dunlin.placement.PlacementCommand;
+import dunlin.placement.PlacementCommand.Begin;
+import dunlin.placement.PlacementCommand.FoundCluster;
+import dunlin.placement.PlacementCommand.MarkNode;
+import dunlin.placement.PlacementCommand.PlaceRange;
+import dunlin.placement.PlacementCommand.RegisterNode;
+import dunlin.placement.PlacementResult;
+import dunlin.placement.PlacementTest;
+import dunlin.store.KeyInterval;
+import dunlin.store.RangeDescriptor;
+import dunlin.store.RangeDescriptor.Origin;
+import dunlin.store.RangeDescriptor.Peer;
+import dunlin.store.RangeDescriptor.Role;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.UUID;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What is decided on one sight of the cluster; the simulation has how that goes together. */
+class OperationsTest {
+  private static final Duration LEASE = Duration.ofSeconds(6);
+  private static final UUID OPERATION = new UUID(5, 5);
+
+  private final MemoryRows rows = new MemoryRows();
+  private final Placement placement = new Placement(_ -> {});
+  private final Map<Integer, List<Replica>> replicas = new TreeMap<>();
+  private final Map<Integer, Duration> silent = new TreeMap<>();
+  private final Map<UUID, Duration> ages = new TreeMap<>();
+
+  @Test
+  void aBusyRangeIsSplitByLoadAndALargeOneBySize() {
+    var settings = new SplitSettings(1000, 500, 100, 2, 64);
+    byte[] middle = {40};
+    byte[] busiest = {90};
+
+    assertThat(cut(load(999, 499, middle, busiest), settings)).isEmpty();
+    assertThat(cut(load(1001, 0, middle, busiest), settings)).contains(middle);
+    assertThat(cut(load(1001, 501, middle, busiest), settings)).contains(busiest);
+    assertThat(cut(load(1001, 501, middle, null), settings)).contains(middle);
+    assertThat(cut(load(99, 501, middle, busiest), settings)).as("too small").isEmpty();
+    assertThat(cut(load(100, 501, middle, busiest), settings)).contains(busiest);
+    assertThat(cut(load(1001, 501, new byte[0], null), settings)).as("nothing would be below").isEmpty();
+    assertThat(cut(load(1001, 0, new byte[9000], null), settings).orElseThrow()).hasSize(KeyInterval.BOUNDARY_BYTES_MAX);
+    assertThat(cut(load(1L << 50, 1L << 50, middle, busiest), SplitSettings.never())).isEmpty();
+  }
+
+  private static Load load(long bytes, long operations, byte @Nullable [] middle, byte @Nullable [] busiest) {
+    return new Load(bytes, 0, operations, middle, busiest, false);
+  }
+
+  private static Optional<byte[]> cut(Load load, SplitSettings settings) {
+    return SplitChoice.choose(PlacementTest.range(1, 2, 3), load, settings).map(Operation.Split::cut);
+  }
+
+  @Test
+  void aRangeIsSplitOfItsOwnAccordOnlyWhenAllOfItsVotersAreThere() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    loaded(1, 1, large(false));
+
+    assertThat(begun(splitting(2, 64))).containsExactly(splitOf(1));
+    silent.put(3, LEASE);
+    assertThat(begun(splitting(2, 64))).isEmpty();
+  }
+
+  @Test
+  void aRangeIsNotSplitByWhatWasMeasuredBeforeItsLastSplit() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    loaded(1, 1, large(false));
+    byte[] cut = {1, 8};
+    apply(new Begin(OPERATION, new Split(id(1), 1, cut, new UUID(1, 99))));
+    assertThat(begun(splitting(2, 64))).as("it is being split").isEmpty();
+    var child = range(1, 1, 2, 3).upper(cut, new UUID(1, 99), new Origin(id(1), 1, 10));
+    apply(new PlacementCommand.SplitDone(OPERATION, child, -1));
+
+    assertThat(begun(splitting(2, 64))).isEmpty();
+  }
+
+  @Test
+  void soManySplitsAreUnderWayAtATimeAndNoMore() {
+    cluster(3, 5);
+    for (int range = 1; range <= 5; range++) {
+      lead(range, 1, 1, 2, 3);
+      loaded(range, 1, large(false));
+    }
+
+    assertThat(begun(splitting(2, 64))).containsExactly(splitOf(1), splitOf(2));
+    apply(new Begin(OPERATION, splitOf(4)));
+    assertThat(begun(splitting(2, 64))).containsExactly(splitOf(1));
+    assertThat(begun(splitting(9, 6))).as("a node would have more replicas than it may").isEmpty();
+    assertThat(begun(splitting(9, 7))).as("one of 5, one that comes, and one more").containsExactly(splitOf(1));
+    assertThat(begun(splitting(0, 64))).isEmpty();
+  }
+
+  @Test
+  void aRangeThatCannotBeSplitIsToldAndNotTried() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    loaded(1, 1, large(true));
+
+    var decision = new Operations(splitting(2, 64)).decide(placement.map(), sight());
+
+    assertThat(decision.commands()).isEmpty();
+    assertThat(decision.indivisible()).containsExactly(id(1));
+  }
+
+  @Test
+  void allReplicasAreWrittenOutBeforeASplitAndAllMembersStartedAfterIt() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    for (int node = 1; node <= 3; node++) loaded(1, node, Load.unmeasured(node == 2 ? 5 : 11));
+    var split = splitOf(1);
+    apply(new Begin(OPERATION, split));
+    assertThat(decide().actions())
+        .containsExactly(new Action.FlushReplica(PlacementTest.id(1), id(1)), new Action.FlushReplica(PlacementTest.id(3), id(1)));
+    for (int node = 1; node <= 3; node++) loaded(1, node, Load.NONE);
+    assertThat(step()).isEqualTo(new Action.ProposeSplit(PlacementTest.id(1), split));
+
+    var child = range(1, 1, 2, 3).upper(split.cut(), split.child(), new Origin(id(1), 1, 10));
+    replica(1, at(range(1, 1, 2, 3).lower(split.cut()), Phase.RUNNING, true));
+    for (int node = 1; node <= 3; node++) replica(node, at(child, Phase.STORED, false));
+    assertThat(decide().actions()).containsExactlyElementsOf(starts(child, 1, 2, 3));
+    replica(2, at(child, Phase.RUNNING, false));
+    assertThat(decide().actions()).as("one is no majority").containsExactlyElementsOf(starts(child, 1, 3));
+    replica(3, at(child, Phase.RUNNING, false));
+    assertThat(decide().actions()).as("they elect one by themselves").containsExactlyElementsOf(starts(child, 1));
+    replica(3, at(child, Phase.STORED, false));
+    replica(1, at(child, Phase.RUNNING, false));
+    var elect = new Action.Elect(PlacementTest.id(1), child.id());
+    assertThat(decide().actions()).containsExactly(starts(child, 3).getFirst(), elect);
+    replica(2, at(child, Phase.RUNNING, true));
+    assertThat(decide().actions()).as("somebody leads").containsExactlyElementsOf(starts(child, 3));
+  }
+
+  @Test
+  void aRangeThatIsWrittenToFasterThanItIsWrittenOutIsSplitAllTheSame() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    for (int node = 1; node <= 3; node++) loaded(1, node, Load.unmeasured(11));
+    var split = splitOf(1);
+    apply(new Begin(OPERATION, split));
+    ages.put(OPERATION, SplitSteps.FLUSHING_MAX.minusMillis(1));
+    assertThat(decide().actions()).hasSize(3).allMatch(action -> action instanceof Action.FlushReplica);
+
+    ages.put(OPERATION, SplitSteps.FLUSHING_MAX);
+
+    assertThat(step()).isEqualTo(new Action.ProposeSplit(PlacementTest.id(1), split));
+  }
+
+  @Test
+  void anotherMemberIsElectedWhenTheVotesOfTheFirstWereLost() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    var split = splitOf(1);
+    apply(new Begin(OPERATION, split));
+    var child = range(1, 1, 2, 3).upper(split.cut(), split.child(), new Origin(id(1), 1, 10));
+    replica(1, at(range(1, 1, 2, 3).lower(split.cut()), Phase.RUNNING, true));
+    for (int node = 1; node <= 3; node++) replica(node, inTerm(0, child));
+    assertThat(step()).isEqualTo(new Action.Elect(PlacementTest.id(1), child.id()));
+
+    replica(1, inTerm(1, child));
+
+    assertThat(step()).isEqualTo(new Action.Elect(PlacementTest.id(2), child.id()));
+    replica(2, inTerm(1, child));
+    assertThat(step()).isEqualTo(new Action.Elect(PlacementTest.id(3), child.id()));
+    replica(3, inTerm(1, child));
+    assertThat(step()).isEqualTo(new Action.Elect(PlacementTest.id(1), child.id()));
+  }
+
+  private static Replica inTerm(long term, RangeDescriptor range) {
+    return new Replica(range, -1, NodeReport.ORIGINAL, Phase.RUNNING, false, term, 9, false, List.of(), Load.NONE);
+  }
+
+  private static List<Action> starts(RangeDescriptor range, int... nodes) {
+    var starts = new ArrayList<Action>();
+    for (int node : nodes) starts.add(new Action.StartReplica(PlacementTest.id(node), range.id()));
+    return starts;
+  }
+
+  /** Of a range whose rows no entry has confirmed when it is a child. */
+  private static Replica at(RangeDescriptor range, Phase phase, boolean leads) {
+    boolean based = range.origin().isEmpty();
+    return new Replica(range, -1, NodeReport.ORIGINAL, phase, leads, 1, 9, based, List.of(), Load.NONE);
+  }
+
+  private static Load large(boolean indivisible) {
+    return new Load(2000, 0, 0, indivisible ? null : new byte[] {1, 4}, null, indivisible);
+  }
+
+  private static Split splitOf(int number) {
+    byte[] cut = {(byte) number, 4};
+    return SplitChoice.at(range(number, 1, 2, 3), cut);
+  }
+
+  private static OperationSettings splitting(int atOnce, int replicas) {
+    return new OperationSettings(10, 10, 9, 3, new SplitSettings(1000, 0, 0, atOnce, replicas), null, false);
+  }
+
+  /** A node reports of its replica of a range, as it has reported before, that it has this load. */
+  private void loaded(int range, int node, Load load) {
+    replicas.getOrDefault(node, List.of()).replaceAll(replica -> {
+          if (!replica.range().id().equals(id(range))) return replica;
+          var of = load.middle() == null ? load : new Load(load.bytes(), 0, 0, new byte[] {(byte) range, 4}, null, false);
+          return new Replica(
+              replica.range(), -1, NodeReport.ORIGINAL, Phase.RUNNING, replica.leads(), 1, 9, true, replica.followers(), of);
+        });
+  }
+
+  @Test
+  void askingForTheSameSplitTwiceMakesOneChild() {
+    var range = PlacementTest.range(1, 2, 3);
+    var split = SplitChoice.at(range, new byte[] {1});
+
+    assertThat(SplitChoice.at(range, new byte[] {1}).child()).isEqualTo(split.child());
+    assertThat(SplitChoice.at(range, new byte[] {2}).child()).isNotEqualTo(split.child());
+    var later = SplitChoice.at(range.lower(new byte[] {9}), new byte[] {1});
+    assertThat(later.child()).as("in the next epoch").isNotEqualTo(split.child());
+    long kind = range.id().getMostSignificantBits() >>> 32;
+    assertThat(split.child().getMostSignificantBits() >>> 32).isEqualTo(kind);
+    assertThat(split.child().version()).isEqualTo(8);
+    assertThat(split.child().variant()).isEqualTo(2);
+  }
+
+  @Test
+  void leadershipsAreSpreadUntilNobodyHasTwoMoreThanAnother() {
+    cluster(3, 6);
+    for (int range = 1; range <= 6; range++) lead(range, 1, 1, 2, 3);
+
+    int moves = 0;
+    while (true) {
+      var balance = NodeChoice.balance(placement.map(), sight(), OperationSettings.defaults());
+      if (balance.isEmpty()) break;
+      lead((int) balance.get().of().getLeastSignificantBits(), node(balance.get().to()), 1, 2, 3);
+      assertThat(++moves).isLessThan(10);
+    }
+
+    assertThat(leaders()).containsExactly(2L, 2L, 2L);
+    assertThat(moves).as("none too many").isEqualTo(4);
+  }
+
+  @Test
+  void nobodyIsGivenALeadershipWhoLagsOrIsSilent() {
+    cluster(3, 2);
+    lead(1, 1, 1, 2, 3);
+    lead(2, 1, 1, 2, 3);
+    lag(1, 1, 5000);
+    lag(2, 1, 5000);
+    assertThat(NodeChoice.balance(placement.map(), sight(), OperationSettings.defaults())).isEmpty();
+    lag(1, 1, 0);
+    silent.put(2, LEASE);
+    assertThat(NodeChoice.balance(placement.map(), sight(), OperationSettings.defaults()))
+        .contains(new TransferLeadership(id(1), PlacementTest.id(3)));
+  }
+
+  @Test
+  void aDeadNodeIsReplacedAfterTheSettingAndNotBefore() {
+    cluster(4, 1);
+    lead(1, 1, 1, 2, 3);
+    apply(new MarkNode(PlacementTest.id(3), State.JOINED, State.SUSPECT));
+    apply(new MarkNode(PlacementTest.id(3), State.SUSPECT, State.DOWN));
+    replicas.remove(3);
+    silent.put(3, Duration.ofMinutes(9));
+
+    assertThat(begun(OperationSettings.defaults())).as("off by default").isEmpty();
+    assertThat(begun(replacing(Duration.ofMinutes(10)))).isEmpty();
+    silent.put(3, Duration.ofMinutes(10));
+    assertThat(begun(replacing(Duration.ofMinutes(10))))
+        .containsExactly(new MoveReplica(id(1), PlacementTest.id(3), PlacementTest.id(4)));
+  }
+
+  @Test
+  void aReplicaThatIsNotThereIsMadeAnewInItsPlace() {
+    cluster(3, 1);
+    lead(1, 1, 1, 2, 3);
+    replicas.put(2, new ArrayList<>());
+
+    assertThat(begun(OperationSettings.defaults())).containsExactly(new ReplaceReplica(id(1), PlacementTest.id(2)));
+    silent.put(2, LEASE);
+    assertThat(begun(OperationSettings.defaults())).as("its report is too old to say that").isEmpty();
+  }
+
+  @Test
+  void aRangeGrowsWithItsClusterInOtherZonesFirst() {
+    cluster(1, 0);
+    apply(new PlaceRange(range(1, 1)));
+    lead(1, 1, 1);
+    assertThat(begun(OperationSettings.defaults())).isEmpty();
+    apply(new RegisterNode(ClusterNode.joining(PlacementTest.id(2), "n2", Map.of(), Set.of("routes"), "r", "z1")));
+    apply(new RegisterNode(PlacementTest.node(3)));
+    replicas.put(2, new ArrayList<>());
+    replicas.put(3, new ArrayList<>());
+
+    assertThat(begun(OperationSettings.defaults())).containsExactly(new AddReplica(id(1), PlacementTest.id(3)));
+  }
+
+  @Test
+  void operationsOfItsOwnAccordAreBounded() {
+    cluster(3, 9);
+    for (int range = 1; range <= 9; range++) lead(range, 1, 1, 2, 3);
+    replicas.put(2, new ArrayList<>());
+
+    assertThat(begun(OperationSettings.defaults())).hasSize(4);
+  }
+
+  @Test
+  void aMoveGoesStepByStepAndEachStepIsReadOffTheReports() {
+    cluster(4, 1);
+    lead(1, 1, 1, 2, 3);
+    var from = PlacementTest.id(1);
+    var to = PlacementTest.id(4);
+    apply(new Begin(OPERATION, new MoveReplica(id(1), from, to)));
+    assertThat(step()).isInstanceOfSatisfying(Action.CreateReplica.class, create -> assertThat(create.node()).isEqualTo(to));
+
+    report(4, 1, OPERATION, false, -1, voters(1, 2, 3));
+    assertThat(step()).isEqualTo(change(-1, voters(1, 2, 3), with(voters(1, 2, 3), 4, Role.LISTENER)));
+    configured(1, 5, with(voters(1, 2, 3), 4, Role.LISTENER), 5000);
+    assertThat(waits()).contains("catches up");
+    configured(1, 5, with(voters(1, 2, 3), 4, Role.LISTENER), 10);
+    assertThat(step()).isEqualTo(change(5, with(voters(1, 2, 3), 4, Role.LISTENER), voters(1, 2, 3, 4)));
+    configured(1, 6, voters(1, 2, 3, 4), 10);
+    assertThat(step()).isEqualTo(new Action.TransferLeadership(from, id(1), PlacementTest.id(2)));
+    lead(1, 2, 1, 2, 3, 4);
+    configured(2, 6, voters(1, 2, 3, 4), 10);
+    assertThat(step())
+        .isEqualTo(new Action.ChangePeers(PlacementTest.id(2), id(1), 6, voters(1, 2, 3, 4), voters(2, 3, 4)));
+    configured(2, 7, voters(2, 3, 4), 10);
+    assertThat(step()).isEqualTo(new Action.DropReplica(from, id(1), NodeReport.ORIGINAL));
+    replicas.put(1, new ArrayList<>());
+    assertThat(waits()).as("the end comes after the map has it").contains("the map learns");
+    apply(new PlacementCommand.PeersChanged(id(1), 1, 7, voters(2, 3, 4)));
+    assertThat(decide().commands()).contains(new PlacementCommand.Finish(OPERATION));
+  }
+
+  @Test
+  void nothingIsDecidedOnReportsThatAreOlderThanTheMap() {
+    cluster(4, 1);
+    lead(1, 1, 1, 2, 3);
+    report(4, 1, OPERATION, false, -1, voters(1, 2, 3));
+    assertThat(decide().actions()).as("it is nobody's").hasSize(1);
+
+    apply(new PlacementCommand.PeersChanged(id(1), 1, 6, voters(1, 2, 3, 4)));
+
+    assertThat(decide().actions()).isEmpty();
+  }
+
+  private Operations.Decision decide() {
+    return new Operations(replacing(Duration.ofHours(1))).decide(placement.map(), sight());
+  }
+
+  private Action step() {
+    assertThat(decide().actions()).hasSize(1);
+    return decide().actions().getFirst();
+  }
+
+  private String waits() {
+    assertThat(decide().actions()).isEmpty();
+    return decide().waiting().getOrDefault(OPERATION, "nothing");
+  }
+
+  private static Action change(long configuration, List<Peer> expected, List<Peer> wanted) {
+    return new Action.ChangePeers(PlacementTest.id(1), id(1), configuration, expected, wanted);
+  }
+
+  private static List<Peer> voters(int... nodes) {
+    var peers = new ArrayList<Peer>();
+    for (int node : nodes) peers.add(new Peer(PlacementTest.id(node), Role.VOTER));
+    return peers;
+  }
+
+  private static List<Peer> with(List<Peer> peers, int node, Role role) {
+    var more = new ArrayList<>(peers);
+    more.add(new Peer(PlacementTest.id(node), role));
+    return more;
+  }
+
+  /** The leader of range 1 reports this configuration, with all others this far behind. */
+  private void configured(int leader, long configuration, List<Peer> peers, long lag) {
+    var followers =
+        peers.stream()
+            .filter(peer -> !peer.node().equals(PlacementTest.id(leader)))
+            .map(peer -> new Follower(peer.node(), lag))
+            .toList();
+    var range = range(1, 1).withPeers(peers);
+    replica(
+        leader,
+        new Replica(range, configuration, NodeReport.ORIGINAL, Phase.RUNNING, true, 2, 9, true, followers, Load.NONE));
+  }
+
+  private void report(int node, int range, UUID creation, boolean leads, long configuration, List<Peer> peers) {
+    replica(
+        node,
+        new Replica(
+            range(range, 1).withPeers(peers), configuration, creation, Phase.RUNNING, leads, 1, 9, true, List.of(), Load.NONE));
+  }
+
+  private void replica(int node, Replica replica) {
+    var of = replicas.computeIfAbsent(node, _ -> new ArrayList<>());
+    of.removeIf(other -> other.range().id().equals(replica.range().id()));
+    of.add(replica);
+  }
+
+  private List<Operation> begun(OperationSettings settings) {
+    return new Operations(settings)
+        .decide(placement.map(), sight()).commands().stream()
+            .filter(Begin.class::isInstance)
+            .map(command -> ((Begin) command).operation())
+            .toList();
+  }
+
+  private static OperationSettings replacing(Duration after) {
+    return new OperationSettings(1000, 10, 4, 3, SplitSettings.never(), after, false);
+  }
+
+  private void cluster(int nodes, int ranges) {
+    apply(new FoundCluster(new UUID(7, 7)));
+    for (int i = 1; i <= nodes; i++) {
+      apply(new RegisterNode(PlacementTest.node(i)));
+      replicas.put(i, new ArrayList<>());
+    }
+    for (int i = 1; i <= ranges; i++) apply(new PlaceRange(range(i, 1, 2, 3)));
+  }
+
+  /** Makes a node the leader of a range, by reports of all its nodes. */
+  private void lead(int range, int leader, int... nodes) {
+    for (int node : nodes) {
+      var of = replicas.computeIfAbsent(node, _ -> new ArrayList<>());
+      of.removeIf(replica -> replica.range().id().equals(id(range)));
+      var followers = new ArrayList<Follower>();
+      for (int other : nodes) if (node == leader && other != leader) followers.add(new Follower(PlacementTest.id(other), 0));
+      of.add(
+          new Replica(
+              range(range, nodes), -1, NodeReport.ORIGINAL, Phase.RUNNING, node == leader, 1, 9, true, followers, Load.NONE));
+    }
+  }
+
+  /** Lets all followers of a range lag. */
+  private void lag(int range, int leader, long lag) {
+    var of = replicas.getOrDefault(leader, List.of());
+    of.replaceAll(
+        replica ->
+            !replica.range().id().equals(id(range))
+                ? replica
+                : new Replica(
+                    replica.range(), -1, NodeReport.ORIGINAL, Phase.RUNNING, true, 1, 9, true,
+                    replica.followers().stream().map(follower -> new Follower(follower.node(), lag)).toList(), Load.NONE));
+  }
+
+  private List<Long> leaders() {
+    return replicas.values().stream().map(of -> of.stream().filter(Replica::leads).count()).toList();
+  }
+
+  private ClusterObservation sight() {
+    var reports = new TreeMap<UUID, NodeReport>();
+    var silences = new TreeMap<UUID, Duration>();
+    replicas.forEach((node, of) -> reports.put(PlacementTest.id(node), new NodeReport(PlacementTest.id(node), 1, 1, 1, of)));
+    for (var node : placement.map().nodes().keySet()) silences.put(node, silent.getOrDefault(node(node), Duration.ZERO));
+    return new ClusterObservation(reports, silences, new TreeMap<>(ages), LEASE);
+  }
+
+  private void apply(PlacementCommand command) {
+    assertThat(placement.apply(List.of(command), rows).getFirst()).isInstanceOf(PlacementResult.Accepted.class);
+  }
+
+  private static int node(UUID id) {
+    return (int) id.getLeastSignificantBits();
+  }
+
+  private static UUID id(int range) {
+    return new UUID(1, range);
+  }
+
+  private static RangeDescriptor range(int number, int... nodes) {
+    var peers = new ArrayList<Peer>();
+    for (int node : nodes) peers.add(new Peer(PlacementTest.id(node), Role.VOTER));
+    byte[] start = {(byte) number};
+    byte[] end = {(byte) (number + 1)};
+    return new RangeDescriptor(id(number), "routes", KeyInterval.between(start, end), 1, peers, null);
+  }
+}

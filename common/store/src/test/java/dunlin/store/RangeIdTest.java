@@ -1,0 +1,26 @@
+package dunlin.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.UUID;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class RangeIdTest {
+  @Test
+  void theFirstRangeOfAKindIsTheSameOnEveryNodeForEver() {
+    assertThat(RangeId.firstOf("routes").uuid()).isEqualTo(UUID.fromString("efd78bed-37af-88f5-bac8-b69c7754c053"));
+    assertThat(RangeId.firstOf("routes").uuid().version()).isEqualTo(8);
+    assertThat(RangeId.firstOf("routes").uuid().variant()).isEqualTo(2);
+    assertThat(RangeId.kindBits(RangeId.firstOf("retain").uuid()))
+        .isNotEqualTo(RangeId.kindBits(RangeId.firstOf("routes").uuid()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "Routes", "../routes", "1", "a b"})
+  void refusesKindsThatAreNoPlainWord(String kind) {
+    assertThatThrownBy(() -> RangeId.firstOf(kind)).isInstanceOf(IllegalArgumentException.class);
+  }
+}

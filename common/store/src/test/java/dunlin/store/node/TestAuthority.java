@@ -1,0 +1,79 @@
+package dunlin.store.node;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.store.settings.PeerSecurity;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+
+/** An authority and the certificates that it has issued, made by the keytool of this Java. */
+final class TestAuthority {
+  static final String PASSWORD = "secret";
+
+  private final Path directory;
+  private final Path store;
+
+  TestAuthority(Path directory, String name) throws Exception {
+    this.directory = directory;
+    store = directory.resolve(name + ".p12");
+    keytool("-genkeypair", "-alias", "authority", "-keyalg", "EC", "-dname", "CN=" + name, "-ext", "bc:c");
+  }
+
+  /** A node's key with a certificate, as files. */
+  PeerSecurity.MutualTls issue(String name, String alternatives) throws Exception {
+    keytool("-genkeypair", "-alias", name, "-keyalg", "EC", "-dname", "CN=" + name, "-signer", "authority", "-ext", "san=" + alternatives);
+    var issued = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
+    return new PeerSecurity.MutualTls(
+        pem(name + ".key", "PRIVATE KEY", issued.getKey(name, PASSWORD.toCharArray()).getEncoded()),
+        pem(name + ".pem", "CERTIFICATE", issued.getCertificate(name).getEncoded()),
+        pem(name + "-authority.pem", "CERTIFICATE", issued.getCertificate("authority").getEncoded()));
+  }
+
+  private Path pem(String file, String type, byte[] content) throws IOException {
+    return Files.writeString(
+        directory.resolve(file),
+        "-----BEGIN " + type + "-----\n" + Base64.getMimeEncoder().encodeToString(content) + "\n-----END " + type + "-----\n");
+  }
+
+  /** The key of one that was issued, alone. */
+  KeyStore keyOf(String name) throws GeneralSecurityException, IOException {
+    var from = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
+    var own = emptyStore();
+    own.setKeyEntry(name, from.getKey(name, PASSWORD.toCharArray()), PASSWORD.toCharArray(), from.getCertificateChain(name));
+    return own;
+  }
+
+  KeyStore trusted() throws GeneralSecurityException, IOException {
+    var trusted = emptyStore();
+    trusted.setCertificateEntry("authority", KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray()).getCertificate("authority"));
+    return trusted;
+  }
+
+  static KeyStore emptyStore() throws GeneralSecurityException, IOException {
+    var store = KeyStore.getInstance("PKCS12");
+    store.load(null, null);
+    return store;
+  }
+
+  private void keytool(String... arguments) throws IOException, InterruptedException {
+    var command =
+        Stream.concat(
+                Stream.of(
+                    Path.of(System.getProperty("java.home"), "bin", "keytool").toString(), "-keystore", store.toString(),
+                    "-storetype", "PKCS12", "-storepass", PASSWORD),
+                Stream.of(arguments))
+            .toList();
+    var process = new ProcessBuilder(List.copyOf(command)).redirectErrorStream(true).start();
+    String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.exitValue()).as(said).isZero();
+  }
+}
