@@ -60,6 +60,12 @@ final class RunOptions {
   @Option(names = "--quiet", description = "Prints no line each second.")
   private boolean quiet;
 
+  @Option(names = "--before", paramLabel = "COMMAND", description = "A command of the shell before the run, which does not begin when it fails.")
+  private @Nullable String before;
+
+  @Option(names = "--after", paramLabel = "COMMAND", description = "A command of the shell when the run has ended, be it good or bad.")
+  private @Nullable String after;
+
   @Option(names = "--force", description = "Runs though the machine is too small.")
   private boolean force;
 
@@ -95,6 +101,7 @@ final class RunOptions {
       if (offer.isTooMuch()) err.println("Warning: more than %,.0f deliveries/s: expect losses from any broker on one machine.".formatted(Offer.DELIVERIES_TOO_MANY));
     }
     ProcessWatch watch = brokerPid == null ? null : new ProcessWatch(PROC, brokerPid);
+    if (before != null) Hook.run("before", before);
     var run = new Run(plan, maker, watch, (step, point) -> {
       if (!quiet) out.println(TextReport.line(step, point));
     });
@@ -115,7 +122,11 @@ final class RunOptions {
       }
       return result.isGood() ? Main.GOOD : Main.NOT_GOOD;
     } finally {
-      printed.countDown();
+      try {
+        if (after != null) Hook.run("after", after);
+      } finally {
+        printed.countDown();
+      }
     }
   }
 

@@ -35,6 +35,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
@@ -63,6 +64,10 @@ public final class FaultyBroker implements AutoCloseable {
   public IntPredicate refusesPublish = _ -> false;
   public IntPredicate swallowsPublish = _ -> false;
   public IntPredicate endsAfterPublish = _ -> false;
+  /** Whether a message for a shared group goes to two of its members. */
+  public IntPredicate givesToTwo = _ -> false;
+  /** Is told each client identifier, on the broker's thread. */
+  public Consumer<String> connecting = _ -> {};
 
   private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
   private final Channel server;
@@ -138,6 +143,7 @@ public final class FaultyBroker implements AutoCloseable {
     }
 
     private void connect(MqttConnectMessage message) {
+      connecting.accept(message.payload().clientIdentifier());
       version5 = message.variableHeader().version() == MqttVersion.MQTT_5.protocolLevel();
       if (refusesConnect.test(connects++)) {
         MqttConnectReturnCode code = version5 ? MqttConnectReturnCode.CONNECTION_REFUSED_NOT_AUTHORIZED_5 : MqttConnectReturnCode.CONNECTION_REFUSED_NOT_AUTHORIZED;
@@ -192,6 +198,7 @@ public final class FaultyBroker implements AutoCloseable {
       groupFilters.match(topic, filter -> {
         List<Client> members = groups.getOrDefault(filter, List.of());
         members.get(turn++ % members.size()).deliver(topic, sent, payload);
+        if (givesToTwo.test(turn)) members.get(turn % members.size()).deliver(topic, sent, payload);
       });
     }
 
