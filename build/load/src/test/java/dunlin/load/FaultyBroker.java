@@ -58,6 +58,8 @@ public final class FaultyBroker implements AutoCloseable {
   public final AtomicInteger swapped = new AtomicInteger();
   public final AtomicInteger delivered = new AtomicInteger();
   public final AtomicInteger published = new AtomicInteger();
+  public final AtomicInteger connected = new AtomicInteger();
+  public final AtomicInteger disconnected = new AtomicInteger();
 
   public IntFunction<Fault> fault = _ -> Fault.NONE;
   public IntPredicate refusesConnect = _ -> false;
@@ -130,7 +132,10 @@ public final class FaultyBroker implements AutoCloseable {
         case PUBREL -> reply(MqttMessageType.PUBCOMP, id(message), 0);
         case PUBREC -> reply(MqttMessageType.PUBREL, id(message), 0);
         case PINGREQ -> where.writeAndFlush(MqttMessage.PINGRESP);
-        case DISCONNECT -> where.close();
+        case DISCONNECT -> {
+          disconnected.incrementAndGet();
+          where.close();
+        }
         default -> {} // PUBACK, PUBCOMP: nothing is kept
       }
     }
@@ -151,6 +156,7 @@ public final class FaultyBroker implements AutoCloseable {
         channel().close();
         return;
       }
+      connected.incrementAndGet();
       channel().writeAndFlush(connack(MqttConnectReturnCode.CONNECTION_ACCEPTED));
     }
 
