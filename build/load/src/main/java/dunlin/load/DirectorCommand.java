@@ -51,7 +51,7 @@ final class DirectorCommand extends HelpOption implements Callable<Integer> {
     if (new HashSet<>(addresses).size() < addresses.size()) throw new IllegalArgumentException("a worker is named twice");
     Scenarios.Source source = Scenarios.find(scenario);
     Plan plan = source.plan(given, run.expectations(), run.loops());
-    var job = new RemoteCrew.Job(source, given, run.force());
+    var job = new RemoteCrew.Job(source, given, run.loops(), run.force());
     var terminal = Terminal.of(spec);
     return run.execute(
         plan, (all, audience) -> new RemoteCrew(all, audience, addresses, peers.security(), job, terminal.err()::println), terminal.out(), terminal.err());

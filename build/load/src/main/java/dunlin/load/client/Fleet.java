@@ -81,9 +81,14 @@ public final class Fleet implements AutoCloseable {
         loop.add(p, new LoadClient(pool, client, loop, context.numbers().first(p, client)));
       }
     }
-    for (int id = 0; id < context.numbers().count(); id++) {
-      Stream made = context.stream(id);
-      if (made != null) made.fanOut = fanOut(made);
+    try {
+      for (int id = 0; id < context.numbers().count(); id++) {
+        Stream made = context.stream(id);
+        if (made != null) made.fanOut = fanOut(made);
+      }
+    } catch (IllegalArgumentException refused) {
+      group.shutdownGracefully(0, CLOSE_SECONDS_MAX, TimeUnit.SECONDS);
+      throw refused;
     }
     warmUp(type);
     for (Loop loop : loops) loop.executor().execute(loop::start);

@@ -55,7 +55,7 @@ public record Result(
     return snapshot.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
   }
 
-  /** Whether all expectations were met, and nobody's figures are missing. */
+  /** Whether all expectations were met, and no figures are missing. */
   public boolean isGood() {
     return missing.isEmpty() && verdicts.stream().allMatch(Verdict::met);
   }

@@ -60,7 +60,7 @@ public final class RemoteCrew implements Crew {
   private long roundTripMicros;
 
   /** What workers are told to run. */
-  public record Job(Scenarios.Source scenario, Map<String, String> variables, boolean force) {
+  public record Job(Scenarios.Source scenario, Map<String, String> variables, int loops, boolean force) {
     public Job {
       variables = Map.copyOf(variables);
     }
@@ -69,7 +69,7 @@ public final class RemoteCrew implements Crew {
   /**
    * Calls the workers, compares clocks, and has them make their clients.
    *
-   * @param warnings is told what a worker's machine is too small for
+   * @param warnings gets what a worker's machine is too small for
    */
   public RemoteCrew(Plan plan, Audience audience, List<Endpoint> workers, WorkerSecurity security, Job job, Consumer<String> warnings) {
     this.plan = plan;
@@ -104,7 +104,8 @@ public final class RemoteCrew implements Crew {
                 .setScenario(job.scenario().text())
                 .putAllVariables(job.variables())
                 .setClockCorrectionMicros(-offset.micros())
-                .setForce(job.force()))
+                .setForce(job.force())
+                .setLoops(job.loops()))
         .build();
   }
 

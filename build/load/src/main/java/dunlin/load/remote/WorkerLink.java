@@ -171,7 +171,7 @@ final class WorkerLink {
       if (message == null) throw new LostException("does not answer for %d s".formatted(millis / 1_000));
       for (KindCase kind : kinds) if (message.getKindCase() == kind) return message;
       if (message.getKindCase() != KindCase.STATUS) {
-        throw new LostException("says %s, which nobody has asked for".formatted(message.getKindCase().name().toLowerCase(Locale.ROOT)));
+        throw new LostException("says %s unasked".formatted(message.getKindCase().name().toLowerCase(Locale.ROOT)));
       }
       status(message.getStatus(), null);
     }

@@ -24,7 +24,7 @@ public sealed interface WorkerSecurity {
    */
   record PlainText(boolean everywhere) implements WorkerSecurity {}
 
-  /** Refuses plain text with another machine that nobody has asked for. */
+  /** Refuses plain text with another machine, unless it was asked for. */
   default void check(String host) {
     if (!(this instanceof PlainText(boolean everywhere)) || everywhere) return;
     try {

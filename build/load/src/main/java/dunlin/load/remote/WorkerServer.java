@@ -38,7 +38,7 @@ public final class WorkerServer implements AutoCloseable {
    *
    * @param directory where files are that a scenario names
    * @param sources own addresses to connect from; empty for those of the scenario
-   * @param out is told which runs begin and end
+   * @param out gets a line for each run that begins and ends
    */
   public WorkerServer(InetSocketAddress address, WorkerSecurity security, Path directory, List<String> sources, PrintWriter out) {
     this.directory = directory;

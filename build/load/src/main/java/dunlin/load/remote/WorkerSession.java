@@ -36,6 +36,7 @@ final class WorkerSession {
    * Bounds: what the other workers have sent, by SENT_BYTES_MAX; ORDER_MILLIS_MAX until there is an order.
    * Failure: whatever goes wrong ends the run here. The director hears why, and goes on without this worker.
    */
+  private static final int LOOPS_MAX = 1_000;
   private static final long STATUS_MILLIS = 100;
   private static final long ORDER_MILLIS_MAX = 60_000;
   static final long SENT_BYTES_MAX = 1_000_000_000;
@@ -64,8 +65,9 @@ final class WorkerSession {
     }
     director.send(Wire.FromWorker.newBuilder().setWelcome(Wire.Welcome.newBuilder().setVersion(Protocol.VERSION)).build());
     Wire.Order order = next(KindCase.ORDER).getOrder();
+    if (order.getLoops() < 0 || order.getLoops() > LOOPS_MAX) throw new IllegalArgumentException("has at most %,d event loops".formatted(LOOPS_MAX));
     clock = clock.shifted(order.getClockCorrectionMicros());
-    Plan scenario = new Scenarios.Source(order.getFile(), order.getScenario(), directory).plan(order.getVariablesMap(), List.of(), 0);
+    Plan scenario = new Scenarios.Source(order.getFile(), order.getScenario(), directory).plan(order.getVariablesMap(), List.of(), order.getLoops());
     Plan plan = sources.isEmpty() ? scenario : scenario.from(sources);
     var share = new Share(order.getShare(), order.getShares());
     var audience = new Audience(plan);

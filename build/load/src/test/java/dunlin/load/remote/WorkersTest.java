@@ -51,7 +51,7 @@ class WorkersTest {
     var source = new Scenarios.Source("test.yaml", scenario, Path.of(""));
     Plan plan = source.plan(variables, List.of(), 2);
     List<Endpoint> addresses = workers.subList(0, of).stream().map(worker -> new Endpoint("127.0.0.1", worker.port())).toList();
-    var job = new RemoteCrew.Job(source, variables, true);
+    var job = new RemoteCrew.Job(source, variables, 2, true);
     return new Run(plan, (all, audience) -> new RemoteCrew(all, audience, addresses, new WorkerSecurity.PlainText(false), job, _ -> {}), null, (_, _) -> {}).execute();
   }
 
@@ -61,7 +61,7 @@ class WorkersTest {
         broker: {host: "127.0.0.1", port: "${port}"}
         pools:
           sub: {clients: %d, client-id: sub-%%i, version: 5, subscribe: {filter: "%s", qos: %d}}
-          pub: {clients: %d, client-id: pub-%%i, version: 5, publish: {topic: t/%%i, qos: %d, rate: %s, size: 32}}
+          pub: {clients: %d, client-id: pub-%%i, version: 5, queue: 10000, publish: {topic: t/%%i, qos: %d, rate: %s, size: 32}}
         phases:
           - connect: sub
           - connect: pub
