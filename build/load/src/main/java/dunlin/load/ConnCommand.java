@@ -1,5 +1,6 @@
 package dunlin.load;
 
+import dunlin.load.engine.LocalCrew;
 import dunlin.load.plan.Plan;
 import dunlin.load.plan.Pool;
 import dunlin.load.plan.Step;
@@ -32,7 +33,7 @@ final class ConnCommand extends HelpOption implements Callable<Integer> {
     Pool pool = clients.pool("conn", List.of(), List.of());
     var steps = List.of(connect(pool), hold(duration));
     var plan = new Plan("conn", List.of(pool), steps, run.expectations(), run.loops(), TIMEOUT, TIMEOUT);
-    return Terminal.of(spec).run(run, plan, false);
+    return Terminal.of(spec).run(run, plan, LocalCrew::all);
   }
 
   static Step connect(Pool pool) {

@@ -15,7 +15,7 @@ import picocli.CommandLine.Spec;
     name = "bench",
     description = "Loads an MQTT broker, and says what it did with every message.",
     synopsisSubcommandLabel = "COMMAND",
-    subcommands = {ConnCommand.class, PubCommand.class, SubCommand.class, RunCommand.class, ScenariosCommand.class, DoctorCommand.class, CompareCommand.class})
+    subcommands = {ConnCommand.class, PubCommand.class, SubCommand.class, RunCommand.class, DirectorCommand.class, WorkerCommand.class, ScenariosCommand.class, DoctorCommand.class, CompareCommand.class})
 public final class Main extends HelpOption implements Runnable {
   /** What a command answers when all is well. */
   static final int GOOD = 0;
@@ -53,6 +53,6 @@ public final class Main extends HelpOption implements Runnable {
 
   @Override
   public void run() {
-    if (spec != null) throw new ParameterException(spec.commandLine(), "say what to do: conn, pub, sub, run, scenarios, doctor or compare");
+    if (spec != null) throw new ParameterException(spec.commandLine(), "say what to do: conn, pub, sub, run, director, worker, scenarios, doctor or compare");
   }
 }

@@ -1,5 +1,6 @@
 package dunlin.load;
 
+import dunlin.load.engine.LocalCrew;
 import dunlin.load.plan.Payload;
 import dunlin.load.plan.Plan;
 import dunlin.load.plan.Pool;
@@ -76,6 +77,6 @@ final class PubCommand extends HelpOption implements Callable<Integer> {
             new Step.Traffic("publish", List.of(flow), List.of(), lasting),
             new Step.Drain("drain", DRAIN));
     var plan = new Plan("pub", List.of(pool), steps, run.expectations(), run.loops(), ConnCommand.TIMEOUT, ConnCommand.TIMEOUT);
-    return Terminal.of(spec).run(run, plan, false);
+    return Terminal.of(spec).run(run, plan, LocalCrew::all);
   }
 }

@@ -1,5 +1,6 @@
 package dunlin.load;
 
+import dunlin.load.engine.LocalCrew;
 import dunlin.load.plan.Plan;
 import dunlin.load.scenario.Scenarios;
 import java.util.Map;
@@ -38,6 +39,6 @@ final class RunCommand extends HelpOption implements Callable<Integer> {
     if (host != null) given.put("host", host);
     if (port != null) given.put("port", port.toString());
     Plan plan = Scenarios.read(scenario, given, run.expectations(), run.loops());
-    return Terminal.of(spec).run(run, plan, false);
+    return Terminal.of(spec).run(run, plan, LocalCrew::all);
   }
 }

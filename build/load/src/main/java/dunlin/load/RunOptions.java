@@ -4,6 +4,7 @@ import dunlin.load.count.Count;
 import dunlin.load.doctor.Doctor;
 import dunlin.load.doctor.Finding;
 import dunlin.load.doctor.Wanted;
+import dunlin.load.engine.Crew;
 import dunlin.load.engine.ProcessWatch;
 import dunlin.load.engine.Result;
 import dunlin.load.engine.Run;
@@ -59,6 +60,12 @@ final class RunOptions {
   @Option(names = "--quiet", description = "Prints no line each second.")
   private boolean quiet;
 
+  @Option(names = "--before", paramLabel = "COMMAND", description = "A command of the shell before the run, which does not begin when it fails.")
+  private @Nullable String before;
+
+  @Option(names = "--after", paramLabel = "COMMAND", description = "A command of the shell when the run has ended, be it good or bad.")
+  private @Nullable String after;
+
   @Option(names = "--force", description = "Runs though the machine is too small.")
   private boolean force;
 
@@ -72,22 +79,30 @@ final class RunOptions {
     return list;
   }
 
-  /** Runs a plan, prints and writes what it measured, and answers the exit status. */
-  int execute(Plan plan, boolean allRuns, PrintWriter out, PrintWriter err) {
-    List<Offer> offers = Offer.of(plan, new Audience(plan));
-    for (Offer offer : offers) {
-      out.println(offer.line());
-      if (offer.isTooMuch()) err.println("Warning: more than %,.0f deliveries/s: expect losses from any broker on one machine.".formatted(Offer.DELIVERIES_TOO_MANY));
-    }
+  boolean force() {
+    return force;
+  }
+
+  /** Looks whether this machine carries a plan. */
+  void examine(Plan plan, PrintWriter err) {
     boolean stops = false;
-    for (Finding finding : Doctor.here().look(Wanted.of(plan, offers))) {
+    for (Finding finding : Doctor.here().look(Wanted.of(plan, Offer.of(plan, new Audience(plan))))) {
       if (finding.enough()) continue;
       err.println(finding.text());
       stops |= finding.stops();
     }
     if (stops && !force) throw new IllegalArgumentException("this machine is too small for the run, as said above; --force runs it all the same");
+  }
+
+  /** Runs a plan, prints and writes what it measured, and answers the exit status. */
+  int execute(Plan plan, Crew.Maker maker, PrintWriter out, PrintWriter err) {
+    for (Offer offer : Offer.of(plan, new Audience(plan))) {
+      out.println(offer.line());
+      if (offer.isTooMuch()) err.println("Warning: more than %,.0f deliveries/s: expect losses from any broker on one machine.".formatted(Offer.DELIVERIES_TOO_MANY));
+    }
     ProcessWatch watch = brokerPid == null ? null : new ProcessWatch(PROC, brokerPid);
-    var run = new Run(plan, allRuns, watch, (step, point) -> {
+    if (before != null) Hook.run("before", before);
+    var run = new Run(plan, maker, watch, (step, point) -> {
       if (!quiet) out.println(TextReport.line(step, point));
     });
     var printed = new CountDownLatch(1);
@@ -107,7 +122,11 @@ final class RunOptions {
       }
       return result.isGood() ? Main.GOOD : Main.NOT_GOOD;
     } finally {
-      printed.countDown();
+      try {
+        if (after != null) Hook.run("after", after);
+      } finally {
+        printed.countDown();
+      }
     }
   }
 

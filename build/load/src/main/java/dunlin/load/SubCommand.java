@@ -1,5 +1,6 @@
 package dunlin.load;
 
+import dunlin.load.engine.LocalCrew;
 import dunlin.load.plan.Plan;
 import dunlin.load.plan.Pool;
 import dunlin.load.plan.Subscribing;
@@ -34,6 +35,6 @@ final class SubCommand extends HelpOption implements Callable<Integer> {
   public Integer call() {
     Pool pool = clients.pool("sub", topics.stream().map(topic -> new Subscribing(new Template(topic), qos)).toList(), List.of());
     var plan = new Plan("sub", List.of(pool), List.of(ConnCommand.connect(pool), ConnCommand.hold(duration)), run.expectations(), run.loops(), ConnCommand.TIMEOUT, ConnCommand.TIMEOUT);
-    return Terminal.of(spec).run(run, plan, true);
+    return Terminal.of(spec).run(run, plan, LocalCrew::ofAllRuns);
   }
 }

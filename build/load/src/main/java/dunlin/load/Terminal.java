@@ -1,5 +1,6 @@
 package dunlin.load;
 
+import dunlin.load.engine.Crew;
 import dunlin.load.plan.Plan;
 import java.io.PrintWriter;
 import org.jspecify.annotations.Nullable;
@@ -12,7 +13,9 @@ record Terminal(PrintWriter out, PrintWriter err) {
     return new Terminal(spec.commandLine().getOut(), spec.commandLine().getErr());
   }
 
-  int run(RunOptions options, Plan plan, boolean allRuns) {
-    return options.execute(plan, allRuns, out, err);
+  /** Runs a plan with clients in this process. */
+  int run(RunOptions options, Plan plan, Crew.Maker maker) {
+    options.examine(plan, err);
+    return options.execute(plan, maker, out, err);
   }
 }

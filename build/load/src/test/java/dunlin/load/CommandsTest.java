@@ -2,8 +2,6 @@ package dunlin.load;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.io.PrintWriter;
-import java.io.StringWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
@@ -16,16 +14,6 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** The commands as people type them. */
 class CommandsTest {
-  /** What a command answered. */
-  private record Outcome(int status, String out, String err) {}
-
-  private static Outcome bench(String... arguments) {
-    var out = new StringWriter();
-    var err = new StringWriter();
-    int status = Main.run(arguments, new PrintWriter(out, true), new PrintWriter(err, true));
-    return new Outcome(status, out.toString(), err.toString());
-  }
-
   private static String port(FaultyBroker broker) {
     return Integer.toString(broker.port());
   }
@@ -34,17 +22,17 @@ class CommandsTest {
   void pubAndSubOfTwoProcessesFindLoss() throws Exception {
     try (var broker = new FaultyBroker()) {
       broker.fault = n -> n == 10 || n == 11 ? FaultyBroker.Fault.DROP : FaultyBroker.Fault.NONE;
-      var sub = CompletableFuture.supplyAsync(() -> bench("sub", "-p", port(broker), "-c", "1", "-t", "bench/#", "-q", "1", "--duration", "3s", "--expect", "lost=0"));
+      var sub = CompletableFuture.supplyAsync(() -> Bench.run("sub", "-p", port(broker), "-c", "1", "-t", "bench/#", "-q", "1", "--duration", "3s", "--expect", "lost=0"));
       Awaitility.await().until(() -> broker.hasSubscribers());
 
-      Outcome pub = bench("pub", "-h", "127.0.0.1", "-p", port(broker), "-c", "2", "-i", "1", "-t", "bench/%i", "-q", "1", "-s", "64", "-I", "10", "-L", "100");
+      Bench pub = Bench.run("pub", "-h", "127.0.0.1", "-p", port(broker), "-c", "2", "-i", "1", "-t", "bench/%i", "-q", "1", "-s", "64", "-I", "10", "-L", "100");
 
-      assertThat(pub.status).isZero();
-      assertThat(pub.out).contains("acknowledge, QoS 1", "published");
+      assertThat(pub.status()).isZero();
+      assertThat(pub.out()).contains("acknowledge, QoS 1", "published");
       assertThat(broker.published.get()).isEqualTo(100);
-      Outcome received = sub.get(30, TimeUnit.SECONDS);
-      assertThat(received.status).isEqualTo(1);
-      assertThat(received.out).containsPattern("received +0 +98 +0").containsPattern("lost +0 +2 +0").contains("NOT MET  lost: 0 (was 2)");
+      Bench received = sub.get(30, TimeUnit.SECONDS);
+      assertThat(received.status()).isEqualTo(1);
+      assertThat(received.out()).containsPattern("received +0 +98 +0").containsPattern("lost +0 +2 +0").contains("NOT MET  lost: 0 (was 2)");
     }
   }
 
@@ -55,10 +43,10 @@ class CommandsTest {
       Path csv = directory.resolve("r.csv");
       Path markdown = directory.resolve("r.md");
 
-      Outcome conn =
-          bench("conn", "-p", port(broker), "-c", "20", "-R", "1000", "-V", "3.1.1", "--duration", "100ms", "--json", json.toString(), "--csv", csv.toString(), "--markdown", markdown.toString());
+      Bench conn =
+          Bench.run("conn", "-p", port(broker), "-c", "20", "-R", "1000", "-V", "3.1.1", "--duration", "100ms", "--json", json.toString(), "--csv", csv.toString(), "--markdown", markdown.toString());
 
-      assertThat(conn.status).isZero();
+      assertThat(conn.status()).isZero();
       assertThat(Files.readString(json)).contains("\"format\": 1", "\"connected\": 20", "\"histograms\"");
       assertThat(Files.readString(csv)).startsWith("name,count,min_us").contains("\nconnect,20,");
       assertThat(Files.readString(markdown)).contains("| connect | 20 |");
@@ -84,12 +72,12 @@ class CommandsTest {
             expect: {lost: 0, received: ">= 30"}
             """);
     try (var broker = new FaultyBroker()) {
-      Outcome good = bench("run", file.toString(), "-p", port(broker), "--quiet");
-      Outcome tooHigh = bench("run", file.toString(), "-p", port(broker), "--set", "n=2", "--expect", "received=31");
+      Bench good = Bench.run("run", file.toString(), "-p", port(broker), "--quiet");
+      Bench tooHigh = Bench.run("run", file.toString(), "-p", port(broker), "--set", "n=2", "--expect", "received=31");
 
-      assertThat(good.status).isZero();
-      assertThat(good.out).contains("offers 300 messages/s, which are 300 deliveries/s", "met   lost: 0 (was 0)");
-      assertThat(tooHigh.status).isEqualTo(1);
+      assertThat(good.status()).isZero();
+      assertThat(good.out()).contains("offers 300 messages/s, which are 300 deliveries/s", "met   lost: 0 (was 0)");
+      assertThat(tooHigh.status()).isEqualTo(1);
     }
   }
 
@@ -100,11 +88,11 @@ class CommandsTest {
       port = broker.port();
     }
 
-    Outcome outcome = bench("conn", "-p", Integer.toString(port), "-c", "2", "--duration", "10ms");
+    Bench outcome = Bench.run("conn", "-p", Integer.toString(port), "-c", "2", "--duration", "10ms");
 
-    assertThat(outcome.status).isEqualTo(1);
-    assertThat(outcome.err).contains("no client was connected; is there a broker at 127.0.0.1:" + port);
-    assertThat(outcome.out).contains("network: connection refused: 2");
+    assertThat(outcome.status()).isEqualTo(1);
+    assertThat(outcome.err()).contains("no client was connected; is there a broker at 127.0.0.1:" + port);
+    assertThat(outcome.out()).contains("network: connection refused: 2");
   }
 
   @ParameterizedTest
@@ -129,11 +117,11 @@ class CommandsTest {
         "run ramp --set colour=red|the scenario has no variable \"colour\"",
       })
   void whatIsNotUnderstoodIsSaidInOneSentence(String line, String message) {
-    Outcome outcome = bench(line.split(" ", -1));
+    Bench outcome = Bench.run(line.split(" ", -1));
 
-    assertThat(outcome.status).isEqualTo(2);
-    assertThat(outcome.err).contains(message).startsWith("bench: ");
-    assertThat(outcome.err.lines()).hasSizeLessThanOrEqualTo(2);
+    assertThat(outcome.status()).isEqualTo(2);
+    assertThat(outcome.err()).contains(message).startsWith("bench: ");
+    assertThat(outcome.err().lines()).hasSizeLessThanOrEqualTo(2);
   }
 
   @Test
@@ -144,32 +132,32 @@ class CommandsTest {
     Path both = directory.resolve("both.html");
     try (var broker = new FaultyBroker()) {
       for (Path json : new Path[] {first, second}) {
-        Outcome pub = bench("pub", "-p", port(broker), "-c", "2", "-i", "0", "-t", "</script>%i", "-q", "2", "-I", "5", "-L", "50", "--json", json.toString(), "--html", page.toString());
-        assertThat(pub.status).isZero();
+        Bench pub = Bench.run("pub", "-p", port(broker), "-c", "2", "-i", "0", "-t", "</script>%i", "-q", "2", "-I", "5", "-L", "50", "--json", json.toString(), "--html", page.toString());
+        assertThat(pub.status()).isZero();
       }
     }
 
-    Outcome compared = bench("compare", first.toString(), second.toString(), "--html", both.toString());
+    Bench compared = Bench.run("compare", first.toString(), second.toString(), "--html", both.toString());
 
-    assertThat(compared.status).isZero();
-    assertThat(compared.out).contains("acknowledge-2 p99", "published", "+0.0 %");
+    assertThat(compared.status()).isZero();
+    assertThat(compared.out()).contains("acknowledge-2 p99", "published", "+0.0 %");
     assertThat(Files.readString(page)).contains("new uPlot(", "\"acknowledge-2\"").doesNotContain("@@", "src=", "href=");
     assertThat(Files.readString(both)).contains("\"distributions\"").doesNotContain("@@");
-    assertThat(bench("compare", page.toString(), second.toString()).err).contains("page.html is no");
-    assertThat(bench("compare", directory.resolve("none.json").toString(), second.toString()).err).contains("none.json cannot be read");
+    assertThat(Bench.run("compare", page.toString(), second.toString()).err()).contains("page.html is no");
+    assertThat(Bench.run("compare", directory.resolve("none.json").toString(), second.toString()).err()).contains("none.json cannot be read");
   }
 
   @Test
   void theDoctorAnswersWithItsStatus() {
-    assertThat(bench("doctor", "-c", "10").out).contains("heap");
-    assertThat(bench("doctor", "-c", "100000000").status).isEqualTo(1);
-    assertThat(bench("doctor", "-c", "0").err).contains("there are no connections to look at");
+    assertThat(Bench.run("doctor", "-c", "10").out()).contains("heap");
+    assertThat(Bench.run("doctor", "-c", "100000000").status()).isEqualTo(1);
+    assertThat(Bench.run("doctor", "-c", "0").err()).contains("there are no connections to look at");
   }
 
   @Test
   void helpAndScenariosAreThere() {
-    assertThat(bench("pub", "--help").out).contains("--topic", "-I", "--ifaddr", "-L");
-    assertThat(bench("scenarios").out).contains("reconnect-storm", "offline-queues");
-    assertThat(bench("scenarios", "ramp").out).contains("connect-rate: ${rate}");
+    assertThat(Bench.run("pub", "--help").out()).contains("--topic", "-I", "--ifaddr", "-L");
+    assertThat(Bench.run("scenarios").out()).contains("reconnect-storm", "offline-queues");
+    assertThat(Bench.run("scenarios", "ramp").out()).contains("connect-rate: ${rate}");
   }
 }

@@ -35,6 +35,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
 import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
@@ -57,12 +58,18 @@ public final class FaultyBroker implements AutoCloseable {
   public final AtomicInteger swapped = new AtomicInteger();
   public final AtomicInteger delivered = new AtomicInteger();
   public final AtomicInteger published = new AtomicInteger();
+  public final AtomicInteger connected = new AtomicInteger();
+  public final AtomicInteger disconnected = new AtomicInteger();
 
   public IntFunction<Fault> fault = _ -> Fault.NONE;
   public IntPredicate refusesConnect = _ -> false;
   public IntPredicate refusesPublish = _ -> false;
   public IntPredicate swallowsPublish = _ -> false;
   public IntPredicate endsAfterPublish = _ -> false;
+  /** Whether a message for a shared group goes to two of its members. */
+  public IntPredicate givesToTwo = _ -> false;
+  /** Is told each client identifier, on the broker's thread. */
+  public Consumer<String> connecting = _ -> {};
 
   private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
   private final Channel server;
@@ -125,7 +132,10 @@ public final class FaultyBroker implements AutoCloseable {
         case PUBREL -> reply(MqttMessageType.PUBCOMP, id(message), 0);
         case PUBREC -> reply(MqttMessageType.PUBREL, id(message), 0);
         case PINGREQ -> where.writeAndFlush(MqttMessage.PINGRESP);
-        case DISCONNECT -> where.close();
+        case DISCONNECT -> {
+          disconnected.incrementAndGet();
+          where.close();
+        }
         default -> {} // PUBACK, PUBCOMP: nothing is kept
       }
     }
@@ -138,6 +148,7 @@ public final class FaultyBroker implements AutoCloseable {
     }
 
     private void connect(MqttConnectMessage message) {
+      connecting.accept(message.payload().clientIdentifier());
       version5 = message.variableHeader().version() == MqttVersion.MQTT_5.protocolLevel();
       if (refusesConnect.test(connects++)) {
         MqttConnectReturnCode code = version5 ? MqttConnectReturnCode.CONNECTION_REFUSED_NOT_AUTHORIZED_5 : MqttConnectReturnCode.CONNECTION_REFUSED_NOT_AUTHORIZED;
@@ -145,6 +156,7 @@ public final class FaultyBroker implements AutoCloseable {
         channel().close();
         return;
       }
+      connected.incrementAndGet();
       channel().writeAndFlush(connack(MqttConnectReturnCode.CONNECTION_ACCEPTED));
     }
 
@@ -192,6 +204,7 @@ public final class FaultyBroker implements AutoCloseable {
       groupFilters.match(topic, filter -> {
         List<Client> members = groups.getOrDefault(filter, List.of());
         members.get(turn++ % members.size()).deliver(topic, sent, payload);
+        if (givesToTwo.test(turn)) members.get(turn % members.size()).deliver(topic, sent, payload);
       });
     }
 

@@ -2,6 +2,7 @@ package dunlin.load;
 
 import dunlin.load.client.Tally;
 import dunlin.load.count.Count;
+import dunlin.load.engine.LocalCrew;
 import dunlin.load.engine.Result;
 import dunlin.load.engine.Run;
 import dunlin.load.mqtt.Version;
@@ -61,7 +62,7 @@ public final class Plans {
   }
 
   public static Result run(Plan plan) {
-    return new Run(plan, false, null, (_, _) -> {}).execute();
+    return new Run(plan, LocalCrew::all, null, (_, _) -> {}).execute();
   }
 
   public static long lost(Result result) {

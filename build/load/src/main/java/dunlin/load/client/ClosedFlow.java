@@ -11,6 +11,7 @@ final class ClosedFlow implements Flow {
   /*
    * Owner: the event loop; receivers on other loops count deliveries in Stream.delivered.
    * Bounds: the window of each stream. Failure: with QoS 0, what has not come for WRITE_OFF_NANOS is written off, so that the loop goes on.
+   * With a number of messages it ends early when none was sent for the time that an acknowledgement may take: their clients have gone.
    */
   private static final long WRITE_OFF_NANOS = 3_000_000_000L;
 
@@ -21,6 +22,8 @@ final class ClosedFlow implements Flow {
   private final long endNanos;
 
   private boolean stopped;
+  private long handledBefore = -1;
+  private long progressNanos;
 
   /** @param messages of all loops together, shared out evenly; 0 for no limit */
   ClosedFlow(Loop loop, List<Stream> streams, int clients, long messages, long endNanos) {
@@ -55,7 +58,17 @@ final class ClosedFlow implements Flow {
         pump(stream);
       }
     }
-    return done;
+    return done || (messages > 0 && isStuck(nowNanos));
+  }
+
+  private boolean isStuck(long nowNanos) {
+    long handled = 0;
+    for (Stream stream : streams) handled += stream.handled;
+    if (handled != handledBefore) {
+      handledBefore = handled;
+      progressNanos = nowNanos;
+    }
+    return nowNanos - progressNanos > loop.ackTimeoutNanos();
   }
 
   private void writeOff(Stream stream, long nowNanos) {

@@ -92,7 +92,7 @@ final class Dialer {
     ChannelFuture dialling =
         sources.isEmpty()
             ? bootstrap.connect(remote)
-            : bootstrap.connect(remote, new InetSocketAddress(sources.get(client.number() % sources.size()), 0));
+            : bootstrap.connect(remote, new InetSocketAddress(sources.get(client.loop().context().share().place(client.number()) % sources.size()), 0));
     if (dialling.isDone() && !dialling.isSuccess()) {
       // Not at once: the caller has not finished its own step.
       client.loop().executor().execute(() -> client.dialFailed(cause(dialling)));

@@ -1,13 +1,14 @@
 package dunlin.load.client;
 
-import dunlin.load.count.Count;
 import dunlin.load.count.Meters;
-import dunlin.load.count.Stamp;
+import dunlin.load.count.SplitBook;
+import dunlin.load.count.WallClock;
 import dunlin.load.plan.Audience;
 import dunlin.load.plan.Plan;
 import dunlin.load.plan.Pool;
 import dunlin.load.plan.Publishing;
 import dunlin.load.plan.Rate;
+import dunlin.load.plan.Share;
 import dunlin.load.plan.Step;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.channel.Channel;
@@ -25,16 +26,19 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /** All clients of a run in this process, on their event loops. */
 public final class Fleet implements AutoCloseable {
   /*
    * Owner: the run's thread calls it; what it begins happens on the loops.
-   * Bounds: Stamp.STREAMS_MAX streams. Failure: close() ends every connection and loop, whatever state they are in.
+   * Bounds: Stamp.STREAMS_MAX streams, those of other processes of the run among them. Failure: close() ends every connection and loop, whatever state they are in.
    */
   private static final long LEAD_NANOS = 5_000_000;
   private static final int CLOSE_SECONDS_MAX = 10;
@@ -52,38 +56,55 @@ public final class Fleet implements AutoCloseable {
   /**
    * Makes the clients; connects none.
    *
+   * @param share which of the plan's clients
+   * @param clock that stamps are made and read with
    * @param run tells messages of this run from those of others
    * @param allRuns whether messages of other runs count too
    */
-  public Fleet(Plan plan, Audience audience, int run, boolean allRuns) {
+  public Fleet(Plan plan, Audience audience, Share share, WallClock clock, int run, boolean allRuns) {
     this.plan = plan;
     this.audience = audience;
     int count = plan.loops() > 0 ? plan.loops() : Runtime.getRuntime().availableProcessors();
-    long streams = plan.pools().stream().mapToLong(pool -> (long) pool.clients() * pool.publishings().size()).sum();
-    if (streams > Stamp.STREAMS_MAX) throw new IllegalArgumentException("there are %,d publishers and topics; %,d are the most".formatted(streams, Stamp.STREAMS_MAX));
     meters = new Meters(count);
-    context = new RunContext(plan, run & 0xFFFF, allRuns, meters, (int) streams);
+    context = new RunContext(plan, share, run & 0xFFFF, allRuns, meters, clock);
     boolean epoll = Epoll.isAvailable();
     IoHandlerFactory io = epoll ? EpollIoHandler.newFactory() : NioIoHandler.newFactory();
     Class<? extends Channel> type = epoll ? EpollSocketChannel.class : NioSocketChannel.class;
     var dialer = new Dialer(plan, type);
     group = new MultiThreadIoEventLoopGroup(count, io);
     for (int i = 0; i < count; i++) loops.add(new Loop(group.next(), context, meters.loop(i), dialer, plan.pools().size()));
-    int stream = 0;
     for (int p = 0; p < plan.pools().size(); p++) {
       Pool pool = plan.pools().get(p);
-      for (int client = 0; client < pool.clients(); client++) {
-        Loop loop = loops.get(client % count);
-        loop.add(p, new LoadClient(pool, client, loop, stream));
-        stream += pool.publishings().size();
+      for (int place = 0; place < share.size(pool.clients()); place++) {
+        Loop loop = loops.get(place % count);
+        int client = share.client(place);
+        loop.add(p, new LoadClient(pool, client, loop, context.numbers().first(p, client)));
       }
     }
-    for (int id = 0; id < context.streams(); id++) {
-      Stream made = context.stream(id);
-      if (made != null) made.fanOut = audience.count(made.topic());
+    try {
+      for (int id = 0; id < context.numbers().count(); id++) {
+        Stream made = context.stream(id);
+        if (made != null) made.fanOut = fanOut(made);
+      }
+    } catch (IllegalArgumentException refused) {
+      group.shutdownGracefully(0, CLOSE_SECONDS_MAX, TimeUnit.SECONDS);
+      throw refused;
     }
     warmUp(type);
     for (Loop loop : loops) loop.executor().execute(loop::start);
+  }
+
+  private int fanOut(Stream stream) {
+    boolean waitsForDeliveries = stream.publishing().rate() == null && stream.qos() == 0;
+    int[] count = {0};
+    audience.of(stream.topic(), number -> {
+      count[0]++;
+      boolean here = context.share().isAll() || (audience.receiver(number) instanceof Audience.Receiver.Alone(_, int client, _) && context.share().has(client));
+      if (waitsForDeliveries && !here) {
+        throw new IllegalArgumentException("a closed loop of QoS 0 to \"%s\" has receivers in another worker: give it a rate, or QoS 1".formatted(stream.topic()));
+      }
+    });
+    return count[0];
   }
 
   /** One connection of each loop to this process itself: what Netty loads and allocates the first time takes half a second, which is not the broker's. */
@@ -104,10 +125,18 @@ public final class Fleet implements AutoCloseable {
     return meters;
   }
 
-  /** Begins a step, which goes on until {@link #isBusy} says no. */
-  public void begin(int number, Step step) {
+  /** When a step can begin that is to begin at once. */
+  public static long soonNanos() {
+    return System.nanoTime() + LEAD_NANOS;
+  }
+
+  /**
+   * Begins a step, which goes on until {@link #isBusy} says no.
+   *
+   * @param start by System.nanoTime()
+   */
+  public void begin(int number, Step step, long start) {
     context.step(number);
-    long start = System.nanoTime() + LEAD_NANOS;
     switch (step) {
       case Step.Connect(_, List<String> pools, Rate rate) -> {
         for (String name : pools) {
@@ -205,26 +234,16 @@ public final class Fleet implements AutoCloseable {
     if (interrupted) Thread.currentThread().interrupt();
   }
 
-  /** How many deliveries are due and have not come, roughly: sessions that have ended, refusals and duplicates blur it. */
-  public long missing() {
+  /** How many deliveries are due for what was sent here, roughly: sessions that have ended and refusals blur it. */
+  public long expected() {
     await(_ -> {});
     long expected = 0;
-    for (int id = 0; id < context.streams(); id++) {
-      Stream stream = context.stream(id);
-      if (stream != null) expected += stream.sent() * stream.fanOut;
-    }
-    long received = meters.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
-    return expected - (received - meters.sum(Count.DUPLICATED_0, Count.DUPLICATED_1, Count.DUPLICATED_2));
+    for (Loop loop : loops) for (LoadClient client : loop.clients()) for (Stream stream : client.streams()) expected += stream.sent() * stream.fanOut;
+    return expected;
   }
 
-  /** How many publishes have not been answered. */
-  public long unanswered() {
-    return meters.sum(Count.PUBLISHED_1, Count.PUBLISHED_2)
-        - meters.sum(Count.ACKNOWLEDGED_1, Count.ACKNOWLEDGED_2, Count.PUBLISH_REFUSED, Count.UNACKNOWLEDGED);
-  }
-
-  /** Ends all connections, and says what has been lost. Nothing can be begun from then on. */
-  public Tally end() {
+  /** Ends all connections. Nothing can be begun from then on. */
+  public void end() {
     if (ended) throw new IllegalStateException("has ended");
     ended = true;
     await(Loop::stop);
@@ -234,16 +253,51 @@ public final class Fleet implements AutoCloseable {
       for (LoadClient client : loop.clients()) client.disconnect(false);
     });
     await(Loop::end);
+  }
+
+  /** What was sent here, once it has ended. */
+  public void sent(Consumer<Sent> each) {
+    for (int id = 0; id < context.numbers().count(); id++) {
+      Stream stream = context.stream(id);
+      if (stream != null && stream.sent() > 0) each.accept(stream.sum());
+    }
+  }
+
+  /** What groups have got here whose members are in several processes, by their filters. */
+  public Map<String, SplitBook> splitGroups() {
+    var split = new TreeMap<String, SplitBook>();
+    context.groups().forEach((filter, book) -> {
+      if (book instanceof SplitBook part) split.put(filter, part);
+    });
+    return split;
+  }
+
+  /** The number of a stream of this run by the key that a book has it under, or -1. */
+  public int streamNumber(long key) {
+    return context.number(key);
+  }
+
+  /**
+   * What has been lost of what clients here should have got, once it has ended.
+   *
+   * @param elsewhere what other processes have sent, by the numbers of streams; null for none, or when it is not known
+   */
+  public Tally tally(IntFunction<@Nullable Sent> elsewhere) {
     var closed = new long[3];
     for (Loop loop : loops) {
       long[] lost = loop.lost();
       for (int qos = 0; qos <= 2; qos++) closed[qos] += lost[qos];
     }
-    return Tally.of(context, audience, this::client, loops.stream().flatMap(loop -> loop.clients().stream()).toList(), closed);
+    IntFunction<@Nullable Sent> sent = id -> {
+      Stream here = context.stream(id);
+      return here == null ? elsewhere.apply(id) : here.sum();
+    };
+    return Tally.of(context, audience, sent, this::client, loops.stream().flatMap(loop -> loop.clients().stream()).toList(), closed);
   }
 
   private LoadClient client(int pool, int number) {
-    return loops.get(number % loops.size()).clients(pool).get(number / loops.size());
+    int place = context.share().place(number);
+    return loops.get(place % loops.size()).clients(pool).get(place / loops.size());
   }
 
   @Override

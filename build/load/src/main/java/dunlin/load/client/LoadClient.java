@@ -4,10 +4,10 @@ import dunlin.load.count.Arrival;
 import dunlin.load.count.Book;
 import dunlin.load.count.Codes;
 import dunlin.load.count.Count;
+import dunlin.load.count.GroupBook;
 import dunlin.load.count.LastSeen;
 import dunlin.load.count.LoopMeters;
 import dunlin.load.count.Series;
-import dunlin.load.count.SharedBook;
 import dunlin.load.count.Stamp;
 import dunlin.load.mqtt.Connect;
 import dunlin.load.mqtt.Filter;
@@ -60,7 +60,7 @@ public final class LoadClient implements PacketListener {
   private @Nullable Settled settled;
   private @Nullable PublishWindow window;
   private @Nullable Book book;
-  private @Nullable SharedBook group;
+  private @Nullable GroupBook group;
   private @Nullable LastSeen lastSeen;
   private @Nullable BitSet unreleased;
   private @Nullable Who who; // kept for publishers only
@@ -524,7 +524,7 @@ public final class LoadClient implements PacketListener {
   }
 
   private Arrival arrival(Stamp stamp) {
-    SharedBook shared = group;
+    GroupBook shared = group;
     if (shared == null) {
       if (book == null) book = new Book(loop.context().budget()); // a session that was there before
       return book.receive(stamp.key(), stamp.sequence());

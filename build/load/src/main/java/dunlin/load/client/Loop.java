@@ -213,8 +213,8 @@ final class Loop {
     for (int i = 0; i < book.streams(); i++) {
       long missing = book.missingBetween(i);
       if (missing == 0) continue;
-      Stream stream = context.streamOf(book.key(i));
-      lost[stream == null ? granted : Math.min(granted, stream.qos())] += missing;
+      int stream = context.number(book.key(i));
+      lost[stream < 0 ? granted : Math.min(granted, context.numbers().place(stream).qos())] += missing;
     }
   }
 

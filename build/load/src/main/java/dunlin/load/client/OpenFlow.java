@@ -10,7 +10,7 @@ final class OpenFlow implements Flow {
    * Owner: the event loop. The streams of all loops take turns: number n of the pool's clients is due at pace.nanos(n), then again
    * at n + all clients, so the load is even, and what is late counts from when it was due.
    * Bounds: DUE_OF_A_TICK_MAX; a stream's messages that are due and cannot be sent, by the pool's queueMax. Full: the oldest is dropped
-   * and counted.
+   * and counted. Once all are due, those of clients that do not come back are dropped after the time that an acknowledgement may take.
    */
   private static final int DUE_OF_A_TICK_MAX = 20_000;
 
@@ -24,6 +24,8 @@ final class OpenFlow implements Flow {
 
   private long next;
   private long backlog;
+  private long backlogBefore = -1;
+  private long progressNanos;
   private boolean allDue;
 
   /** @param messages of all loops together; 0 for no limit */
@@ -61,7 +63,15 @@ final class OpenFlow implements Flow {
       backlog++;
       pump(stream);
     }
-    return allDue && backlog == 0;
+    return allDue && (backlog == 0 || isStuck(nowNanos));
+  }
+
+  private boolean isStuck(long nowNanos) {
+    if (backlog != backlogBefore) {
+      backlogBefore = backlog;
+      progressNanos = nowNanos;
+    }
+    return nowNanos - progressNanos > loop.ackTimeoutNanos();
   }
 
   @Override

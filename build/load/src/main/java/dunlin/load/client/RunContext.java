@@ -1,40 +1,59 @@
 package dunlin.load.client;
 
 import dunlin.load.count.Budget;
+import dunlin.load.count.GroupBook;
 import dunlin.load.count.Meters;
 import dunlin.load.count.SharedBook;
+import dunlin.load.count.SplitBook;
 import dunlin.load.count.WallClock;
 import dunlin.load.plan.Plan;
+import dunlin.load.plan.Share;
+import dunlin.load.plan.StreamNumbers;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /** What all clients of a run share. */
-public final class RunContext {
+final class RunContext {
   /* Owner: any thread. Bounds: one shared book for each group of the plan, one stream for each publisher and topic. */
   private final Plan plan;
+  private final Share share;
+  private final StreamNumbers numbers;
   private final int run;
   private final boolean allRuns;
   private final Meters meters;
-  private final WallClock clock = new WallClock();
+  private final WallClock clock;
   private final Budget budget = new Budget(Budget.PAIRS_MAX);
-  private final Map<String, SharedBook> groups = new ConcurrentHashMap<>();
+  private final AtomicLong splitBytes = new AtomicLong(SplitBook.BYTES_MAX);
+  private final Map<String, GroupBook> groups = new ConcurrentHashMap<>();
   private final AtomicReferenceArray<Stream> streams;
 
   private volatile int step; // written by the run's own thread
 
   /** @param allRuns whether messages of other runs count too: when this process only receives */
-  public RunContext(Plan plan, int run, boolean allRuns, Meters meters, int streamCount) {
+  RunContext(Plan plan, Share share, int run, boolean allRuns, Meters meters, WallClock clock) {
     this.plan = plan;
+    this.share = share;
+    this.clock = clock;
+    numbers = new StreamNumbers(plan);
     this.run = run;
     this.allRuns = allRuns;
     this.meters = meters;
-    streams = new AtomicReferenceArray<>(streamCount);
+    streams = new AtomicReferenceArray<>(numbers.count());
   }
 
   Plan plan() {
     return plan;
+  }
+
+  Share share() {
+    return share;
+  }
+
+  StreamNumbers numbers() {
+    return numbers;
   }
 
   int run() {
@@ -57,13 +76,13 @@ public final class RunContext {
     return budget;
   }
 
-  /** What a shared group has got, all its members together. */
-  public SharedBook group(String filter) {
-    return groups.computeIfAbsent(filter, _ -> new SharedBook(budget));
+  /** What a shared group has got, all its members in this process together. */
+  GroupBook group(String filter) {
+    return groups.computeIfAbsent(filter, _ -> share.isAll() ? new SharedBook(budget) : new SplitBook(splitBytes));
   }
 
   /** The groups that somebody has joined. */
-  public Map<String, SharedBook> groups() {
+  Map<String, GroupBook> groups() {
     return groups;
   }
 
@@ -71,25 +90,33 @@ public final class RunContext {
     streams.set(stream.id(), stream);
   }
 
-  public int streams() {
-    return streams.length();
-  }
-
-  /** A stream of this run, or null when a broker has made one up. */
-  public @Nullable Stream stream(int id) {
+  /** A stream that is sent here, or null for one of another process, or one that a broker has made up. */
+  @Nullable Stream stream(int id) {
     return id < streams.length() ? streams.get(id) : null;
   }
 
-  /** The stream by the key of its stamp, or null for one of another run. */
+  /** The stream by the key of its stamp, or null for one that is not sent here. */
   @Nullable Stream streamOf(long key) {
-    return key >>> 24 == run ? stream((int) key & 0xFFFFFF) : null;
+    int id = number(key);
+    return id < 0 ? null : stream(id);
+  }
+
+  /** The number of a stream of this run by the key of its stamp, or -1. */
+  int number(long key) {
+    int id = (int) key & 0xFFFFFF;
+    return key >>> 24 == run && id < streams.length() ? id : -1;
+  }
+
+  /** The key that the stamps of a stream have. */
+  long key(int stream) {
+    return ((long) run << 24) | stream;
   }
 
   int step() {
     return step;
   }
 
-  public void step(int number) {
+  void step(int number) {
     step = number;
   }
 }

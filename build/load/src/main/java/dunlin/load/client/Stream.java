@@ -44,19 +44,19 @@ public final class Stream {
     this.topic = topic.getBytes(StandardCharsets.UTF_8);
   }
 
-  public int id() {
+  int id() {
     return id;
   }
 
-  public LoadClient client() {
+  LoadClient client() {
     return client;
   }
 
-  public int qos() {
+  int qos() {
     return qos;
   }
 
-  public String topic() {
+  String topic() {
     return topicText;
   }
 
@@ -85,7 +85,7 @@ public final class Stream {
   }
 
   /** How many messages it has sent. */
-  public long sent() {
+  long sent() {
     return sequence;
   }
 
@@ -96,11 +96,6 @@ public final class Stream {
     exempt[exempted++] = number;
   }
 
-  /** The numbers of messages that were refused or never acknowledged, in no order. */
-  public long[] exempt() {
-    return Arrays.copyOf(exempt, exempted);
-  }
-
   /** Notes where a step begins. */
   void mark(int step) {
     marks = Arrays.copyOf(marks, marks.length + 2);
@@ -108,9 +103,8 @@ public final class Stream {
     marks[marks.length - 1] = sequence;
   }
 
-  /** The number of the first message that it sent in a step or later. */
-  public long firstOf(int step) {
-    for (int i = 0; i < marks.length; i += 2) if (marks[i] >= step) return marks[i + 1];
-    return sequence;
+  /** All that it has sent, for after the run. */
+  Sent sum() {
+    return new Sent(id, sequence, marks.clone(), Arrays.copyOf(exempt, exempted));
   }
 }

@@ -4,11 +4,14 @@ import dunlin.load.count.Book;
 import dunlin.load.count.SharedBook;
 import dunlin.load.plan.Audience;
 import dunlin.load.plan.Audience.Receiver;
+import dunlin.load.plan.StreamNumbers;
 import dunlin.load.plan.Subscribing;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What was lost, once everything has come that would.
@@ -17,7 +20,7 @@ import java.util.List;
  * @param losses the largest, by publisher and receiver
  */
 public record Tally(long[] lost, List<Loss> losses) {
-  private static final int LOSSES_MAX = 100;
+  public static final int LOSSES_MAX = 100;
 
   /** What one receiver, or one shared group, has not got of one publisher's topic. */
   public record Loss(String publisher, String topic, String receiver, int qos, long sent, long lost) {}
@@ -31,21 +34,34 @@ public record Tally(long[] lost, List<Loss> losses) {
     return lost[0] + lost[1] + lost[2];
   }
 
-  static Tally of(RunContext context, Audience audience, Clients clients, List<LoadClient> all, long[] lostBefore) {
+  /** Both together. */
+  public Tally plus(Tally other) {
+    long[] sum = lost.clone();
+    for (int qos = 0; qos < sum.length; qos++) sum[qos] += other.lost[qos];
+    var both = new ArrayList<>(losses);
+    both.addAll(other.losses);
+    shorten(both);
+    return new Tally(sum, List.copyOf(both));
+  }
+
+  static Tally of(
+      RunContext context, Audience audience, IntFunction<@Nullable Sent> sent, Clients clients, List<LoadClient> all, long[] lostBefore) {
     long[] lost = lostBefore.clone();
     var losses = new ArrayList<Loss>();
-    for (int id = 0; id < context.streams(); id++) {
-      Stream stream = context.stream(id);
-      if (stream == null || stream.sent() == 0) continue;
+    for (int id = 0; id < context.numbers().count(); id++) {
+      Sent stream = sent.apply(id);
+      if (stream == null || stream.messages() == 0) continue;
+      StreamNumbers.Place place = context.numbers().place(id);
+      String topic = place.topic();
       audience.of(
-          stream.topic(),
+          topic,
           number -> {
             Receiver receiver = audience.receiver(number);
             long missing = missing(context, clients, stream, receiver);
             if (missing == 0) return;
-            int qos = Math.min(stream.qos(), receiver.qos());
+            int qos = Math.min(place.qos(), receiver.qos());
             lost[qos] += missing;
-            losses.add(new Loss(name(stream.client()), stream.topic(), name(clients, receiver), qos, stream.sent(), missing));
+            losses.add(new Loss(place.publisher(), topic, name(clients, receiver), qos, stream.messages(), missing));
             if (losses.size() > 2 * LOSSES_MAX) shorten(losses);
           });
     }
@@ -70,36 +86,37 @@ public record Tally(long[] lost, List<Loss> losses) {
     };
   }
 
-  private static long missing(RunContext context, Clients clients, Stream stream, Receiver receiver) {
-    long key = ((long) context.run() << 24) | stream.id();
+  private static long missing(RunContext context, Clients clients, Sent stream, Receiver receiver) {
+    long key = context.key(stream.stream());
     switch (receiver) {
       case Receiver.Alone(int pool, int number, _) -> {
+        if (!context.share().has(number)) return 0;
         LoadClient client = clients.client(pool, number);
         if (client.since() == Integer.MAX_VALUE) return 0;
         Book book = client.book();
         return book == null ? sentSince(stream, client.since()) : missing(book, key, stream, client.since());
       }
       case Receiver.Group(String filter, _, _) -> {
-        SharedBook book = context.groups().get(filter);
-        if (book == null || book.since() == Integer.MAX_VALUE) return 0;
+        // Of a group in several processes the parts are put together elsewhere.
+        if (!(context.groups().get(filter) instanceof SharedBook book) || book.since() == Integer.MAX_VALUE) return 0;
         return book.read(key, stripe -> missing(stripe, key, stream, book.since()));
       }
     }
   }
 
   /** All of it, but what nobody promised to deliver. */
-  private static long sentSince(Stream stream, int since) {
+  private static long sentSince(Sent stream, int since) {
     long from = stream.firstOf(since);
-    long missing = stream.sent() - from;
+    long missing = stream.messages() - from;
     for (long number : stream.exempt()) if (number >= from) missing--;
     return missing;
   }
 
-  private static long missing(Book book, long key, Stream stream, int since) {
+  private static long missing(Book book, long key, Sent stream, int since) {
     int at = book.find(key);
     if (at < 0) return sentSince(stream, since);
     long from = Math.min(stream.firstOf(since), book.first(at));
-    long missing = book.first(at) - from + book.missingBetween(at) + stream.sent() - book.next(at);
+    long missing = book.first(at) - from + book.missingBetween(at) + stream.messages() - book.next(at);
     for (long number : stream.exempt()) if (number >= from && book.isMissing(at, number)) missing--;
     return missing;
   }
@@ -116,8 +133,7 @@ public record Tally(long[] lost, List<Loss> losses) {
       List<Subscribing> subscriptions = client.pool().subscriptions();
       if (subscriptions.isEmpty() || !subscriptions.getFirst().isShared()) continue;
       String filter = client.pool().filter(0, client.pool().who(client.number()));
-      SharedBook group = context.groups().get(filter);
-      if (group != null && seen.add(filter)) lost[granted(client)] += group.sum(book -> gapsOfOthers(context, book));
+      if (context.groups().get(filter) instanceof SharedBook group && seen.add(filter)) lost[granted(client)] += group.sum(book -> gapsOfOthers(context, book));
     }
   }
 
@@ -128,7 +144,7 @@ public record Tally(long[] lost, List<Loss> losses) {
   private static long gapsOfOthers(RunContext context, Book book) {
     long gaps = 0;
     for (int i = 0; i < book.streams(); i++) {
-      if (context.streamOf(book.key(i)) == null) gaps += book.missingBetween(i);
+      if (context.number(book.key(i)) < 0) gaps += book.missingBetween(i);
     }
     return gaps;
   }

@@ -40,6 +40,11 @@ public final class Meters {
     }
   }
 
+  /** An empty histogram of the kind that all times are kept in. */
+  public static Histogram newHistogram() {
+    return LoopMeters.newHistogram();
+  }
+
   public LoopMeters loop(int number) {
     return loops.get(number);
   }

@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.ToLongFunction;
 
 /** What the members of a shared group have of each stream, taken together. */
-public final class SharedBook {
+public final class SharedBook implements GroupBook {
   /*
    * Owner: nobody; members on several event loops enter what they get. A stream belongs to one of STRIPES locks, each held for a look
    * into a hash table: loops seldom meet, and wait for nanoseconds when they do.
@@ -18,16 +18,17 @@ public final class SharedBook {
     for (int i = 0; i < STRIPES; i++) stripes[i] = new Book(budget);
   }
 
-  /** Says that a member has subscribed; the group must get what is sent from a step on. */
+  @Override
   public void join(int step) {
     since.accumulateAndGet(step, Math::min);
   }
 
-  /** The first step whose messages the group must get. */
+  @Override
   public int since() {
     return since.get();
   }
 
+  @Override
   public Arrival receive(long key, long sequence) {
     Book book = stripes[(int) key & (STRIPES - 1)];
     synchronized (book) {

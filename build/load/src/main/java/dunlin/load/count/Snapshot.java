@@ -33,6 +33,13 @@ public record Snapshot(Map<Count, Long> counts, Map<Codes, Map<String, Long>> co
     return sum;
   }
 
+  /** With so much more of one count. */
+  public Snapshot plus(Count count, long number) {
+    var more = new EnumMap<>(counts);
+    more.merge(count, number, Long::sum);
+    return new Snapshot(more, codes, failures, times);
+  }
+
   public Snapshot plus(Snapshot other) {
     var sums = new EnumMap<Count, Long>(Count.class);
     for (Count count : Count.values()) sums.put(count, get(count) + other.get(count));

@@ -14,6 +14,16 @@ public final class WallClock {
     startMicros = now.getEpochSecond() * 1_000_000 + now.getNano() / 1_000;
   }
 
+  private WallClock(long startMicros, long startNanos) {
+    this.startMicros = startMicros;
+    this.startNanos = startNanos;
+  }
+
+  /** The same clock, which shows so much more. */
+  public WallClock shifted(long micros) {
+    return new WallClock(startMicros + micros, startNanos);
+  }
+
   public long micros() {
     return microsOf(System.nanoTime());
   }
@@ -21,5 +31,10 @@ public final class WallClock {
   /** The time at which {@link System#nanoTime} showed a value. */
   public long microsOf(long nanos) {
     return startMicros + Math.floorDiv(nanos - startNanos, 1_000);
+  }
+
+  /** What {@link System#nanoTime} shows at a time. */
+  public long nanosOf(long micros) {
+    return startNanos + (micros - startMicros) * 1_000;
   }
 }

@@ -24,6 +24,11 @@ public record Wanted(long connections, long ofAnEndpoint, int sources, double me
     if (sources < 1) throw new IllegalArgumentException("there is no source address");
   }
 
+  /** What one of several workers is to hold. */
+  public Wanted share(int of) {
+    return new Wanted(Math.ceilDiv(connections, of), Math.ceilDiv(ofAnEndpoint, of), sources, messages / of);
+  }
+
   public static Wanted of(Plan plan, List<Offer> offers) {
     Map<Object, Long> connections = new HashMap<>();
     Set<String> sources = new HashSet<>();

@@ -17,7 +17,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param interrupted whether it was ended before its last step
  * @param traffic how long messages were published, or all of the run when none were
- * @param toolCpuSeconds of this process
+ * @param toolCpuSeconds of this process, or of all workers
+ * @param notes what else there is to know of the figures
+ * @param missing workers that were lost, with what they had: nothing of it is in the figures
  */
 public record Result(
     String name,
@@ -31,6 +33,8 @@ public record Result(
     List<Point> points,
     List<Verdict> verdicts,
     List<String> warnings,
+    List<String> notes,
+    List<String> missing,
     double toolCpuSeconds,
     @Nullable BrokerUse broker) {
 
@@ -39,6 +43,8 @@ public record Result(
     points = List.copyOf(points);
     verdicts = List.copyOf(verdicts);
     warnings = List.copyOf(warnings);
+    notes = List.copyOf(notes);
+    missing = List.copyOf(missing);
   }
 
   public long published() {
@@ -49,9 +55,9 @@ public record Result(
     return snapshot.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
   }
 
-  /** Whether all expectations were met. */
+  /** Whether all expectations were met, and no figures are missing. */
   public boolean isGood() {
-    return verdicts.stream().allMatch(Verdict::met);
+    return missing.isEmpty() && verdicts.stream().allMatch(Verdict::met);
   }
 
   public double figure(Figure figure) {

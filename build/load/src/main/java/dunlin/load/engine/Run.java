@@ -1,22 +1,15 @@
 package dunlin.load.engine;
 
-import dunlin.load.client.Fleet;
-import dunlin.load.client.Tally;
 import dunlin.load.count.Count;
-import dunlin.load.count.Meters;
-import dunlin.load.count.Series;
-import dunlin.load.count.Snapshot;
 import dunlin.load.plan.Audience;
 import dunlin.load.plan.Expectation;
 import dunlin.load.plan.Offer;
 import dunlin.load.plan.Plan;
 import dunlin.load.plan.Step;
-import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
@@ -33,11 +26,9 @@ public final class Run {
   private static final long POLL_MILLIS = 10;
   private static final long GRACE_NANOS = 500_000_000;
   private static final Duration DRAIN_IDLE = Duration.ofSeconds(3);
-  private static final double LATE_SHARE_MAX = 0.01;
-  private static final long LAG_MICROS_MAX = 20_000;
 
   private final Plan plan;
-  private final boolean allRuns;
+  private final Crew.Maker maker;
   private final @Nullable ProcessWatch broker;
   private final BiConsumer<String, Point> progress;
   private final CountDownLatch stop = new CountDownLatch(1);
@@ -48,13 +39,13 @@ public final class Run {
   private Duration traffic = Duration.ZERO;
 
   /**
-   * @param allRuns whether messages of other processes count too
+   * @param maker makes the clients, once the run begins
    * @param broker the broker's process, when it is on this machine
    * @param progress is told each second, with the name of the step
    */
-  public Run(Plan plan, boolean allRuns, @Nullable ProcessWatch broker, BiConsumer<String, Point> progress) {
+  public Run(Plan plan, Crew.Maker maker, @Nullable ProcessWatch broker, BiConsumer<String, Point> progress) {
     this.plan = plan;
-    this.allRuns = allRuns;
+    this.maker = maker;
     this.broker = broker;
     this.progress = progress;
   }
@@ -68,80 +59,86 @@ public final class Run {
     var audience = new Audience(plan);
     List<Offer> offers = Offer.of(plan, audience);
     Instant started = Instant.now();
-    int run = (int) (started.toEpochMilli() ^ ProcessHandle.current().pid() * 31);
-    try (var fleet = new Fleet(plan, audience, run, allRuns)) {
-      double cpuBefore = toolCpuSeconds();
+    try (Crew crew = maker.make(plan, audience)) {
       if (broker != null) broker.begin();
       long startNanos = System.nanoTime();
       lastLookNanos = startNanos;
-      boolean all = steps(fleet, startNanos);
+      boolean all = steps(crew, startNanos);
       BrokerUse use = broker == null ? null : broker.end();
-      look(fleet.meters(), "end", startNanos);
+      look(crew, "end", startNanos);
       Duration lasted = Duration.ofNanos(System.nanoTime() - startNanos);
-      double cpu = toolCpuSeconds() - cpuBefore;
-      Tally tally = fleet.end();
-      Snapshot snapshot = fleet.meters().snapshot();
+      Crew.Ending ending = crew.end();
       var verdicts = new ArrayList<Verdict>();
       for (Expectation expectation : plan.expectations()) {
-        double value = Result.figure(expectation.figure(), snapshot, tally);
+        double value = Result.figure(expectation.figure(), ending.snapshot(), ending.tally());
         verdicts.add(new Verdict(expectation.text(), value, expectation.holds(value)));
       }
       return new Result(
-          plan.name(), started, lasted, traffic.isZero() ? lasted : traffic, !all, snapshot, tally, offers, points.list(), verdicts,
-          warnings(snapshot, cpu, lasted), cpu, use);
+          plan.name(), started, lasted, traffic.isZero() ? lasted : traffic, !all, ending.snapshot(), ending.tally(), offers, points.list(), verdicts,
+          ending.warnings(), ending.notes(), ending.missing(), ending.cpuSeconds(), use);
     }
   }
 
   /** Answers whether all steps were gone through. */
-  private boolean steps(Fleet fleet, long startNanos) {
+  private boolean steps(Crew crew, long startNanos) {
     for (int i = 0; i < plan.steps().size(); i++) {
       Step step = plan.steps().get(i);
       long began = System.nanoTime();
-      fleet.begin(i, step);
+      crew.begin(i, step);
       boolean stopped =
           switch (step) {
-            case Step.Connect _, Step.Disconnect _ -> !await(fleet, step, startNanos, Step.FOREVER);
+            case Step.Connect _, Step.Disconnect _ -> !await(crew, step, startNanos, Step.FOREVER);
             case Step.Traffic(_, List<Step.Flow> flows, _, Duration lasting) -> {
-              boolean ended = await(fleet, step, startNanos, lasting);
+              boolean ended = await(crew, step, startNanos, lasting);
               if (!flows.isEmpty()) traffic = traffic.plusNanos(System.nanoTime() - began);
               yield !ended;
             }
-            case Step.Drain(_, Duration atMost) -> !drain(fleet, step, startNanos, atMost);
+            case Step.Drain(_, Duration atMost) -> !drain(crew, step, startNanos, atMost);
           };
-      fleet.stopTasks();
+      crew.stopTasks();
       if (stopped) return false;
     }
     return true;
   }
 
   /** Waits for the end of a step; false when the run was stopped. */
-  private boolean await(Fleet fleet, Step step, long startNanos, Duration lasting) {
+  private boolean await(Crew crew, Step step, long startNanos, Duration lasting) {
     boolean timed = step instanceof Step.Traffic(_, List<Step.Flow> flows, List<Step.Churn> churns, _) && flows.isEmpty() && churns.isEmpty();
     // What is under way ends by itself, a little after its own beginning; what cannot be sent is not waited for.
     long end = System.nanoTime() + lasting.toNanos() + (timed ? 0 : GRACE_NANOS);
-    while (System.nanoTime() - end < 0 && (timed || fleet.isBusy())) {
+    while (System.nanoTime() - end < 0 && (timed || crew.isBusy())) {
       if (pause()) return false;
-      lookEachSecond(fleet.meters(), step.name(), startNanos);
+      lookEachSecond(crew, step.name(), startNanos);
     }
     return true;
   }
 
-  private boolean drain(Fleet fleet, Step step, long startNanos, Duration atMost) {
+  private boolean drain(Crew crew, Step step, long startNanos, Duration atMost) {
     long end = System.nanoTime() + atMost.toNanos();
     long received = -1;
     long idleSince = System.nanoTime();
     while (System.nanoTime() - end < 0) {
-      long now = fleet.meters().sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2, Count.ACKNOWLEDGED_1, Count.ACKNOWLEDGED_2);
+      long now = crew.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2, Count.ACKNOWLEDGED_1, Count.ACKNOWLEDGED_2);
       if (now != received) {
         received = now;
         idleSince = System.nanoTime();
-      } else if ((fleet.unanswered() <= 0 && fleet.missing() <= 0) || System.nanoTime() - idleSince > DRAIN_IDLE.toNanos()) {
+      } else if ((unanswered(crew) <= 0 && missing(crew) <= 0) || System.nanoTime() - idleSince > DRAIN_IDLE.toNanos()) {
         return true;
       }
       if (pause()) return false;
-      lookEachSecond(fleet.meters(), step.name(), startNanos);
+      lookEachSecond(crew, step.name(), startNanos);
     }
     return true;
+  }
+
+  private static long missing(Crew crew) {
+    long received = crew.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
+    return crew.expected() - (received - crew.sum(Count.DUPLICATED_0, Count.DUPLICATED_1, Count.DUPLICATED_2));
+  }
+
+  /** How many publishes have not been answered. */
+  private static long unanswered(Crew crew) {
+    return crew.sum(Count.PUBLISHED_1, Count.PUBLISHED_2) - crew.sum(Count.ACKNOWLEDGED_1, Count.ACKNOWLEDGED_2, Count.PUBLISH_REFUSED, Count.UNACKNOWLEDGED);
   }
 
   /** Waits a moment; answers whether the run is to stop. */
@@ -156,34 +153,29 @@ public final class Run {
 
   // ---- watching
 
-  private void lookEachSecond(Meters meters, String step, long startNanos) {
-    if (System.nanoTime() - lastLookNanos >= 1_000_000_000L) look(meters, step, startNanos);
+  private void lookEachSecond(Crew crew, String step, long startNanos) {
+    if (System.nanoTime() - lastLookNanos >= 1_000_000_000L) look(crew, step, startNanos);
   }
 
-  private void look(Meters meters, String step, long startNanos) {
+  private void look(Crew crew, String step, long startNanos) {
     long now = System.nanoTime();
     double seconds = Math.max(1e-3, (now - lastLookNanos) / 1e9);
     lastLookNanos = now;
-    long connects = meters.get(Count.CONNECTED);
-    long published = meters.sum(Count.PUBLISHED_0, Count.PUBLISHED_1, Count.PUBLISHED_2);
-    long received = meters.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
+    long connects = crew.get(Count.CONNECTED);
+    long published = crew.sum(Count.PUBLISHED_0, Count.PUBLISHED_1, Count.PUBLISHED_2);
+    long received = crew.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
     long errors =
-        meters.sum(
+        crew.sum(
             Count.CONNECT_REFUSED, Count.CONNECT_FAILED, Count.CONNECT_TIMED_OUT, Count.DISCONNECTED_BY_BROKER, Count.CONNECTION_LOST,
             Count.PROTOCOL_ERRORS, Count.PING_TIMED_OUT, Count.SUBSCRIBE_REFUSED, Count.SUBSCRIBE_TIMED_OUT, Count.PUBLISH_REFUSED,
             Count.PUBLISH_TIMED_OUT, Count.QUEUE_DROPPED);
-    var interval = meters.interval();
-    var deliveries = new Histogram(3_600_000_000L, 3);
-    for (int qos = 0; qos <= 2; qos++) {
-      Histogram part = interval.get(Series.deliver(qos));
-      if (part != null) deliveries.add(part);
-    }
+    Histogram deliveries = crew.deliveries();
     boolean none = deliveries.getTotalCount() == 0;
     long[] counts = {connects, published, received, errors};
     var point =
         new Point(
             (now - startNanos) / 1e9,
-            connects - meters.get(Count.CONNECTIONS_ENDED),
+            connects - crew.get(Count.CONNECTIONS_ENDED),
             (connects - lastCounts[0]) / seconds,
             (published - lastCounts[1]) / seconds,
             (received - lastCounts[2]) / seconds,
@@ -195,36 +187,5 @@ public final class Run {
     points.add(point);
     if (broker != null) broker.look();
     progress.accept(step, point);
-  }
-
-  private static double toolCpuSeconds() {
-    return ManagementFactory.getOperatingSystemMXBean() instanceof com.sun.management.OperatingSystemMXBean bean ? bean.getProcessCpuTime() / 1e9 : 0;
-  }
-
-  /** What makes the figures say more about the tool than about the broker. */
-  private List<String> warnings(Snapshot snapshot, double cpu, Duration lasted) {
-    var warnings = new ArrayList<String>();
-    long ticks = snapshot.get(Count.TICKS);
-    long late = snapshot.get(Count.LATE_TICKS);
-    if (ticks > 0 && late > LATE_SHARE_MAX * ticks) {
-      warnings.add(String.format(Locale.ROOT, "The tool itself was at its limit: %,d of %,d ticks came more than 20 ms late. Use more processes, machines or processors.", late, ticks));
-    }
-    int loops = plan.loops() > 0 ? plan.loops() : Runtime.getRuntime().availableProcessors();
-    double cores = cpu / Math.max(0.1, lasted.toNanos() / 1e9);
-    if (lasted.toSeconds() >= 5 && cores > 0.9 * loops) {
-      warnings.add(String.format(Locale.ROOT, "The tool itself was at its limit: it took %.1f processors, and has %d event loops.", cores, loops));
-    }
-    Histogram lag = snapshot.time(Series.SEND_LAG);
-    if (lag.getTotalCount() > 0 && lag.getValueAtPercentile(99) > LAG_MICROS_MAX) {
-      warnings.add(
-          String.format(
-              Locale.ROOT, "One message in a hundred was sent %,d ms late or more: the tool, its sockets or the inflight windows were full. Times count from when it was due.",
-              lag.getValueAtPercentile(99) / 1_000));
-    }
-    long unchecked = snapshot.get(Count.UNCHECKED);
-    if (unchecked > 0) {
-      warnings.add(String.format(Locale.ROOT, "The books were full: %,d messages were received and not checked for loss, duplicates and order.", unchecked));
-    }
-    return warnings;
   }
 }

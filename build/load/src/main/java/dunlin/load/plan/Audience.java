@@ -65,6 +65,13 @@ public final class Audience {
     return receivers.get(number);
   }
 
+  /** The highest QoS that the members of a shared group have asked for. */
+  public int qosOfGroup(String filter) {
+    Integer number = groups.get(filter);
+    if (number == null) throw new IllegalArgumentException("there is no group " + filter);
+    return receivers.get(number).qos();
+  }
+
   /** The filters of all shared groups. */
   public List<String> groups() {
     return List.copyOf(groups.keySet());

@@ -35,6 +35,11 @@ public record Plan(String name, List<Pool> pools, List<Step> steps, List<Expecta
     return pools.get(poolIndex(name));
   }
 
+  /** The same, from other addresses of this machine. */
+  public Plan from(List<String> sources) {
+    return new Plan(name, pools.stream().map(pool -> pool.from(sources)).toList(), steps, expectations, loops, connectTimeout, ackTimeout);
+  }
+
   /** How many clients there are in all. */
   public long clients() {
     return pools.stream().mapToLong(Pool::clients).sum();

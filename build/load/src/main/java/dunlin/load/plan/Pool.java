@@ -61,6 +61,13 @@ public record Pool(
     }
   }
 
+  Pool from(List<String> sources) {
+    var other = new Access(access.endpoints(), access.tls(), access.webSocketPath(), access.proxyHeader(), sources);
+    return new Pool(
+        name, clients, first, clientId, versions, clean, sessionExpiry, keepAlive, user, password, credentials, will, subscriptions, publishings, connectRate, reconnectAfter,
+        inflightMax, queueMax, other);
+  }
+
   /** Who a client is, counting from 0. */
   public Who who(int client) {
     int number = first + client;

@@ -65,6 +65,7 @@ final class Facts {
   static List<String> resources(Result result) {
     var lines = new ArrayList<String>();
     long messages = result.published() + result.received();
+    lines.addAll(result.notes());
     lines.add(perThousand("The tool", result.toolCpuSeconds(), messages));
     BrokerUse broker = result.broker();
     if (broker == null) return lines;

@@ -53,6 +53,8 @@ public final class JsonReport {
       root.put("broker", Map.of("cpuSeconds", broker.cpuSeconds(), "bytesBefore", broker.residentBytesBefore(), "bytesAfter", broker.residentBytesAfter()));
     }
     root.put("warnings", result.warnings());
+    root.put("notes", result.notes());
+    root.put("missing", result.missing());
     var verdicts = new ArrayList<Object>();
     result.verdicts().forEach(verdict -> verdicts.add(ordered("expectation", verdict.expectation(), "value", verdict.value(), "met", verdict.met())));
     root.put("expectations", verdicts);

@@ -24,6 +24,7 @@ public final class MarkdownReport {
     for (Facts.Numbered other : Facts.others(result)) out.append(String.format(Locale.ROOT, "- %s: %,d%n", other.label(), other.number()));
     for (Facts.Numbered trouble : Facts.troubles(result)) out.append(String.format(Locale.ROOT, "- %s: %,d%n", trouble.label(), trouble.number()));
     for (String line : Facts.resources(result)) out.append("- ").append(line).append('\n');
+    for (String missing : result.missing()) out.append("- **Missing:** ").append(missing).append('\n');
     for (String warning : result.warnings()) out.append("- **Warning:** ").append(warning).append('\n');
     for (Verdict verdict : result.verdicts()) {
       out.append("- %s: `%s` (was %s)%n".formatted(verdict.met() ? "met" : "**not met**", verdict.expectation(), TextReport.plain(verdict.value())));

@@ -33,6 +33,7 @@ public final class TextReport {
     for (Facts.Numbered other : Facts.others(result)) add(out, "%s: %,d%n", other.label(), other.number());
     for (Facts.Numbered trouble : Facts.troubles(result)) add(out, "%s: %,d%n", trouble.label(), trouble.number());
     for (String line : Facts.resources(result)) add(out, "%s%n", line);
+    for (String missing : result.missing()) add(out, "MISSING: %s%n", missing);
     for (String warning : result.warnings()) add(out, "Warning: %s%n", warning);
     for (Verdict verdict : result.verdicts()) add(out, "%s  %s (was %s)%n", verdict.met() ? "met " : "NOT MET", verdict.expectation(), plain(verdict.value()));
     return out.toString();

@@ -31,22 +31,42 @@ public final class Scenarios {
   private Scenarios() {}
 
   /**
-   * Reads a file, or a published scenario when there is no such file but one of that name.
+   * Reads a scenario; see {@link #find}.
    *
    * @param given values of variables, stronger than the scenario's own
    * @param loops 0 for one for each processor
    */
   public static Plan read(String nameOrFile, Map<String, String> given, List<Expectation> more, int loops) {
+    return find(nameOrFile).plan(given, more, loops);
+  }
+
+  /**
+   * The text of a scenario.
+   *
+   * @param directory where files are that it names
+   */
+  public record Source(String file, String text, Path directory) {
+    public Source {
+      if (text.length() > FILE_BYTES_MAX) throw new ScenarioException(file, 0, "a scenario has %,d bytes at most".formatted(FILE_BYTES_MAX), null);
+    }
+
+    public Plan plan(Map<String, String> given, List<Expectation> more, int loops) {
+      return parse(file, text, directory, given, more, loops);
+    }
+  }
+
+  /** Finds a file, or a published scenario when there is no such file but one of that name. */
+  public static Source find(String nameOrFile) {
     Path file = Path.of(nameOrFile);
     try {
       if (Files.isRegularFile(file)) {
         if (Files.size(file) > FILE_BYTES_MAX) throw new ScenarioException(nameOrFile, 0, "a scenario has %,d bytes at most".formatted(FILE_BYTES_MAX), null);
-        return parse(nameOrFile, Files.readString(file), file.toAbsolutePath().resolveSibling(""), given, more, loops);
+        return new Source(nameOrFile, Files.readString(file), file.toAbsolutePath().resolveSibling(""));
       }
     } catch (IOException failure) {
       throw new ScenarioException(nameOrFile, 0, "cannot be read", failure);
     }
-    if (PUBLISHED.contains(nameOrFile)) return parse(nameOrFile + ".yaml", published(nameOrFile), Path.of(""), given, more, loops);
+    if (PUBLISHED.contains(nameOrFile)) return new Source(nameOrFile + ".yaml", published(nameOrFile), Path.of(""));
     throw new ScenarioException(nameOrFile, 0, "there is no such file, and the published scenarios are " + String.join(", ", PUBLISHED), null);
   }
 

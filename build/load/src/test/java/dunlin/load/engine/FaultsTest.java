@@ -15,6 +15,10 @@ import dunlin.load.FaultyBroker.Fault;
 import dunlin.load.count.Codes;
 import dunlin.load.count.Count;
 import dunlin.load.mqtt.Version;
+import dunlin.load.plan.Plan;
+import dunlin.load.plan.Pool;
+import dunlin.load.plan.Step;
+import java.time.Duration;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Stream;
@@ -22,6 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** A broker that does wrong on purpose: the tool reports exactly that, and nothing where nothing is wrong. */
 class FaultsTest {
@@ -152,6 +157,23 @@ class FaultsTest {
       assertThat(count(result, Count.published(qos))).isEqualTo(1_000);
       assertThat(count(result, Count.received(qos))).isEqualTo(2_000);
       assertThat(lost(result)).isZero();
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aPhaseOfSomeMessagesEndsThoughAClientIsNotThere(boolean inClosedLoop) {
+    try (var broker = new FaultyBroker()) {
+      broker.refusesConnect = n -> n == 0;
+      Pool senders = pool("pub", 2, broker.port(), Version.V5, List.of(), List.of(inClosedLoop ? closed("t/%i", 1, 5) : open("t/%i", 1, 100)));
+      var publish = new Step.Traffic("publish", List.of(new Step.Flow("pub", null, null, 40)), List.of(), Step.FOREVER);
+      var plan = new Plan("test", List.of(senders), List.of(new Step.Connect("connect", List.of("pub"), null), publish), List.of(), 2, Duration.ofSeconds(10), Duration.ofSeconds(1));
+
+      Result result = run(plan);
+
+      assertThat(count(result, Count.CONNECT_REFUSED)).isEqualTo(1);
+      assertThat(count(result, Count.PUBLISHED_1)).isEqualTo(20);
+      assertThat(count(result, Count.QUEUE_DROPPED)).isEqualTo(inClosedLoop ? 0 : 20);
     }
   }
 

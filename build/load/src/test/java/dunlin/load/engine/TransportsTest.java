@@ -7,6 +7,7 @@ import static dunlin.load.Plans.to;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.Dunlin;
+import dunlin.load.Certificates;
 import dunlin.load.count.Count;
 import dunlin.load.mqtt.Version;
 import dunlin.load.plan.Access;
@@ -17,20 +18,13 @@ import dunlin.load.plan.Publishing;
 import dunlin.load.plan.Step;
 import dunlin.load.plan.Subscribing;
 import dunlin.load.plan.Tls;
-import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.util.Base64;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Messages come through TLS, WebSocket, both, and from chosen addresses, against Dunlin. */
 class TransportsTest {
-  private static final char[] PASSWORD = "secret".toCharArray();
-
   private static Pool over(Access access, String name, List<Subscribing> subscriptions, List<Publishing> publishings) {
     Pool plain = pool(name, 3, 1, Version.V5, subscriptions, publishings);
     return new Pool(
@@ -40,7 +34,7 @@ class TransportsTest {
 
   private static Result run(Access access) {
     Plan plan = plan(over(access, "sub", List.of(to("t/%i", 1)), List.of()), over(access, "pub", List.of(), List.of(open("t/%i", 1, 100))), 60);
-    return new Run(plan, false, null, (_, _) -> {}).execute();
+    return new Run(plan, LocalCrew::all, null, (_, _) -> {}).execute();
   }
 
   private static Access access(int port, Tls tls, String webSocketPath, List<String> sources) {
@@ -54,10 +48,10 @@ class TransportsTest {
 
   @Test
   void messagesComeThroughEachTransport(@TempDir Path directory) throws Exception {
-    certificate(directory);
-    String certificate = directory.resolve("cert.pem").toString();
-    String key = directory.resolve("key.pem").toString();
-    Tls trusting = new Tls(directory.resolve("cert.pem"), null, null, false);
+    Certificates own = Certificates.make(directory, "localhost");
+    String certificate = own.certificate().toString();
+    String key = own.key().toString();
+    Tls trusting = new Tls(own.certificate(), null, null, false);
     Tls insecure = new Tls(null, null, null, true);
     try (Dunlin broker =
         Dunlin.builder()
@@ -81,7 +75,7 @@ class TransportsTest {
       comesThrough(run(new Access(List.of(new Endpoint("127.0.0.1", broker.tcpPort())), null, null, false, List.of("127.0.0.1", "127.0.0.2"))));
 
       Pool untrusting = over(access(broker.port("tls"), new Tls(null, null, null, false), List.of()), "c", List.of(), List.of());
-      Result untrusted = new Run(plan(List.of(untrusting), List.of(new Step.Connect("connect", List.of("c"), null))), false, null, (_, _) -> {}).execute();
+      Result untrusted = new Run(plan(List.of(untrusting), List.of(new Step.Connect("connect", List.of("c"), null))), LocalCrew::all, null, (_, _) -> {}).execute();
       assertThat(untrusted.snapshot().get(Count.CONNECTED)).isZero();
       assertThat(untrusted.snapshot().get(Count.CONNECT_FAILED)).isEqualTo(3);
       assertThat(untrusted.snapshot().failures().toString()).contains("certification path");
@@ -90,27 +84,5 @@ class TransportsTest {
 
   private static Access access(int port, Tls tls, List<String> sources) {
     return new Access(List.of(new Endpoint("127.0.0.1", port)), tls, null, false, sources);
-  }
-
-  /** A certificate of this host, signed by itself, made by the JDK's own tool. */
-  private static void certificate(Path directory) throws Exception {
-    Path store = directory.resolve("store.p12");
-    Process tool =
-        new ProcessBuilder(
-                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(), "-genkeypair", "-alias", "k", "-keyalg", "EC", "-dname", "CN=localhost", "-ext", "SAN=ip:127.0.0.1",
-                "-ext", "BC=ca:true", "-storetype", "PKCS12", "-keystore", store.toString(), "-storepass", new String(PASSWORD))
-            .redirectErrorStream(true)
-            .start();
-    assertThat(tool.waitFor(30, TimeUnit.SECONDS)).isTrue();
-    KeyStore keys = KeyStore.getInstance("PKCS12");
-    try (InputStream in = Files.newInputStream(store)) {
-      keys.load(in, PASSWORD);
-    }
-    pem(directory.resolve("cert.pem"), "CERTIFICATE", keys.getCertificate("k").getEncoded());
-    pem(directory.resolve("key.pem"), "PRIVATE KEY", keys.getKey("k", PASSWORD).getEncoded());
-  }
-
-  private static void pem(Path file, String kind, byte[] bytes) throws Exception {
-    Files.writeString(file, "-----BEGIN %s-----%n%s%n-----END %s-----%n".formatted(kind, Base64.getMimeEncoder().encodeToString(bytes), kind));
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.Dunlin;
 import dunlin.load.count.Count;
+import dunlin.load.engine.LocalCrew;
 import dunlin.load.engine.Result;
 import dunlin.load.engine.Run;
 import dunlin.load.plan.Plan;
@@ -48,7 +49,7 @@ class PublishedScenariosTest {
     given.put("port", Integer.toString(broker.tcpPort()));
     Plan plan = Scenarios.read(name, given, List.of(), 2);
 
-    Result result = new Run(plan, false, null, (_, _) -> {}).execute();
+    Result result = new Run(plan, LocalCrew::all, null, (_, _) -> {}).execute();
 
     assertThat(result.isGood()).as(() -> result.verdicts() + " " + result.snapshot().codes() + result.snapshot().failures()).isTrue();
     assertThat(result.received()).isEqualTo(deliveries);

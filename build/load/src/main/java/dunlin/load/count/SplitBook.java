@@ -1,0 +1,58 @@
+package dunlin.load.count;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/** What members of a shared group have got here when others are in other processes: a bit for each message, to be joined with theirs. */
+public final class SplitBook implements GroupBook {
+  /*
+   * Owner: any event loop; each stream's bits have a lock, held for a look at one word.
+   * Bounds: BYTES_MAX of bits in a process, for all groups. Full: the message is UNCHECKED.
+   */
+  public static final long BYTES_MAX = 256_000_000;
+
+  private final AtomicLong bytesLeft; // of all groups
+  private final Map<Long, Bits> streams = new ConcurrentHashMap<>();
+  private final AtomicInteger since = new AtomicInteger(Integer.MAX_VALUE);
+
+  public SplitBook(AtomicLong bytesLeft) {
+    this.bytesLeft = bytesLeft;
+  }
+
+  @Override
+  public void join(int step) {
+    since.accumulateAndGet(step, Math::min);
+  }
+
+  @Override
+  public int since() {
+    return since.get();
+  }
+
+  @Override
+  public Arrival receive(long key, long sequence) {
+    Bits bits = streams.computeIfAbsent(key, _ -> new Bits());
+    synchronized (bits) {
+      long more = bits.bytesFor(sequence);
+      if (more > 0 && !take(more)) return Arrival.UNCHECKED;
+      return bits.set(sequence) ? Arrival.IN_ORDER : Arrival.DUPLICATE;
+    }
+  }
+
+  private boolean take(long bytes) {
+    long left = bytesLeft.get();
+    while (left >= bytes) {
+      long seen = bytesLeft.compareAndExchange(left, left - bytes);
+      if (seen == left) return true;
+      left = seen;
+    }
+    return false;
+  }
+
+  /** By the keys of streams; to be read when nothing comes any more. */
+  public Map<Long, Bits> streams() {
+    return streams;
+  }
+}

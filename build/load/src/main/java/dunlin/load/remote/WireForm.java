@@ -1,0 +1,154 @@
+package dunlin.load.remote;
+
+import com.google.protobuf.ByteString;
+import dunlin.load.client.Sent;
+import dunlin.load.client.Tally;
+import dunlin.load.count.Codes;
+import dunlin.load.count.Count;
+import dunlin.load.count.Meters;
+import dunlin.load.count.Series;
+import dunlin.load.count.Snapshot;
+import dunlin.load.engine.Crew.Ending;
+import dunlin.load.plan.Plan;
+import dunlin.load.plan.StreamNumbers;
+import dunlin.load.remote.wire.Wire;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.HdrHistogram.Histogram;
+
+/** What was measured as messages and back. What a peer sends is bounded here: a LostException says what is wrong with it. */
+final class WireForm {
+  /* A histogram's own header: cookie, length, offset, digits, lowest, highest, ratio. */
+  private static final int HISTOGRAM_HEADER_BYTES = 40;
+  private static final int DIGITS_AT = 12;
+  private static final int LOWEST_AT = 16;
+  private static final int HIGHEST_AT = 24;
+  private static final int EXEMPT_MAX = 100_000;
+  private static final int NAMES_MAX = 2_000;
+  private static final int WARNINGS_MAX = 100;
+  private static final long SEQUENCE_MAX = 1L << 40;
+
+  private WireForm() {}
+
+  // ---- counts and times
+
+  static ByteString histogram(Histogram histogram) {
+    ByteBuffer buffer = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
+    int length = histogram.encodeIntoByteBuffer(buffer);
+    return ByteString.copyFrom(buffer.array(), 0, length);
+  }
+
+  static Histogram histogram(ByteString bytes) throws LostException {
+    Histogram ours = Meters.newHistogram();
+    ByteBuffer buffer = bytes.asReadOnlyByteBuffer();
+    // Its size follows from its header, so that must be ours.
+    boolean sized =
+        bytes.size() > HISTOGRAM_HEADER_BYTES
+            && buffer.getInt(DIGITS_AT) == ours.getNumberOfSignificantValueDigits()
+            && buffer.getLong(LOWEST_AT) == ours.getLowestDiscernibleValue()
+            && buffer.getLong(HIGHEST_AT) == ours.getHighestTrackableValue();
+    if (!sized) throw new LostException("sends a histogram of another kind");
+    try {
+      return Histogram.decodeFromByteBuffer(ByteBuffer.wrap(bytes.toByteArray()), 0);
+    } catch (RuntimeException wrong) {
+      throw new LostException("sends a histogram that cannot be read");
+    }
+  }
+
+  static Map<Count, Long> counts(Map<String, Long> byName) throws LostException {
+    var counts = new EnumMap<Count, Long>(Count.class);
+    for (var entry : byName.entrySet()) {
+      if (entry.getValue() < 0) throw new LostException("sends a count below 0");
+      counts.put(named(Count.class, entry.getKey()), entry.getValue());
+    }
+    return counts;
+  }
+
+  private static <E extends Enum<E>> E named(Class<E> type, String name) throws LostException {
+    try {
+      return Enum.valueOf(type, name);
+    } catch (IllegalArgumentException unknown) {
+      throw new LostException("sends the unknown name " + name.substring(0, Math.min(name.length(), 40)));
+    }
+  }
+
+  // ---- what was sent
+
+  static Wire.SentStream sent(Sent sent) {
+    var stream = Wire.SentStream.newBuilder().setStream(sent.stream()).setMessages(sent.messages());
+    for (long mark : sent.marks()) stream.addMarks(mark);
+    for (long number : sent.exempt()) stream.addExempt(number);
+    return stream.build();
+  }
+
+  static Sent sent(Wire.SentStream stream, StreamNumbers numbers) throws LostException {
+    boolean fits =
+        stream.getStream() >= 0
+            && stream.getStream() < numbers.count()
+            && isSequence(stream.getMessages())
+            && stream.getMarksCount() % 2 == 0
+            && stream.getMarksCount() <= 2 * Plan.STEPS_MAX
+            && stream.getExemptCount() <= EXEMPT_MAX
+            && stream.getMarksList().stream().allMatch(WireForm::isSequence)
+            && stream.getExemptList().stream().allMatch(WireForm::isSequence);
+    if (!fits) throw new LostException("says of a stream what cannot be");
+    return new Sent(stream.getStream(), stream.getMessages(), longs(stream.getMarksList()), longs(stream.getExemptList()));
+  }
+
+  static boolean isSequence(long number) {
+    return number >= 0 && number <= SEQUENCE_MAX;
+  }
+
+  static long[] longs(List<Long> list) {
+    return list.stream().mapToLong(Long::longValue).toArray();
+  }
+
+  // ---- the end
+
+  static Wire.Result result(Ending ending) {
+    var result = Wire.Result.newBuilder().setCpuSeconds(ending.cpuSeconds()).addAllWarnings(ending.warnings());
+    Snapshot snapshot = ending.snapshot();
+    for (Count count : Count.values()) result.putCounts(count.name(), snapshot.get(count));
+    for (Codes kind : Codes.values()) {
+      snapshot.reasons(kind).forEach((name, number) -> result.addReasons(Wire.Reason.newBuilder().setKind(kind.name()).setName(name).setNumber(number)));
+    }
+    result.putAllFailures(snapshot.failures());
+    for (Series series : Series.values()) {
+      Histogram histogram = snapshot.time(series);
+      if (histogram.getTotalCount() > 0) result.putTimes(series.name(), histogram(histogram));
+    }
+    for (long lost : ending.tally().lost()) result.addLost(lost);
+    for (Tally.Loss loss : ending.tally().losses()) {
+      result.addLosses(
+          Wire.Loss.newBuilder()
+              .setPublisher(loss.publisher()).setTopic(loss.topic()).setReceiver(loss.receiver()).setQos(loss.qos()).setSent(loss.sent()).setLost(loss.lost()));
+    }
+    return result.build();
+  }
+
+  static Ending ending(Wire.Result result) throws LostException {
+    boolean bounded =
+        result.getReasonsCount() <= NAMES_MAX
+            && result.getFailuresCount() <= NAMES_MAX
+            && result.getLostCount() == 3
+            && result.getLossesCount() <= Tally.LOSSES_MAX
+            && result.getWarningsCount() <= WARNINGS_MAX;
+    if (!bounded) throw new LostException("sends a result that cannot be");
+    var codes = new EnumMap<Codes, Map<String, Long>>(Codes.class);
+    for (Wire.Reason reason : result.getReasonsList()) {
+      codes.computeIfAbsent(named(Codes.class, reason.getKind()), _ -> new TreeMap<>()).merge(reason.getName(), reason.getNumber(), Long::sum);
+    }
+    var times = new EnumMap<Series, Histogram>(Series.class);
+    for (var entry : result.getTimesMap().entrySet()) times.put(named(Series.class, entry.getKey()), histogram(entry.getValue()));
+    var losses = new ArrayList<Tally.Loss>();
+    for (Wire.Loss loss : result.getLossesList()) {
+      losses.add(new Tally.Loss(loss.getPublisher(), loss.getTopic(), loss.getReceiver(), loss.getQos(), loss.getSent(), loss.getLost()));
+    }
+    var snapshot = new Snapshot(counts(result.getCountsMap()), codes, Map.copyOf(result.getFailuresMap()), times);
+    return new Ending(snapshot, new Tally(longs(result.getLostList()), losses), result.getCpuSeconds(), List.copyOf(result.getWarningsList()), List.of(), List.of());
+  }
+}

@@ -1,0 +1,265 @@
+package dunlin.load.remote;
+
+import dunlin.load.count.Count;
+import dunlin.load.count.WallClock;
+import dunlin.load.plan.Endpoint;
+import dunlin.load.plan.Share;
+import dunlin.load.remote.wire.Wire;
+import dunlin.load.remote.wire.Wire.FromWorker.KindCase;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.Codec;
+import io.grpc.CompressorRegistry;
+import io.grpc.DecompressorRegistry;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.netty.NettyChannelBuilder;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLException;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/** What the director has of one worker: the way to it, and what it has said. */
+final class WorkerLink {
+  /*
+   * Owner: the run's thread.
+   * Bounds: the latest status; Conversation.
+   * Failure: a worker that is lost stays lost, with the first reason; what was sent to it from then on is left out.
+   */
+  private static final int CLOCK_ROUNDS = 30;
+  private static final long ANSWER_MILLIS_MAX = 10_000;
+  private static final int WHY_MAX = 2_500;
+
+  private final Endpoint address;
+  private final Share share;
+  private final ManagedChannel channel;
+  private final ClientCall<Wire.FromDirector, Wire.FromWorker> call;
+  private final Conversation<Wire.FromWorker, Wire.FromDirector> conversation;
+
+  private @Nullable String lost; // why
+  private long heardNanos = System.nanoTime();
+  private int step = -1;
+  private boolean busy;
+  private boolean stopped;
+  private long expected;
+  private Map<Count, Long> counts = new EnumMap<>(Count.class);
+
+  /** How a worker's clock stands to the director's: so much ahead, give or take the error. */
+  record Offset(long micros, long errorMicros, long roundTripMicros) {}
+
+  WorkerLink(Endpoint address, Share share, WorkerSecurity security) {
+    this.address = address;
+    this.share = share;
+    security.check(address.host());
+    try {
+      channel =
+          NettyChannelBuilder.forAddress(address.host(), address.port(), security.client())
+              .directExecutor()
+              .disableRetry()
+              .maxInboundMessageSize(Protocol.MESSAGE_BYTES_MAX)
+              .keepAliveTime(10, TimeUnit.SECONDS)
+              .keepAliveTimeout(10, TimeUnit.SECONDS)
+              .decompressorRegistry(DecompressorRegistry.emptyInstance().with(Codec.Identity.NONE, false))
+              .compressorRegistry(CompressorRegistry.newEmptyInstance())
+              .build();
+    } catch (RuntimeException wrong) {
+      throw security.unfit(wrong);
+    }
+    call = channel.newCall(Protocol.RUN, CallOptions.DEFAULT);
+    conversation = new Conversation<>(new Conversation.Outlet<>() {
+      @Override
+      public boolean isReady() {
+        return call.isReady();
+      }
+
+      @Override
+      public void send(Wire.FromDirector message) {
+        call.sendMessage(message);
+      }
+
+      @Override
+      public void request(int messages) {
+        call.request(messages);
+      }
+    });
+    call.start(
+        new ClientCall.Listener<>() {
+          @Override
+          public void onMessage(Wire.FromWorker message) {
+            conversation.received(message);
+          }
+
+          @Override
+          public void onReady() {
+            conversation.ready();
+          }
+
+          @Override
+          public void onClose(Status status, Metadata trailers) {
+            conversation.ended(why(status));
+          }
+        },
+        new Metadata());
+    call.request(Conversation.INBOX_MAX);
+  }
+
+  static String why(Status status) {
+    String described = status.getDescription() == null ? status.getCode().name() : status.getDescription();
+    String text =
+        switch (status.getCode()) {
+          case FAILED_PRECONDITION -> described;
+          case OK -> "has ended";
+          case UNIMPLEMENTED -> "is no worker of this tool";
+          case UNAVAILABLE -> isTls(status.getCause())
+              ? "and the director do not trust each other: " + root(status.getCause())
+              : "is not reachable: " + (status.getCause() == null ? described : root(status.getCause()));
+          default -> "has failed: " + described;
+        };
+    return text.substring(0, Math.min(text.length(), WHY_MAX));
+  }
+
+  private static boolean isTls(@Nullable Throwable failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) if (cause instanceof SSLException) return true;
+    return false;
+  }
+
+  static String root(@Nullable Throwable failure) {
+    Throwable root = failure;
+    while (root != null && root.getCause() != null) root = root.getCause();
+    return root == null ? "unknown" : root.getMessage() == null ? root.getClass().getSimpleName() : root.getMessage();
+  }
+
+  String name() {
+    return "worker " + address;
+  }
+
+  Share share() {
+    return share;
+  }
+
+  /** Why it is lost, or null while it is not. */
+  @Nullable String lost() {
+    return lost;
+  }
+
+  void lose(String why) {
+    if (lost != null) return;
+    lost = why;
+    close();
+  }
+
+  // ---- talking
+
+  /** Sends, unless it is lost, or then is. */
+  void send(Wire.FromDirector message) {
+    if (lost != null) return;
+    try {
+      conversation.send(message);
+    } catch (LostException gone) {
+      lose(gone.why());
+    }
+  }
+
+  /** The next message of one kind; statuses in between are taken in. */
+  Wire.FromWorker next(long millis, KindCase... kinds) throws LostException {
+    while (true) {
+      Wire.FromWorker message = conversation.take(millis);
+      if (message == null) throw new LostException("does not answer for %d s".formatted(millis / 1_000));
+      for (KindCase kind : kinds) if (message.getKindCase() == kind) return message;
+      if (message.getKindCase() != KindCase.STATUS) {
+        throw new LostException("says %s unasked".formatted(message.getKindCase().name().toLowerCase(Locale.ROOT)));
+      }
+      status(message.getStatus(), null);
+    }
+  }
+
+  void greet() throws LostException {
+    conversation.send(Wire.FromDirector.newBuilder().setHello(Wire.Hello.newBuilder().setVersion(Protocol.VERSION)).build(), ANSWER_MILLIS_MAX);
+    int version = next(ANSWER_MILLIS_MAX, KindCase.WELCOME).getWelcome().getVersion();
+    if (version != Protocol.VERSION) throw new LostException("speaks version %d of the protocol, and the director version %d".formatted(version, Protocol.VERSION));
+  }
+
+  /** Compares its clock with ours: the quickest of several questions says most. */
+  Offset compare(WallClock clock) throws LostException {
+    var best = new Offset(0, Long.MAX_VALUE, Long.MAX_VALUE);
+    for (int i = 0; i < CLOCK_ROUNDS; i++) {
+      long asked = clock.micros();
+      conversation.send(Wire.FromDirector.newBuilder().setClock(true).build());
+      long theirs = next(ANSWER_MILLIS_MAX, KindCase.TIME).getTime().getMicros();
+      long answered = clock.micros();
+      long roundTrip = answered - asked;
+      // It read its clock somewhere in between; both show whole microseconds.
+      if (roundTrip < best.roundTripMicros()) best = new Offset(theirs - (asked + roundTrip / 2), roundTrip / 2 + 2, roundTrip);
+    }
+    return best;
+  }
+
+  // ---- steps
+
+  void begin(int number, long startMicros) {
+    step = number;
+    busy = true;
+    stopped = false;
+    heardNanos = System.nanoTime();
+    send(Wire.FromDirector.newBuilder().setBegin(Wire.Begin.newBuilder().setStep(number).setStartMicros(startMicros)).build());
+  }
+
+  void stop() {
+    stopped = false;
+    send(Wire.FromDirector.newBuilder().setStop(true).build());
+  }
+
+  /** Takes in what has come. */
+  void poll(Histogram deliveries, long silenceNanosMax) {
+    if (lost != null) return;
+    try {
+      for (Wire.FromWorker message; (message = conversation.take(0)) != null; ) {
+        if (message.getKindCase() != KindCase.STATUS) throw new LostException("says something else than how far it is");
+        status(message.getStatus(), deliveries);
+      }
+      if (System.nanoTime() - heardNanos > silenceNanosMax) throw new LostException("was silent for %d s".formatted(silenceNanosMax / 1_000_000_000));
+    } catch (LostException gone) {
+      lose(gone.why());
+    }
+  }
+
+  private void status(Wire.Status status, @Nullable Histogram deliveries) throws LostException {
+    heardNanos = System.nanoTime();
+    if (status.getExpected() < 0) throw new LostException("sends a count below 0");
+    counts = WireForm.counts(status.getCountsMap());
+    expected = status.getExpected();
+    if (!status.getDeliveries().isEmpty()) {
+      Histogram part = WireForm.histogram(status.getDeliveries());
+      if (deliveries != null) deliveries.add(part);
+    }
+    if (status.getStep() != step) return;
+    busy = status.getBusy();
+    stopped |= status.getStopped();
+  }
+
+  /** Whether a step still goes on there. */
+  boolean isBusy() {
+    return lost == null && busy;
+  }
+
+  boolean isStopped() {
+    return lost != null || stopped;
+  }
+
+  long count(Count count) {
+    return counts.getOrDefault(count, 0L);
+  }
+
+  long expected() {
+    return expected;
+  }
+
+  void close() {
+    call.cancel("the director hangs up", null);
+    channel.shutdownNow();
+  }
+}

@@ -1,0 +1,14 @@
+package dunlin.load;
+
+import java.io.PrintWriter;
+import java.io.StringWriter;
+
+/** What a command answered that was run in this JVM. */
+public record Bench(int status, String out, String err) {
+  public static Bench run(String... arguments) {
+    var out = new StringWriter();
+    var err = new StringWriter();
+    int status = Main.run(arguments, new PrintWriter(out, true), new PrintWriter(err, true));
+    return new Bench(status, out.toString(), err.toString());
+  }
+}

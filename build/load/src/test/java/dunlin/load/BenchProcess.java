@@ -1,0 +1,59 @@
+package dunlin.load;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/** The tool in a process of its own. */
+public final class BenchProcess implements AutoCloseable {
+  private final Process process;
+  private final BufferedReader out;
+
+  public BenchProcess(String... arguments) throws IOException {
+    var command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+    command.addAll(List.of(arguments));
+    process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    out = process.inputReader();
+  }
+
+  /** Reads lines until one has a text in it, and answers that. */
+  public String lineWith(String text) throws IOException {
+    var before = new ArrayList<String>();
+    for (String line; (line = out.readLine()) != null; before.add(line)) if (line.contains(text)) return line;
+    throw new AssertionError("no line with \"%s\", but %s".formatted(text, before));
+  }
+
+  /** Reads to the end. */
+  public String rest() throws IOException {
+    var rest = new StringBuilder();
+    for (String line; (line = out.readLine()) != null; ) rest.append(line).append('\n');
+    return rest.toString();
+  }
+
+  /** As Ctrl-C does. */
+  public void interrupt() throws IOException, InterruptedException {
+    int status = new ProcessBuilder("kill", "-INT", Long.toString(process.pid())).inheritIO().start().waitFor();
+    if (status != 0) throw new AssertionError("kill answered " + status);
+  }
+
+  public void kill() {
+    process.destroyForcibly();
+  }
+
+  public int status() throws InterruptedException {
+    if (!process.waitFor(30, TimeUnit.SECONDS)) throw new AssertionError("the process does not end");
+    return process.exitValue();
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly();
+  }
+}
