@@ -4,6 +4,7 @@ import dunlin.broker.auth.ClientIds;
 import dunlin.broker.auth.Identity;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.TopicAliases;
 import dunlin.broker.codec.Will;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;

@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.PacketEncoder;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.codec.TopicAliases;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;

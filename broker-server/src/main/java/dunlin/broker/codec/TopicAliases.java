@@ -1,4 +1,4 @@
-package dunlin.broker;
+package dunlin.broker.codec;
 
 import dunlin.model.Publication;
 import java.lang.invoke.MethodHandles;
@@ -8,7 +8,7 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /** The topic aliases that this server uses towards one client; MQTT 5, section 3.3.2.3.4. */
-final class TopicAliases {
+public final class TopicAliases {
   /*
    * Owner: the connection's event loop. Only for a client that takes aliases.
    * A topic belongs, by its hash, to one set of 8 to 15 aliases (to the one set, when there are fewer), which is searched from
@@ -34,7 +34,7 @@ final class TopicAliases {
   private int candidate;
   private int candidateHash;
 
-  TopicAliases(int maximum) {
+  public TopicAliases(int maximum) {
     this.maximum = maximum;
     this.sets = Math.max(1, maximum / WAYS);
   }
@@ -43,7 +43,7 @@ final class TopicAliases {
    * The alias for a message: the negative of one that stands for its topic already, one that is to be given with the topic name, or
    * 0 for none. One to be given counts only when {@link #assigned} tells that it was.
    */
-  int find(Publication message) {
+  public int find(Publication message) {
     int length = message.topicLength();
     if (length <= TOO_SHORT) return 0;
     if (names.length == 0) makeRoom();
@@ -77,7 +77,7 @@ final class TopicAliases {
   }
 
   /** The message that {@link #find} was last asked about is written with its topic name and the alias. */
-  void assigned(Publication message) {
+  public void assigned(Publication message) {
     names[candidate] = Arrays.copyOf(message.body(), message.topicLength());
     hashes[candidate] = candidateHash;
     usedAt[candidate] = clock;
