@@ -20,9 +20,6 @@ interface Seams extends AutoCloseable {
    */
   Deliveries onLoops(Frontend frontend, Delivery delivery);
 
-  /** How lanes reach the session tier. */
-  Deliveries toInboxes(Delivery delivery);
-
   /** The session tier as the frontend of this node uses it. */
   InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId);
 
@@ -43,11 +40,6 @@ interface Seams extends AutoCloseable {
 
       @Override
       public Deliveries onLoops(Frontend frontend, Delivery delivery) {
-        return Deliveries.of(delivery);
-      }
-
-      @Override
-      public Deliveries toInboxes(Delivery delivery) {
         return Deliveries.of(delivery);
       }
 

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The way of one lane to the frontend, or to the inbox shards, of another process; {@link RemoteDeliveries} is its other end. */
+/** The way of one lane to the frontend of another process; {@link RemoteDeliveries} is its other end. */
 public final class RemoteDelivery implements Delivery {
   /*
    * A frontend that is slow holds up nobody else: it has a link of its own. When that is half full, what nobody waits for is dropped and counted. All

@@ -141,6 +141,23 @@ class RemoteDeliveryTest {
     assertThat(delivery.groupCredit(group)).isEqualTo(9);
   }
 
+  /** Their routes have no numbers. */
+  @Test
+  void groupsOfInboxShardsHaveACreditEach() {
+    var filter = TopicFilter.parse("$share/g/a/b").orElseThrow();
+    var one = new Route("t", filter, ShardId.inbox(3), 1, 0);
+    var two = new Route("t", filter, ShardId.inbox(4), 1, 0);
+
+    deliver(QoS.AT_LEAST_ONCE, 3, one);
+    run();
+    frontend.credit = 9;
+    deliver(QoS.AT_LEAST_ONCE, 3, two);
+    run();
+
+    assertThat(delivery.groupCredit(one)).isEqualTo(5);
+    assertThat(delivery.groupCredit(two)).isEqualTo(9);
+  }
+
   @Test
   void aMessageWhoseLinkIsLostWhileItIsDialledIsAnswered() {
     var answer = new Answer();
