@@ -2,6 +2,7 @@ package dunlin.load;
 
 import java.io.BufferedReader;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,14 +14,23 @@ public final class BenchProcess implements AutoCloseable {
   private final BufferedReader out;
 
   public BenchProcess(String... arguments) throws IOException {
-    var command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(), "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
-                "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), Main.class.getName()));
+    var command = new ArrayList<String>(heedingCtrlC());
+    command.addAll(
+        List.of(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(), "--enable-native-access=ALL-UNNAMED", "--sun-misc-unsafe-memory-access=allow",
+            "-XX:TieredStopAtLevel=1", "-cp", System.getProperty("java.class.path"), Main.class.getName()));
     command.addAll(List.of(arguments));
     process = new ProcessBuilder(command).redirectErrorStream(true).start();
     out = process.inputReader();
+  }
+
+  /** A shell's background job ignores SIGINT, and so would all that it starts. */
+  private static List<String> heedingCtrlC() throws IOException {
+    Path status = Path.of("/proc/self/status");
+    if (!Files.exists(status)) return List.of();
+    String ignored = Files.readAllLines(status).stream().filter(line -> line.startsWith("SigIgn:")).findFirst().orElse("SigIgn: 0");
+    boolean ignoresSigint = (Long.parseUnsignedLong(ignored.substring("SigIgn:".length()).strip(), 16) & 1 << 1) != 0;
+    return ignoresSigint ? List.of("env", "--default-signal=INT") : List.of();
   }
 
   /** Reads lines until one has a text in it, and answers that. */
