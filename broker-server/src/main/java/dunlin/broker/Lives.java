@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Lives {
   /*
    * Owner: any thread asks for the present life; the one that notices the loss begins the next.
-   * Bounds: an event loop ends SLICE connections in a go, and what has come to it meanwhile is done in between.
+   * Bounds: an event loop ends SLICE connections at a time, and does its other work in between.
    * Failure: none. A connection whose CONNECT was not answered fails with its call; one that has not sent CONNECT belongs to the new life.
    */
   private static final int SLICE = 256;

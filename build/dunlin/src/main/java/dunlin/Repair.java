@@ -256,7 +256,7 @@ final class Repair {
             kind, shown(inbox.name()), shown(inbox.tenant()), user(inbox), inbox.present() ? "" : ", which has ended; the node deletes this");
   }
 
-  /** Whose session it is; nothing where it is nobody's. */
+  /** The user of a session; empty where there is none. */
   private static String user(StoredSessions.Inbox session) {
     return session.user().isEmpty() ? "" : ", user \"" + shown(session.user()) + "\"";
   }

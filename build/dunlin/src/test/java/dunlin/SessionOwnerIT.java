@@ -120,11 +120,11 @@ class SessionOwnerIT {
 
   @Test
   void anOperatorSeesWhoseASessionIs() throws IOException {
-    try (var broker = broker(Map.of()); var alice = new RawClient(broker.port()); var nobody = new RawClient(broker.port())) {
+    try (var broker = broker(Map.of()); var alice = new RawClient(broker.port()); var anonymous = new RawClient(broker.port())) {
       alice.connect(as("alice", 5, false, "sensor"));
       alice.subscribe("topic/+", 1);
-      nobody.connect(as("", 5, false, "lamp"));
-      nobody.subscribe("topic/+", 1);
+      anonymous.connect(as("", 5, false, "lamp"));
+      anonymous.subscribe("topic/+", 1);
     }
 
     var out = new ByteArrayOutputStream();

@@ -26,7 +26,7 @@ final class RetainRangeServer {
    * Owner: none; called by any thread. Proposals end on the range's applying thread, pages and the sweep run on the range's
    *   reading threads.
    * Bounds: the range's queues. A message that the full queue refuses waits in its order, with the credit that its publisher's lane gave
-   *   it, which is for all ranges together; WAITING_MAX may wait. One sweep at a time, at most REMOVALS_MAX removals of expired messages under way.
+   *   it, which is for all ranges together; WAITING_MAX may wait. One sweep at a time, at most REMOVALS_MAX removals of expired messages at a time.
    * Failure: more than may wait are answered with 0x97 at once (0x89, which would say it better, is no PUBACK code), a
    *   failed proposal 0x80: the message may or may not be kept. A full queue of readers fails the page. All are counted.
    *   Removals of expired messages are simply tried again by the next round of the sweep.

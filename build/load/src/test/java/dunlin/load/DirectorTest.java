@@ -147,12 +147,12 @@ class DirectorTest {
   @Test
   void whatIsWrongIsSaidInOneSentence(@TempDir Path directory) throws Exception {
     String scenario = Files.writeString(directory.resolve("s.yaml"), SCENARIO).toString();
-    int nobody;
+    int closedPort;
     try (var broker = new FaultyBroker()) {
-      nobody = broker.port();
+      closedPort = broker.port();
       refused(Bench.run("director", scenario, "-w", "127.0.0.1:" + broker.port()), "worker 127.0.0.1:%d takes no message for 10 s".formatted(broker.port())); // that is no worker
     }
-    refused(Bench.run("director", scenario, "-w", "127.0.0.1:" + nobody), "worker 127.0.0.1:%d is not reachable: ".formatted(nobody));
+    refused(Bench.run("director", scenario, "-w", "127.0.0.1:" + closedPort), "worker 127.0.0.1:%d is not reachable: ".formatted(closedPort));
     refused(Bench.run("director", scenario, "-w", "192.0.2.1:1"), "192.0.2.1 is another machine: give --ca, --cert and --key for TLS, or ask for --plain-text");
     refused(Bench.run("director", scenario, "-w", "127.0.0.1,127.0.0.1:7883"), "a worker is named twice");
     refused(Bench.run("director", scenario, "-w", "127.0.0.1", "--ca", "x"), "--ca, --cert and --key come together");

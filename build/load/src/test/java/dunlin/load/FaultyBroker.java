@@ -68,7 +68,7 @@ public final class FaultyBroker implements AutoCloseable {
   public IntPredicate endsAfterPublish = _ -> false;
   /** Whether a message for a shared group goes to two of its members. */
   public IntPredicate givesToTwo = _ -> false;
-  /** Is told each client identifier, on the broker's thread. */
+  /** Gets each client identifier, on the broker's thread. */
   public Consumer<String> connecting = _ -> {};
 
   private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());

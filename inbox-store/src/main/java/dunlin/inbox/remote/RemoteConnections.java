@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The connections of a frontend in another process, as the session tier reaches them: one ordered stream of what they are told, and of answers. */
+/** The connections of a frontend in another process, as the session tier reaches them: one ordered stream of messages, notices and answers. */
 public final class RemoteConnections implements Connections {
   /*
    * Owner: any thread calls it as Connections; the link's thread sends, and calls all else.

@@ -64,7 +64,7 @@ final class ConnectCalls {
               if (frontends.isAttached(connection)) {
                 connected.complete(value);
               } else {
-                // It was detached meanwhile, and the range may have let go of its connections before this one.
+                // The frontend was detached while this waited, and the range may have let go of its connections before.
                 ghosts.end(key, connection);
                 connected.completeExceptionally(notAttached(connection));
               }

@@ -211,7 +211,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   /**
    * Begins to serve a frontend in one of its lives. Completes when {@link #start} has and the connections of the frontend's earlier lives are treated
    * as lost; new ones may be made then. To connections that it has from before, as when the range has moved, messages are pushed from then on, and it reads
-   * what was stored meanwhile. A later life takes the place of an earlier one, whose connections are lost.
+   * what was stored before. A later life takes the place of an earlier one, whose connections are lost.
    *
    * <p>Waits and fails as other calls do: it waits for a range that is full, and fails with a {@link StoreException}, and attaches nothing, when the range
    * is led elsewhere, loses its quorum or has failed. It fails as well when this life or a later one is attached already, when too many frontends are,

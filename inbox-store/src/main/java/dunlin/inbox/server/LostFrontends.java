@@ -131,7 +131,7 @@ final class LostFrontends {
     if (!proposer.propose(loss.frontend, before, ended)) refused(loss, Proposals.tooMany());
   }
 
-  /** Answers who waits for it, or null when a later life has been lost meanwhile. */
+  /** Answers who waits for it, or null when a later life has been lost since the step was proposed. */
   private synchronized @Nullable CompletableFuture<Void> end(Loss loss, long before) {
     if (loss.before > before) return null;
     losses.remove(loss.frontend, loss);

@@ -321,7 +321,7 @@ public record StoredSessions(
           wrong);
     }
 
-    /** Asked for those few that are told. */
+    /** Only for the few that are listed: each is a read. */
     private List<Inbox> withUsers(Largest<Inbox> inboxes) {
       return inboxes.descending().stream().map(inbox -> inbox.group() || !inbox.present() ? inbox : inbox.of(user(inbox))).toList();
     }

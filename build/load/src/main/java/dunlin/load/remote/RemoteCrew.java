@@ -59,7 +59,7 @@ public final class RemoteCrew implements Crew {
   private Histogram deliveries = Meters.newHistogram();
   private long roundTripMicros;
 
-  /** What workers are told to run. */
+  /** What workers run. */
   public record Job(Scenarios.Source scenario, Map<String, String> variables, int loops, boolean force) {
     public Job {
       variables = Map.copyOf(variables);

@@ -4,7 +4,7 @@ import java.io.IOException;
 import java.time.Duration;
 
 /**
- * Carries calls to other nodes: what is sent here comes to {@link dunlin.cluster.Cluster#answer} there, and its answer comes back. Whoever can
+ * Carries calls to other nodes: what is sent here comes to {@link dunlin.cluster.Cluster#answer} there, and its answer comes back. A caller that can
  * call can change the cluster, so the carrier lets only its nodes through, and
  * talks to none that cannot prove to have the name of its address.
  */

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Whom a node's certificate names, by its subject alternative names: hosts, by DNS name or IP address, and nodes, by their id as a DNS
- * name or as a URI {@code urn:uuid:id}. A wildcard stands for one label in front, as in TLS. The subject itself names nobody.
+ * name or as a URI {@code urn:uuid:id}. A wildcard stands for one label in front, as in TLS. The subject itself does not count.
  */
 public record CertificateNames(Set<String> names, Set<InetAddress> addresses) {
   private static final CertificateNames NONE = new CertificateNames(Set.of(), Set.of());

@@ -18,7 +18,7 @@ final class GroupWatch {
    * Failure: a group that Ratis has closed, and not because this node was taken out of it, has failed.
    */
   private static final Logger log = LoggerFactory.getLogger(GroupWatch.class);
-  /** How often in a row the upkeep may find the group closed and nobody saying why. */
+  /** How often in a row the upkeep may find the group closed without a reason. */
   private static final int CLOSED_PATIENCE = 10;
 
   private final RangeId id;

@@ -87,7 +87,7 @@ final class RangeSplits {
       var made = new RowsDirectory(data.rows(child));
       GroupStorage.deleteTree(made.splitting());
       rows.copyUpper(made.splitting(), cut, Placed.begin(upper));
-      synchronized (data) { // nobody begins a replica of the child in between
+      synchronized (data) { // no replica of the child may begin in between
         if (data.holds(child)) GroupStorage.deleteTree(made.splitting());
         else made.completeSplit(upper);
       }
