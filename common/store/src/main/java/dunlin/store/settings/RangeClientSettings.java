@@ -17,8 +17,8 @@ public record RangeClientSettings(Bounds bounds, Frames frames, Duration timeout
    * What may wait.
    *
    * @param rangeRequestsMax requests to one range without an end, 1 to 1,048,576; one more is refused
-   * @param rangeBytesMax bytes of their commands, at least commandBytesMax; likewise
-   * @param nodeRequestsMax requests that wait for one node or are under way there, 1 to 1,048,576; one more is refused
+   * @param rangeBytesMax bytes of their commands, at least commandBytesMax; one command more is refused
+   * @param nodeRequestsMax requests that one node has or that wait for it, 1 to 1,048,576; one more is refused
    * @param commandBytesMax largest command, 64 KiB to 16 MiB
    */
   public record Bounds(int rangeRequestsMax, long rangeBytesMax, int nodeRequestsMax, int commandBytesMax) {
@@ -64,7 +64,7 @@ public record RangeClientSettings(Bounds bounds, Frames frames, Duration timeout
    * @param connectTimeout after which a node that has not welcomed us does
    * @param stallAfter silence of a node, while it owes replies, after which requests go to others
    * @param keepAlive how long a node may owe a sign of life when it is asked for one, which is when it is silent, and now and then;
-   *     then its connection is closed, and what is under way is of unknown fate. At least 100 ms; a node that stands still for
+   *     then its connection is closed, and the fate of requests that it has is unknown. At least 100 ms; a node that stands still for
    *     longer, such as in a collection, is given up with all that it was about to answer
    */
   public record Silence(Duration connectTimeout, Duration stallAfter, Duration keepAlive) {
