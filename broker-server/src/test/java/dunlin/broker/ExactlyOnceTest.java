@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
@@ -14,19 +13,11 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** A PUBLISH of QoS 2 that is read from a connection whose session already belongs to another one. */
 class ExactlyOnceTest {
-  private static FrontendSettings settings() {
-    return OpenFrontend.settings(
-        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
-        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 100, 100, 65_536),
-        new FrontendSettings.Lanes(2, 1_000, 1_000_000, 1_024),
-        OpenFrontend.GROUP_WAITS);
-  }
-
   /** The old connection's loop is kept busy until the session has its new owner, and then reads what has come meanwhile. */
   @Test
   @Tag("MQTT-4.3.3-10")
   void reachesAnOnlineSubscriberOnceWhenItIsSentAgain(@TempDir Path data) throws Exception {
-    try (RealTiers broker = new RealTiers(data, settings())) {
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(2))) {
       Frontend frontend = broker.frontend;
       LoopClient online = LoopClient.connected(frontend, 1, 's', 0);
       LoopClient durable = LoopClient.connected(frontend, 0, 'd', 60);

@@ -8,7 +8,6 @@ import java.io.DataInputStream;
 import java.net.InetAddress;
 import java.net.Socket;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -18,17 +17,9 @@ class HeldInputTest {
   /** More than one read of a socket takes, and less than its receive buffer: the end of the stream is behind them. */
   private static final int PINGS = 20_000;
 
-  private static FrontendSettings settings() {
-    return OpenFrontend.settings(
-        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
-        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 100, 100, 65_536),
-        new FrontendSettings.Lanes(1, 1_000, 1_000_000, 1_024),
-        OpenFrontend.GROUP_WAITS);
-  }
-
   @Test
   void isServedWhatItHadSentBefore(@TempDir Path data) throws Exception {
-    try (RealTiers broker = new RealTiers(data, settings())) {
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(1))) {
       broker.frontend.listen();
       try (Socket socket = connected(broker)) {
         Connection connection = connection(broker);
@@ -48,7 +39,7 @@ class HeldInputTest {
 
   @Test
   void endsWhenItsLastPacketIsNotComplete(@TempDir Path data) throws Exception {
-    try (RealTiers broker = new RealTiers(data, settings())) {
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(1))) {
       broker.frontend.listen();
       try (Socket socket = connected(broker)) {
         Connection connection = connection(broker);

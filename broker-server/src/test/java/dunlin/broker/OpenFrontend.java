@@ -82,6 +82,15 @@ public final class OpenFrontend implements AutoCloseable {
     return new FrontendSettings(listening, PACKETS, FrontendSettings.Features.all(), connections, sessions, lanes, waits);
   }
 
+  /** The same with room for a hundred of everything, and so many lanes. */
+  static FrontendSettings settings(int lanes) {
+    return settings(
+        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
+        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 100, 100, 65_536),
+        new FrontendSettings.Lanes(lanes, 1_000, 1_000_000, 1_024),
+        GROUP_WAITS);
+  }
+
   public OpenFrontend(int lanes) {
     this(lanes, QUEUE_MESSAGES);
   }

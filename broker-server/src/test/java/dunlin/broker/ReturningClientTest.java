@@ -11,7 +11,6 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.HexFormat;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -23,14 +22,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A client that comes back over another event loop as soon as it sees the end of its connection. */
 class ReturningClientTest {
   private static final int LOOPS = 2;
-
-  private static FrontendSettings settings() {
-    return OpenFrontend.settings(
-        new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
-        new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 100, 100, 65_536),
-        new FrontendSettings.Lanes(LOOPS, 1_000, 1_000_000, 1_024),
-        OpenFrontend.GROUP_WAITS);
-  }
 
   /** A socket and the event loop that it has come to. */
   private record Client(Socket socket, DataInputStream in, int loop, Connection connection) implements AutoCloseable {
@@ -83,7 +74,7 @@ class ReturningClientTest {
   @ValueSource(ints = {0, 60})
   void doesNotOvertakeItsDisconnect(int expirySeconds, @TempDir Path data) throws Exception {
     var held = new CountDownLatch(1);
-    try (RealTiers broker = new RealTiers(data, settings())) {
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(LOOPS))) {
       broker.frontend.listen();
       LoopClient subscriber = LoopClient.connected(broker.frontend, 0, 's', 0);
       subscriber.send("82070001000001" + "74" + "01");

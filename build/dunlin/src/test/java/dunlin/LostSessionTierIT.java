@@ -14,10 +14,6 @@ class LostSessionTierIT {
   private static final int SERVER_BUSY = 0x89;
   private static final int LOSSES = 3;
 
-  private static TestBroker broker(WiredSeams seams, Path data) {
-    return TestBroker.over(seams, data);
-  }
-
   /** Refused with 0x88 as long as the tier has not come back. */
   private static RawClient connectedAgain(TestBroker broker, Connect connect) {
     RawClient[] client = {null};
@@ -51,7 +47,7 @@ class LostSessionTierIT {
     var seams = new WiredSeams(seed);
     var durable = Connect.of("durable");
     var watcher = Connect.of("watcher");
-    try (TestBroker broker = broker(seams, data)) {
+    try (TestBroker broker = TestBroker.over(seams, data)) {
       RawClient subscriber = RawClient.connected(broker.port(), durable.clean());
       subscriber.subscribe("t", 1);
       RawClient watching = RawClient.connected(broker.port(), watcher.clean());
