@@ -14,6 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -111,32 +112,29 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
         });
   }
 
-  private static <T> CompletableFuture<T> none() {
-    return CompletableFuture.failedFuture(new StoreException("there is no link to the session tier"));
+  private <T> CompletableFuture<T> call(Function<InboxClient, CompletableFuture<T>> call) {
+    var inbox = present;
+    return inbox == null ? CompletableFuture.failedFuture(new StoreException("there is no link to the session tier")) : call.apply(inbox);
   }
 
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.connect(request);
+    return call(inbox -> inbox.connect(request));
   }
 
   @Override
   public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.subscribe(session, subscriptions);
+    return call(inbox -> inbox.subscribe(session, subscriptions));
   }
 
   @Override
   public CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.unsubscribe(session, filters);
+    return call(inbox -> inbox.unsubscribe(session, filters));
   }
 
   @Override
   public CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.disconnect(session, publishWill, sessionExpirySeconds);
+    return call(inbox -> inbox.disconnect(session, publishWill, sessionExpirySeconds));
   }
 
   /** Without a link there is no frontend to ask. */
@@ -155,14 +153,12 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Appended> append(SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.append(session, options, from, retained);
+    return call(inbox -> inbox.append(session, options, from, retained));
   }
 
   @Override
   public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.appendToGroup(group, message);
+    return call(inbox -> inbox.appendToGroup(group, message));
   }
 
   /** Without a link its message comes again to the client's next connection. */
@@ -174,25 +170,21 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> received(SessionRef session, long sequence) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.received(session, sequence);
+    return call(inbox -> inbox.received(session, sequence));
   }
 
   @Override
   public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.released(session, packetId);
+    return call(inbox -> inbox.released(session, packetId));
   }
 
   @Override
   public CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
-    var inbox = present;
-    return inbox == null ? none() : inbox.fetch(session, fromSequence, messagesMax, bytesMax);
+    return call(inbox -> inbox.fetch(session, fromSequence, messagesMax, bytesMax));
   }
 
   @Override
   public CompletableFuture<Statistics> statistics() {
-    var inbox = present;
-    return inbox == null ? none() : inbox.statistics();
+    return call(InboxClient::statistics);
   }
 }
