@@ -6,7 +6,6 @@ import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxClient.Page;
 import dunlin.inbox.InboxClient.Statistics;
 import dunlin.inbox.rows.SessionFields;
-import dunlin.model.QoS;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.transport.lane.MalformedFrameException;
@@ -54,10 +53,6 @@ final class AnswerForm<T> {
             out.number(all.queuedBytes());
           },
           in -> new Statistics(in.number(), in.number(), in.number(), in.number(), in.number(), in.number(), in.number()));
-
-  private static final int RETAIN = 0x04;
-  private static final int RELEASED = 0x08;
-  private static final int DELIVERED = 0x10;
 
   private final BiConsumer<FieldWriter, T> writer;
   private final Function<FieldReader, @Nullable T> reader;
@@ -133,8 +128,7 @@ final class AnswerForm<T> {
 
   private static void writeMessage(FieldWriter out, InboxMessage value) {
     out.number(value.sequence());
-    out.octet(
-        value.qos().code() | (value.retain() ? RETAIN : 0) | (value.released() ? RELEASED : 0) | (value.delivered() ? DELIVERED : 0));
+    out.octet(MessageFlags.of(value));
     out.number(value.subscriptionIdentifiers().length);
     for (int identifier : value.subscriptionIdentifiers()) out.number(identifier);
     SessionFields.writePublication(out, value.message());
@@ -143,16 +137,9 @@ final class AnswerForm<T> {
   private static InboxMessage readMessage(FieldReader in) {
     long sequence = in.number();
     int flags = in.octet();
-    if (flags >= DELIVERED << 1) throw new IllegalStateException("flags " + flags + " of a message");
+    if (!MessageFlags.areValid(flags)) throw new IllegalStateException("flags " + flags + " of a message");
     int[] identifiers = new int[in.countWithin()];
     for (int i = 0; i < identifiers.length; i++) identifiers[i] = in.count();
-    return new InboxMessage(
-        sequence,
-        QoS.of(flags & 0x03),
-        (flags & RETAIN) != 0,
-        (flags & RELEASED) != 0,
-        (flags & DELIVERED) != 0,
-        identifiers,
-        SessionFields.readPublication(in));
+    return MessageFlags.message(sequence, flags, identifiers, SessionFields.readPublication(in));
   }
 }

@@ -2,7 +2,6 @@ package dunlin.inbox.remote;
 
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
-import dunlin.model.QoS;
 import dunlin.transport.Terms;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
@@ -14,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * What the session tier says, in the frames of one link; one of these on each side. A message for several connections in a row is said once.
  *
  * <pre>
- *   0 PUSH         connection, flags (QoS and the bits below), sequence, how many subscription identifiers, these, and the message
+ *   0 PUSH         connection, flags (MessageFlags, and the bit below), sequence, how many subscription identifiers, these, and the message
  *                  as in Messages, unless it is that of the push before
  *   1 BEHIND, 2 DISPLACED, 3 DISMISSED, 4 ASK_SETTLED    connection
  *   5 ANSWER       number of the call, length, bytes
@@ -32,11 +31,7 @@ final class TierSaidCodec {
   private static final int ASK_SETTLED = 4;
   private static final int ANSWER = 5;
 
-  private static final int QOS = 0x03;
-  private static final int RETAIN = 0x04;
-  private static final int RELEASED = 0x08;
-  private static final int DELIVERED = 0x10;
-  private static final int SAME_MESSAGE = 0x20;
+  private static final int SAME_MESSAGE = MessageFlags.FREE;
 
   private final Messages messages = new Messages();
   private @Nullable Publication last;
@@ -55,12 +50,7 @@ final class TierSaidCodec {
   @SuppressWarnings("ReferenceEquality") // it is the same object that goes to several connections
   private void writePush(FrameWriter out, long connection, InboxMessage message) {
     boolean same = message.message() == last;
-    int flags =
-        message.qos().code()
-            | (message.retain() ? RETAIN : 0)
-            | (message.released() ? RELEASED : 0)
-            | (message.delivered() ? DELIVERED : 0)
-            | (same ? SAME_MESSAGE : 0);
+    int flags = MessageFlags.of(message) | (same ? SAME_MESSAGE : 0);
     out.octet(PUSH).number(connection).octet(flags).number(message.sequence()).number(message.subscriptionIdentifiers().length);
     for (int identifier : message.subscriptionIdentifiers()) out.number(identifier);
     if (!same) messages.write(out, message.message(), Terms.ANSWERED);
@@ -83,7 +73,7 @@ final class TierSaidCodec {
   private TierSaid.Push readPush(FrameReader in) throws MalformedFrameException {
     long connection = in.number();
     int flags = in.octet();
-    if (flags >= SAME_MESSAGE << 1 || (flags & QOS) == QOS) throw new MalformedFrameException("flags " + flags + " of a push");
+    if (!MessageFlags.areValid(flags & ~SAME_MESSAGE)) throw new MalformedFrameException("flags " + flags + " of a push");
     long sequence = in.number();
     if (sequence < 0) throw new MalformedFrameException("sequence " + sequence);
     int[] identifiers = new int[in.countWithin()];
@@ -91,9 +81,6 @@ final class TierSaidCodec {
     Publication message = (flags & SAME_MESSAGE) != 0 ? last : messages.read(in).message();
     if (message == null) throw new MalformedFrameException("a push of the message before, and there was none");
     last = message;
-    return new TierSaid.Push(
-        connection,
-        new InboxMessage(
-            sequence, QoS.of(flags & QOS), (flags & RETAIN) != 0, (flags & RELEASED) != 0, (flags & DELIVERED) != 0, identifiers, message));
+    return new TierSaid.Push(connection, MessageFlags.message(sequence, flags & ~SAME_MESSAGE, identifiers, message));
   }
 }
