@@ -7,34 +7,21 @@ import dunlin.load.scenario.Scenarios;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code bench director}: a scenario, shared out to workers. */
 @Command(name = "director", description = "Runs a scenario as \"run\" does, with its clients in workers, and adds up. Exits with 1 also when a worker was lost.")
 final class DirectorCommand extends HelpOption implements Callable<Integer> {
-  @Parameters(paramLabel = "FILE", description = "The scenario: a YAML file, or a published one by its name.")
-  private String scenario = "";
+  @Mixin private final ScenarioOptions scenario = new ScenarioOptions();
 
   @Option(names = {"-w", "--workers"}, required = true, split = ",", paramLabel = "HOST:PORT", description = "The workers, with commas. Without a port: " + WorkerCommand.PORT)
   private List<String> workers = List.of();
-
-  @Option(names = "--set", paramLabel = "NAME=VALUE", description = "The value of a variable of the scenario; may come several times.")
-  private Map<String, String> variables = new TreeMap<>();
-
-  @Option(names = {"-h", "--host"}, paramLabel = "HOST", description = "The broker, in place of the variable \"host\".")
-  private @Nullable String host;
-
-  @Option(names = {"-p", "--port"}, paramLabel = "PORT", description = "Its port, in place of the variable \"port\".")
-  private @Nullable Integer port;
 
   @Mixin private final PeerOptions peers = new PeerOptions();
   @Mixin private final RunOptions run = new RunOptions();
@@ -43,15 +30,13 @@ final class DirectorCommand extends HelpOption implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    var given = new TreeMap<>(variables);
-    if (host != null) given.put("host", host);
-    if (port != null) given.put("port", port.toString());
+    var variables = scenario.variables();
     var addresses = new ArrayList<Endpoint>();
     for (String worker : workers) addresses.add(ClientOptions.endpoint(worker, WorkerCommand.PORT));
     if (new HashSet<>(addresses).size() < addresses.size()) throw new IllegalArgumentException("a worker is named twice");
-    Scenarios.Source source = Scenarios.find(scenario);
-    Plan plan = source.plan(given, run.expectations(), run.loops());
-    var job = new RemoteCrew.Job(source, given, run.loops(), run.force());
+    Scenarios.Source source = Scenarios.find(scenario.scenario());
+    Plan plan = source.plan(variables, run.expectations(), run.loops());
+    var job = new RemoteCrew.Job(source, variables, run.loops(), run.force());
     var terminal = Terminal.of(spec);
     return run.execute(
         plan, (all, audience) -> new RemoteCrew(all, audience, addresses, peers.security(), job, terminal.err()::println), terminal.out(), terminal.err());

@@ -1,10 +1,9 @@
 package dunlin.load.count;
 
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.ToLongFunction;
 
 /** What the members of a shared group have of each stream, taken together. */
-public final class SharedBook implements GroupBook {
+public final class SharedBook extends GroupBook {
   /*
    * Owner: nobody; members on several event loops enter what they get. A stream belongs to one of STRIPES locks, each held for a look
    * into a hash table: loops seldom meet, and wait for nanoseconds when they do.
@@ -12,20 +11,9 @@ public final class SharedBook implements GroupBook {
   private static final int STRIPES = 64;
 
   private final Book[] stripes = new Book[STRIPES];
-  private final AtomicInteger since = new AtomicInteger(Integer.MAX_VALUE);
 
   public SharedBook(Budget budget) {
     for (int i = 0; i < STRIPES; i++) stripes[i] = new Book(budget);
-  }
-
-  @Override
-  public void join(int step) {
-    since.accumulateAndGet(step, Math::min);
-  }
-
-  @Override
-  public int since() {
-    return since.get();
   }
 
   @Override

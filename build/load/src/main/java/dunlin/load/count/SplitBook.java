@@ -2,11 +2,10 @@ package dunlin.load.count;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /** What members of a shared group have got here when others are in other processes: a bit for each message, to be joined with theirs. */
-public final class SplitBook implements GroupBook {
+public final class SplitBook extends GroupBook {
   /*
    * Owner: any event loop; each stream's bits have a lock, held for a look at one word.
    * Bounds: BYTES_MAX of bits in a process, for all groups. Full: the message is UNCHECKED.
@@ -15,20 +14,9 @@ public final class SplitBook implements GroupBook {
 
   private final AtomicLong bytesLeft; // of all groups
   private final Map<Long, Bits> streams = new ConcurrentHashMap<>();
-  private final AtomicInteger since = new AtomicInteger(Integer.MAX_VALUE);
 
   public SplitBook(AtomicLong bytesLeft) {
     this.bytesLeft = bytesLeft;
-  }
-
-  @Override
-  public void join(int step) {
-    since.accumulateAndGet(step, Math::min);
-  }
-
-  @Override
-  public int since() {
-    return since.get();
   }
 
   @Override
