@@ -119,8 +119,8 @@ final class LostFrontends {
               step(loss);
               return;
             }
+            loss.recorded.complete(null); // its loss is known before its next life is attached
             attempt.complete(null);
-            loss.recorded.complete(null);
           }
 
           @Override
