@@ -74,6 +74,18 @@ final class SubscribeRules {
     return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SESSION_MEMORY, explanation);
   }
 
+  /** The routes of the cluster take as much memory as they may. */
+  static Refusal noRoomForRoute(long max) {
+    String explanation = Limit.ROUTE_MEMORY.exceededBy("the routes of all topic filters take all of their memory", max);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.ROUTE_MEMORY, explanation);
+  }
+
+  /** The topic filter has as many groups of shared subscriptions as it may. */
+  static Refusal tooManyGroups(long max) {
+    String explanation = Limit.GROUPS.exceededBy("one more group of shared subscriptions with this topic filter", max);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.GROUPS, explanation);
+  }
+
   /** The granted QoS may be less than what was asked for [MQTT-3.2.2-10]. */
   SubscriptionOptions granted(SubscriptionOptions asked) {
     QoS qos = asked.maximumQoS().min(features.maximumQoS());

@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.broker.auth.Refusal;
 import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.RequestedSubscription;
+import dunlin.dist.RouteQuotaException;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.model.ReasonCode;
@@ -294,14 +295,23 @@ final class Subscriptions {
                   for (InboxClient.Subscription one : toStore) stored(one.filter(), failure == null);
                   if (failure != null) {
                     SubscribeRules.Refusal refusal = refusal(failure);
-                    if (refusal.reason() == ReasonCode.QUOTA_EXCEEDED) refused(subscribing, at.getFirst(), refusal);
-                    else subscribing.explanation = refusal.explanation();
+                    failed(subscribing, at.getFirst(), refusal);
                     for (int i : at) subscribing.reasons[i] = refusal.reason();
                     subscribing.retainedDue.removeAll(toStore);
                     session.frontend().storeFailures().increment();
                   }
                   oneDone(subscribing);
                 }));
+  }
+
+  /** Only what is beyond a limit is held against the client. */
+  private void failed(Subscribing subscribing, int index, SubscribeRules.Refusal refusal) {
+    if (refusal.reason() == ReasonCode.QUOTA_EXCEEDED) {
+      refused(subscribing, index, refusal);
+      return;
+    }
+    subscribing.reasons[index] = refusal.reason();
+    subscribing.explanation = "topic filter " + (index + 1) + ": " + refusal.explanation();
   }
 
   /** A SUBSCRIBE that fails leaves what another one has stored, and what one behind it may still store. */
@@ -314,11 +324,22 @@ final class Subscriptions {
   }
 
   private SubscribeRules.Refusal refusal(Throwable failure) {
-    Throwable cause = failure instanceof CompletionException ? failure.getCause() : failure;
-    if (cause instanceof QuotaExceededException full) {
-      return full.kind() == QuotaExceededException.Kind.MEMORY ? SubscribeRules.noRoomInStore(full.limit()) : rules.quotaExceeded();
-    }
-    return new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
+    Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    return switch (cause) {
+      case QuotaExceededException full ->
+          switch (full.kind()) {
+            case MEMORY -> SubscribeRules.noRoomInStore(full.limit());
+            case ROUTES -> SubscribeRules.noRoomForRoute(full.limit());
+            case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
+            case SUBSCRIPTIONS, SESSIONS -> rules.quotaExceeded();
+          };
+      case RouteQuotaException full ->
+          switch (full.kind()) {
+            case MEMORY -> SubscribeRules.noRoomForRoute(full.limit());
+            case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
+          };
+      default -> new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
+    };
   }
 
   /** Has the filter's loop count the subscription, then puts the subscriber on its list. */
@@ -367,8 +388,7 @@ final class Subscriptions {
     entry.routed.whenComplete(
         (_, failure) -> {
           if (failure != null) {
-            subscribing.reasons[index] = ReasonCode.UNSPECIFIED_ERROR;
-            subscribing.explanation = "topic filter " + (index + 1) + ": could not be stored";
+            failed(subscribing, index, refusal(failure));
             subscribing.retainedDue.removeIf(due -> due.filter().equals(filter));
           }
           oneDone(subscribing);

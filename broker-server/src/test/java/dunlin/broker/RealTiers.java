@@ -3,6 +3,7 @@ package dunlin.broker;
 import dunlin.broker.auth.Authentication;
 import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
+import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;
@@ -71,7 +72,8 @@ final class RealTiers implements AutoCloseable {
             OpenFrontend.noListener());
     InboxSettings sessions = InboxSettings.defaults();
     DistWorker dist =
-        DistWorker.create(store, p -> InboxServer.shardOf(sessions.shards(), p.tenant(), p.clientId()), meters);
+        DistWorker.create(
+            store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), p -> InboxServer.shardOf(sessions.shards(), p.tenant(), p.clientId()), meters);
     inbox = new InboxServer(store, sessions, new Routes(dist), frontend, InstantSource.system(), meters);
     retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, InstantSource.system(), housekeeping);
     dist.attachFrontend(store.nodeId(), Deliveries.of(frontend.delivery()));

@@ -2,7 +2,9 @@ package dunlin;
 
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
+import dunlin.dist.RouteQuotaException;
 import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.QuotaExceededException;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import java.util.concurrent.CompletableFuture;
@@ -27,7 +29,15 @@ final class DistRoutes implements InboxRoutes {
   public CompletableFuture<Void> add(ShardId shard, String tenant, TopicFilter filter) {
     var added = dist.addRoute(new Route(tenant, filter, shard, ONLY_LIFE, NO_HANDLE));
     var _ = added.thenRun(announced::increment);
-    return added;
+    return added.exceptionallyCompose(
+        failure -> CompletableFuture.failedFuture(failure instanceof RouteQuotaException full ? quotaExceeded(full) : failure));
+  }
+
+  private static QuotaExceededException quotaExceeded(RouteQuotaException full) {
+    return switch (full.kind()) {
+      case MEMORY -> new QuotaExceededException(QuotaExceededException.Kind.ROUTES, "bytes of routes", full.limit());
+      case GROUPS -> new QuotaExceededException(QuotaExceededException.Kind.GROUPS, "groups with the same topic filter", full.limit());
+    };
   }
 
   @Override

@@ -13,6 +13,7 @@ import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.dist.Deliveries;
+import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.SessionsMXBean;
@@ -212,7 +213,7 @@ final class Node implements AutoCloseable {
     InboxSettings inboxSettings = NodeSettings.inbox(settings, heapBytes, diskBytes);
     int shards = inboxSettings.shards();
     DistWorker dist =
-        DistWorker.create(ranges, p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
+        DistWorker.create(ranges, DistSettings.from(settings, heapBytes), p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
     InboxServer inbox =
         new InboxServer(ranges, inboxSettings, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
     RetainServer retain = RetainServer.on(ranges, RetainSettings.from(settings, heapBytes, diskBytes), meters, clock, housekeeping);

@@ -3,6 +3,7 @@ package dunlin;
 import dunlin.broker.FrontendSettings;
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.listen.ListeningSettings;
+import dunlin.dist.DistSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.model.FilterIndex;
@@ -326,7 +327,7 @@ final class NodeSettings {
   private NodeSettings() {}
 
   private static List<Setting<?>> withFamilies(Setting<?>... others) {
-    return Stream.of(List.of(others), MemoryKeys.ALL, RetainSettings.ALL, ClusterKeys.ALL, ListenerKeys.ALL)
+    return Stream.of(List.of(others), MemoryKeys.ALL, DistSettings.ALL, RetainSettings.ALL, ClusterKeys.ALL, ListenerKeys.ALL)
         .<Setting<?>>flatMap(List::stream)
         .toList();
   }

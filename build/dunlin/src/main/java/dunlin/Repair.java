@@ -1,5 +1,6 @@
 package dunlin;
 
+import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.server.InboxRepair;
 import dunlin.inbox.server.InboxServer;
@@ -371,7 +372,7 @@ final class Repair {
       var meters = new SimpleMeterRegistry();
       store = RangeStore.open(settings(), directory, meters);
       try {
-        var dist = DistWorker.create(store, who -> InboxServer.shardOf(shards, who.tenant(), who.clientId()), meters);
+        var dist = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), who -> InboxServer.shardOf(shards, who.tenant(), who.clientId()), meters);
         routes = new DistRoutes(dist, new LongAdder());
         inbox = new InboxRepair(store, shards);
         retain = new RetainRepair(store);

@@ -3,6 +3,7 @@ package dunlin;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.dist.Route;
 import dunlin.dist.RoutePage;
@@ -131,7 +132,7 @@ class StrayRoutesIT {
     Tiers(Path data) throws Exception {
       store = RangeStore.open(StoreSettings.defaults(), data, meters);
       var settings = InboxSettings.defaults();
-      dist = DistWorker.create(store, who -> InboxServer.shardOf(settings.shards(), who.tenant(), who.clientId()), meters);
+      dist = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), who -> InboxServer.shardOf(settings.shards(), who.tenant(), who.clientId()), meters);
       distRoutes = new DistRoutes(dist, new LongAdder());
       inbox = new InboxServer(store, settings, this, this, InstantSource.system(), meters);
       store.start(TestBroker.SOON);

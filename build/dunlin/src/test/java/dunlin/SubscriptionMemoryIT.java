@@ -111,4 +111,57 @@ final class SubscriptionMemoryIT {
       assertThat(fill(other, "one", setting)).isEqualTo(granted);
     }
   }
+
+  private static void assertNotSubscribed(TestBroker broker, String clientId, String filter) {
+    try (RawClient back = durable(broker, clientId, false)) {
+      back.send(RawClient.UNSUBSCRIBE, RawClient.u16(8), RawClient.NO_PROPERTIES, filter);
+      assertThat(back.next(RawClient.UNSUBACK).reason()).as("stored, though it was refused").isEqualTo(0x11);
+    }
+  }
+
+  @Test
+  void routesHaveABoundThatARestartKeeps(@TempDir Path data) {
+    String setting = "dunlin.dist.memory-max";
+    Map<String, String> settings = Map.of(setting, "8KiB");
+    int granted;
+    try (TestBroker broker = TestBroker.on(data, settings);
+        RawClient client = RawClient.connected(broker, "client")) {
+      try (RawClient one = durable(broker, "one", true)) {
+        granted = fill(one, "one", setting);
+        assertThat(granted).isBetween(20, 30); // some 270 bytes each
+        assertThat(subscribe(client, "b").reason()).isEqualTo(REFUSED);
+        assertThat(subscribe(one, "one/1/#").reason()).as("one that is there").isEqualTo(1);
+      }
+      assertNotSubscribed(broker, "one", "one/" + granted + "/#");
+    }
+    try (TestBroker broker = TestBroker.on(data, settings);
+        RawClient client = RawClient.connected(broker, "client")) {
+      assertThat(subscribe(client, "b").reason()).isEqualTo(REFUSED);
+      durable(broker, "one", true).close();
+      for (int i = 0; fill(client, "new", setting) < granted - 2; i++) { // its routes are removed behind its end
+        assertThat(i).as("looks until they are").isLessThan(10_000);
+      }
+    }
+  }
+
+  @Test
+  void theGroupsOfATopicFilterHaveABound(@TempDir Path data) {
+    String setting = "dunlin.dist.groups-max";
+    try (TestBroker broker = TestBroker.on(data, Map.of(setting, "2"));
+        RawClient client = RawClient.connected(broker, "client")) {
+      try (RawClient one = durable(broker, "one", true)) {
+        assertThat(subscribe(one, "$share/g1/a").reason()).isEqualTo(1);
+        assertThat(subscribe(client, "$share/g2/a").reason()).isEqualTo(1);
+        for (RawClient each : new RawClient[] {client, one}) {
+          Packet refused = subscribe(each, "$share/g3/a");
+          assertThat(refused.reason()).isEqualTo(REFUSED);
+          assertThat(refused.reasonString()).contains("limit 2 (" + setting + ")");
+          assertThat(subscribe(each, "$share/g3/b").reason()).isEqualTo(1);
+        }
+        unsubscribe(client, "$share/g2/a");
+        assertThat(subscribe(one, "$share/g4/a").reason()).isEqualTo(1);
+      }
+      assertNotSubscribed(broker, "one", "$share/g3/a");
+    }
+  }
 }

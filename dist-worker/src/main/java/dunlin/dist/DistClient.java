@@ -21,7 +21,8 @@ public interface DistClient {
 
   /**
    * Sets a route. Completes when every publish accepted from then on sees it; at once when the route was there already with
-   * the same incarnation and handle. Calls of one thread take effect in their order. Fails with a {@code StoreException}.
+   * the same incarnation and handle. Calls of one thread take effect in their order. Fails with a {@code StoreException},
+   * and with a {@link RouteQuotaException} when there are as many routes as may be and this is a new one.
    */
   CompletableFuture<Void> addRoute(Route route);
 

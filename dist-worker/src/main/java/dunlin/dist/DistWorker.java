@@ -15,6 +15,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
@@ -71,8 +72,8 @@ public final class DistWorker implements DistClient {
    *
    * @param home the inbox shard that records the QoS 2 exchanges of a publisher
    */
-  public static DistWorker create(RangeStore store, Function<Publisher, ShardId> home, MeterRegistry registry) {
-    return new DistWorker(store::range, List.of(), home, registry);
+  public static DistWorker create(RangeStore store, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
+    return new DistWorker(store::range, List.of(), settings, home, registry);
   }
 
   /**
@@ -80,11 +81,22 @@ public final class DistWorker implements DistClient {
    *
    * @param cuts as in {@link FilterRanges}
    */
-  DistWorker(RangeOpener store, List<byte[]> cuts, Function<Publisher, ShardId> home, MeterRegistry registry) {
+  DistWorker(RangeOpener store, List<byte[]> cuts, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
     this.home = home;
     ranges = new FilterRanges(cuts);
     servers = new RouteServer[ranges.count()];
-    for (int i = 0; i < servers.length; i++) servers[i] = new RouteServer(i == 0 ? RANGE : RANGE + "-" + i, store);
+    var quota = new RouteQuota(settings, () -> sum(server -> server.applied().memory()));
+    for (int i = 0; i < servers.length; i++) servers[i] = new RouteServer(i == 0 ? RANGE : RANGE + "-" + i, store, quota);
+    Gauge.builder("dunlin.dist.memory", this, all -> all.sum(server -> server.applied().memory()))
+        .description("Memory that the routes take, as dunlin.dist.memory-max counts it")
+        .baseUnit("bytes")
+        .register(registry);
+    for (var kind : RouteQuotaException.Kind.values()) {
+      FunctionCounter.builder("dunlin.dist.refused", quota, all -> all.refused(kind))
+          .tag("limit", kind.name().toLowerCase(Locale.ROOT))
+          .description("Routes that were not set since a limit was reached")
+          .register(registry);
+    }
     Gauge.builder("dunlin.dist.routes", this, all -> all.sum(server -> server.applied().size()))
         .description("Routes: a topic filter that a shard wants the messages of")
         .register(registry);

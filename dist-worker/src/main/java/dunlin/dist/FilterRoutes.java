@@ -10,7 +10,7 @@ final class FilterRoutes {
   /*
    * Owner: the range's applying thread changes it, lanes read it. The arrays are never written to once they are set.
    * Bounds: an array has at most one route for each shard, however many sessions stand behind the shards, so copying it
-   * for a change is cheap; there is a group for each group name in use.
+   * for a change is cheap; there is a group for each group name in use, of which DistSettings has a maximum.
    */
   private static final Route[] NO_ROUTES = {};
   private static final Group[] NO_GROUPS = {};
@@ -47,6 +47,11 @@ final class FilterRoutes {
   /** Not to be written to. */
   Group[] groups() {
     return groups;
+  }
+
+  /** Whether there is the group of a filter of a shared subscription. */
+  boolean hasGroup(TopicFilter filter) {
+    return group(filter) != null;
   }
 
   boolean isEmpty() {

@@ -25,17 +25,20 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
    * The index holds what the rows hold, so changing a route reads no row. Lanes read the index and never a row.
    *
    * Owner: the range's applying thread. Lanes and callers read through index(), which is another object after open().
-   * Bounds: about 64 B of index, 24 B of FilterRoutes, and some 130 B of Route with its filter's text for each route.
+   * Bounds: memoryOf() for each route; who leads the range lets no more be set than RouteQuota has room for.
    * Failure: rebuilt from the rows by open(), at about 1 us a route and the scan. A route that is beyond what the index takes is
    *   refused where it is applied; one that stands in the rows is left out, and stays there until it is removed.
    */
   private static final Logger log = LoggerFactory.getLogger(RouteRange.class);
   private static final int KNOWN_MAX = 10_000;
   private static final int NAMED_MAX = 20;
+  private static final int ROUTE_BYTES = 256;
 
   private volatile FilterIndex<FilterRoutes> index = new FilterIndex<>();
   private volatile long size; // for readers; the applying thread counts in routes
+  private volatile long memory; // for readers, too
   private long routes;
+  private long routesMemory;
 
   // Of the same few texts millions of routes need not hold copies. Emptied when they turn out to be many.
   private final Map<String, String> knownTenants = new HashMap<>();
@@ -51,15 +54,34 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     return size;
   }
 
+  /** Memory that they take, by {@link #memoryOf}. Any thread. */
+  long memory() {
+    return memory;
+  }
+
+  /** About what a route takes in the index, in bytes. */
+  static long memoryOf(Route route) {
+    return ROUTE_BYTES + 2L * route.filter().text().length();
+  }
+
   /** The route of a shard as applied so far, or null. Any thread. */
   @Nullable Route find(String tenant, TopicFilter filter, ShardId shard) {
     FilterRoutes of = index.get(tenant, filter.filter());
     return of == null ? null : of.find(filter, shard);
   }
 
+  /** How many groups of shared subscriptions the filter of a route has when the route would bring one more, else -1. Any thread. */
+  int groupsBeside(Route route) {
+    if (!route.filter().shared()) return -1;
+    FilterRoutes of = index.get(route.tenant(), route.filter().filter());
+    if (of == null) return 0;
+    return of.hasGroup(route.filter()) ? -1 : of.groups().length;
+  }
+
   @Override
   public void open(RangeReader state) {
     routes = 0;
+    routesMemory = 0;
     int[] leftOut = {0};
     var fresh = new FilterIndex<FilterRoutes>();
     state.scan(
@@ -77,7 +99,7 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
         });
     if (leftOut[0] > NAMED_MAX) log.warn("{} stored routes are left out", leftOut[0]);
     index = fresh;
-    size = routes;
+    counted();
   }
 
   @Override
@@ -91,8 +113,13 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
             case PurgeBefore purge -> purge(purge, out);
           });
     }
-    size = routes;
+    counted();
     return results;
+  }
+
+  private void counted() {
+    size = routes;
+    memory = routesMemory;
   }
 
   private static Optional<String> problem(Route route) {
@@ -152,6 +179,7 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     of.remove(route.filter(), route.shard());
     if (of.isEmpty()) index.remove(route.tenant(), route.filter().filter());
     routes--;
+    routesMemory -= memoryOf(route);
   }
 
   private void set(FilterIndex<FilterRoutes> in, Route decoded) {
@@ -167,10 +195,11 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
       of = new FilterRoutes();
       of.put(route); // before a lane can see it
       in.put(route.tenant(), route.filter().filter(), of);
-      routes++;
-    } else if (of.put(route)) {
-      routes++;
+    } else if (!of.put(route)) {
+      return;
     }
+    routes++;
+    routesMemory += memoryOf(route);
   }
 
   private static <T> T known(Map<T, T> all, T value) {

@@ -47,14 +47,16 @@ final class RouteServer {
   private final String name;
   private final RouteRange routes = new RouteRange();
   private final Range<RouteCommand, RouteResult> range;
+  private final RouteQuota quota;
 
   private final ConcurrentHashMap<RouteId, Integer> changing = new ConcurrentHashMap<>();
   private final ConcurrentHashMap<ShardId, Integer> purging = new ConcurrentHashMap<>();
   private final AtomicLong failures = new AtomicLong();
   private final AtomicLong settledFailures = new AtomicLong();
 
-  RouteServer(String name, DistWorker.RangeOpener store) {
+  RouteServer(String name, DistWorker.RangeOpener store, RouteQuota quota) {
     this.name = name;
+    this.quota = quota;
     range = store.range(name, new RouteCodec(), routes);
   }
 
@@ -79,11 +81,24 @@ final class RouteServer {
       }
     }
     var future = new CompletableFuture<Void>();
+    boolean isNew = routes.find(route.tenant(), route.filter(), route.shard()) == null;
+    int groups = isNew ? routes.groupsBeside(route) : -1;
+    if (isNew) {
+      try {
+        quota.take(route, groups);
+      } catch (RouteQuotaException full) {
+        return CompletableFuture.failedFuture(full);
+      }
+    }
+    Runnable ended = () -> {
+      if (isNew) quota.giveBack(route, groups);
+    };
     propose(
         new Add(route),
         changing,
         id,
         result -> {
+          ended.run();
           switch (result) {
             case RouteResult.Superseded(long incarnation) ->
                 future.completeExceptionally(
@@ -93,7 +108,10 @@ final class RouteServer {
             case RouteResult.Added _, RouteResult.Removed _, RouteResult.Purged _ -> future.complete(null);
           }
         },
-        future::completeExceptionally);
+        failure -> {
+          ended.run();
+          future.completeExceptionally(failure);
+        });
     return future;
   }
 

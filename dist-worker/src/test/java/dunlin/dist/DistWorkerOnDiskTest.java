@@ -57,7 +57,7 @@ class DistWorkerOnDiskTest {
     double size;
     try (var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry())) {
       var registry = new SimpleMeterRegistry();
-      var worker = DistWorker.create(store, _ -> INBOX, registry);
+      var worker = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), _ -> INBOX, registry);
       store.start(DEADLINE);
       var changes = new ArrayList<CompletableFuture<?>>();
       var filters = List.of("a/b", "a/+", "#", "+/b/#", "$s/#", "x", "fleet/+/state", "a/#", "+/");
@@ -78,7 +78,7 @@ class DistWorkerOnDiskTest {
 
     try (var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry())) {
       var registry = new SimpleMeterRegistry();
-      var worker = DistWorker.create(store, _ -> INBOX, registry);
+      var worker = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), _ -> INBOX, registry);
       store.start(DEADLINE);
 
       assertThat(matches(worker, topics)).isEqualTo(before);

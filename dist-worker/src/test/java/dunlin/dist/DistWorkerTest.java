@@ -32,6 +32,7 @@ class DistWorkerTest {
   private static final Publisher PUBLISHER = new Publisher(TENANT, "client");
   private static final ShardId FRONTEND = ShardId.frontend("n1");
   private static final ShardId HOME = ShardId.inbox(5);
+  private static final DistSettings LIMITS = DistSettings.defaults(Runtime.getRuntime().maxMemory());
 
   private final AtomicReference<@Nullable InMemoryRange<RouteCommand, RouteResult>> made = new AtomicReference<>();
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -45,6 +46,7 @@ class DistWorkerTest {
             return range;
           },
           List.of(),
+          LIMITS,
           _ -> HOME,
           registry);
   private final ArrayDeque<Runnable> tasksOfTheLane = new ArrayDeque<>();
@@ -350,7 +352,7 @@ class DistWorkerTest {
 
   @Test
   void anExchangeThatNobodyCanRecordIsRefused() {
-    var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), List.of(), _ -> HOME, new SimpleMeterRegistry());
+    var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), List.of(), LIMITS, _ -> HOME, new SimpleMeterRegistry());
     var answer = new Answer();
     byte[] body = {'a'};
 

@@ -80,6 +80,11 @@ final class InMemoryRange<C, R> implements Range<C, R> {
     return out.array();
   }
 
+  /** Opens it again with the rows that it has. */
+  void reopen() {
+    logic.open(rows);
+  }
+
   int queued() {
     return queue.size();
   }

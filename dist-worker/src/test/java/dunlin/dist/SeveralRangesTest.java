@@ -59,6 +59,7 @@ class SeveralRangesTest {
                 }
               },
               cuts,
+              DistSettings.defaults(Runtime.getRuntime().maxMemory()),
               _ -> SHARDS[0],
               meters);
       var delivery =

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Where the session tier announces which topic filters its shards want; the dist tier, connected by the node. */
 public interface InboxRoutes {
-  /** Completes when every publish accepted from then on reaches the shard; at once when it was announced before. */
+  /** Completes when every publish accepted from then on reaches the shard; at once when it was announced before. Fails with {@link QuotaExceededException} when there is no room for one more. */
   CompletableFuture<Void> add(ShardId shard, String tenant, TopicFilter filter);
 
   CompletableFuture<Void> remove(ShardId shard, String tenant, TopicFilter filter);

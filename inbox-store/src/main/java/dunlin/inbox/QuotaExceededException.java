@@ -12,7 +12,11 @@ public final class QuotaExceededException extends RuntimeException {
     /** Subscriptions of one session. */
     SUBSCRIPTIONS(2),
     /** Memory that all durable sessions and their subscriptions take, in bytes. */
-    MEMORY(3);
+    MEMORY(3),
+    /** Memory that the routes of all topic filters take, in bytes. */
+    ROUTES(4),
+    /** Groups of shared subscriptions with the same topic filter. */
+    GROUPS(5);
 
     private final int code;
 

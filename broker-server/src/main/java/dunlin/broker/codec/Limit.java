@@ -19,6 +19,8 @@ public enum Limit {
   SESSIONS("dunlin.session.sessions-max"),
   SESSION_MEMORY("dunlin.inbox.memory-max"),
   SUBSCRIPTION_MEMORY("dunlin.memory.subscriptions-max"),
+  ROUTE_MEMORY("dunlin.dist.memory-max"),
+  GROUPS("dunlin.dist.groups-max"),
   UNFINISHED_MEMORY("dunlin.memory.unfinished-max"),
   UNAUTHENTICATED_MEMORY("dunlin.memory.unauthenticated-max");
 

@@ -2,6 +2,7 @@ package dunlin.bench;
 
 import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
+import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;
@@ -112,7 +113,7 @@ public class LocalLaneBenchmark {
     directory = Files.createTempDirectory("lane");
     RangeStore opened = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
     store = opened;
-    DistWorker dist = DistWorker.create(opened, _ -> ShardId.inbox(0), new SimpleMeterRegistry());
+    DistWorker dist = DistWorker.create(opened, DistSettings.defaults(Runtime.getRuntime().maxMemory()), _ -> ShardId.inbox(0), new SimpleMeterRegistry());
     dist.attachFrontend("node", Deliveries.of(new Counter()));
     opened.start(Duration.ofSeconds(30));
     List<CompletableFuture<Void>> set = new ArrayList<>();

@@ -5,6 +5,7 @@ import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.StaleSessionException;
@@ -41,6 +42,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -181,7 +183,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
           var routes = logic.takeRoutes();
           strays.expect(routes);
           announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
-          var announced = announcer.settled(routes);
+          var announced = announcer.settledOrFull(routes);
           try {
             var _ = timer.scheduleWithFixedDelay(this::tick, TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
             lookForFrontends();
@@ -347,10 +349,26 @@ public final class InboxServer implements InboxClient, AutoCloseable {
         new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),
         existed,
         (outcome, _) -> {
-          if (outcome instanceof Outcome.Existed(var value)) Proposals.follow(announcer.settled(routes), existed, () -> existed.complete(value));
-          else existed.completeExceptionally(Proposals.unexpected(outcome));
+          if (outcome instanceof Outcome.Existed(var value)) {
+            var _ =
+                announcer
+                    .settled(routes)
+                    .whenComplete(
+                        (_, failure) -> {
+                          if (failure == null) existed.complete(value);
+                          else if (failure instanceof QuotaExceededException) withdraw(session, subscriptions, value, () -> existed.completeExceptionally(failure));
+                          else existed.completeExceptionally(failure);
+                        });
+          } else existed.completeExceptionally(Proposals.unexpected(outcome));
         });
     return existed;
+  }
+
+  /** Takes back what a SUBSCRIBE has brought that there is no room for: else it would stay in the session, and get nothing. */
+  private void withdraw(SessionRef session, List<Subscription> subscriptions, List<Boolean> existed, Runnable then) {
+    var brought = IntStream.range(0, existed.size()).filter(i -> !existed.get(i)).mapToObj(i -> subscriptions.get(i).filter()).toList();
+    if (brought.isEmpty()) then.run();
+    else unsubscribe(session, brought).whenComplete((_, _) -> then.run());
   }
 
   @Override

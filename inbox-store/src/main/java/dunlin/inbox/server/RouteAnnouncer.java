@@ -1,6 +1,7 @@
 package dunlin.inbox.server;
 
 import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.range.Effects.RouteChange;
 import dunlin.inbox.rows.RouteKey;
 import dunlin.store.StoreException;
@@ -11,10 +12,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,11 +30,12 @@ final class RouteAnnouncer {
    * in which calls end.
    * Bounds: IN_FLIGHT_MAX calls under way; what waits is one entry for each route, and there are no more routes than topic
    * filters subscribed to, now and by sessions that have just ended.
-   * Failure: a caller that waits for a route gets the error at once; the announcement is made again every RETRY.
+   * Failure: a caller that waits for a route gets the error at once; the announcement is made again every RETRY. One line a second is logged at most.
    */
   private static final Logger LOG = LoggerFactory.getLogger(RouteAnnouncer.class);
   private static final int IN_FLIGHT_MAX = 256;
   private static final Duration RETRY = Duration.ofSeconds(1);
+  private static final CompletableFuture<Void> DONE = CompletableFuture.completedFuture(null);
 
   private final InboxRoutes routes;
   private final ScheduledExecutorService timer;
@@ -39,6 +43,8 @@ final class RouteAnnouncer {
   private final Map<RouteKey, Pending> pending = new HashMap<>();
   private final ArrayDeque<RouteKey> ready = new ArrayDeque<>();
   private int inFlight;
+  private long failuresNotLogged;
+  private long lineDue = System.nanoTime();
 
   /** For the gauge. */
   private volatile int waiting;
@@ -82,6 +88,17 @@ final class RouteAnnouncer {
 
   /** Completes when these routes are announced, as far as changes handed over before want them. */
   CompletableFuture<Void> settled(List<RouteKey> keys) {
+    return settled(keys, UnaryOperator.identity());
+  }
+
+  /** Like {@link #settled}, and completes as well for those that there is no room for. */
+  CompletableFuture<Void> settledOrFull(List<RouteKey> keys) {
+    return settled(
+        keys,
+        each -> each.exceptionallyCompose(failure -> failure instanceof QuotaExceededException ? DONE : CompletableFuture.failedFuture(failure)));
+  }
+
+  private CompletableFuture<Void> settled(List<RouteKey> keys, UnaryOperator<CompletableFuture<Void>> judged) {
     var all = new CompletableFuture<Void>();
     boolean handed =
         hand(
@@ -92,7 +109,7 @@ final class RouteAnnouncer {
                 if (waits == null) continue;
                 var waiter = new CompletableFuture<Void>();
                 waits.waiters.add(waiter);
-                each.add(waiter);
+                each.add(judged.apply(waiter));
               }
               var _ =
                   CompletableFuture.allOf(each.toArray(CompletableFuture[]::new)).whenComplete(
@@ -106,7 +123,7 @@ final class RouteAnnouncer {
   }
 
   private static Throwable unwrapped(Throwable failure) {
-    return failure.getCause() == null ? failure : failure.getCause();
+    return failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
   }
 
   private boolean hand(Runnable work) {
@@ -159,8 +176,8 @@ final class RouteAnnouncer {
     var waiters = waits.waiters;
     waits.waiters = new ArrayList<>();
     if (failure != null) {
-      LOG.warn("Cannot announce {}, trying again: {}", route, failure.toString());
-      waiters.forEach(each -> each.completeExceptionally(failure));
+      log(route, failure);
+      waiters.forEach(each -> each.completeExceptionally(unwrapped(failure)));
       var _ = timer.schedule(() -> again(route), RETRY.toMillis(), TimeUnit.MILLISECONDS);
     } else if (waits.wanted != announced) {
       waits.waiters = waiters;
@@ -170,6 +187,15 @@ final class RouteAnnouncer {
       waiters.forEach(each -> each.complete(null));
     }
     pump();
+  }
+
+  private void log(RouteKey route, Throwable failure) {
+    failuresNotLogged++;
+    long now = System.nanoTime();
+    if (now - lineDue < 0) return;
+    lineDue = now + RETRY.toNanos();
+    LOG.warn("Cannot announce routes, trying again: {} times, the last one for {}: {}", failuresNotLogged, route, unwrapped(failure).toString());
+    failuresNotLogged = 0;
   }
 
   private void again(RouteKey route) {

@@ -1,5 +1,6 @@
 package dunlin.bench.start;
 
+import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.dist.Route;
 import dunlin.inbox.ConnectionId;
@@ -90,7 +91,7 @@ public final class BigData {
     var shards = InboxSettings.defaults().shards();
     try (ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
         RangeStore store = RangeStore.open(StoreSettings.defaults(), directory, meters)) {
-      DistWorker dist = DistWorker.create(store, of -> InboxServer.shardOf(shards, of.tenant(), of.clientId()), meters);
+      DistWorker dist = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), of -> InboxServer.shardOf(shards, of.tenant(), of.clientId()), meters);
       var retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, data.clock, timer);
       try (var inbox =
           new InboxServer(store, InboxSettings.defaults(), new Routes(dist), new NoWills(), data.clock, meters)) {
