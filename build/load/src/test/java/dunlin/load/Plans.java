@@ -54,7 +54,7 @@ public final class Plans {
             new Step.Connect("subscribe", List.of(receivers.name()), null),
             new Step.Connect("connect", List.of(senders.name()), null),
             new Step.Traffic("publish", List.of(new Step.Flow(senders.name(), null, null, messages)), List.of(), Duration.ofSeconds(30)),
-            new Step.Drain("drain", Duration.ofSeconds(1))));
+            new Step.Drain("drain", Duration.ofSeconds(30))));
   }
 
   public static Plan plan(List<Pool> pools, List<Step> steps) {
