@@ -12,7 +12,6 @@ import dunlin.broker.limit.NodeBudget;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.call.NodeCalls;
-import dunlin.dist.Deliveries;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxSettings;
@@ -219,7 +218,7 @@ final class Node implements AutoCloseable {
     RetainServer retain = RetainServer.on(ranges, RetainSettings.from(settings, heapBytes, diskBytes), meters, clock, housekeeping);
     Seams seams = opening(embedding.seams());
     dist.attachFrontend(ranges.nodeId(), seams.onLoops(clients, clients.delivery()));
-    dist.attachInboxShards(Deliveries.of(new InboxDelivery(inbox)));
+    dist.attachInboxShards(seams.onShards(new InboxDelivery(inbox)));
 
     SysTopics sys = new SysTopics(clients, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
 

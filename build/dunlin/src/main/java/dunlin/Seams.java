@@ -20,6 +20,9 @@ interface Seams extends AutoCloseable {
    */
   Deliveries onLoops(Frontend frontend, Delivery delivery);
 
+  /** How lanes reach what delivers to inbox shards. */
+  Deliveries onShards(Delivery delivery);
+
   /** The session tier as the frontend of this node uses it. */
   InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId);
 
@@ -40,6 +43,11 @@ interface Seams extends AutoCloseable {
 
       @Override
       public Deliveries onLoops(Frontend frontend, Delivery delivery) {
+        return Deliveries.of(delivery);
+      }
+
+      @Override
+      public Deliveries onShards(Delivery delivery) {
         return Deliveries.of(delivery);
       }
 

@@ -35,8 +35,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The tiers of one node as if they were in processes of their own: each lane to the dist tier, and each from there to the event loops, is a link over
- * wires, and so is what the frontend and the session tier say to each other. The dist tier has a thread for each lane.
+ * The tiers of one node as if they were in processes of their own: each lane to the dist tier, and each from there to the event loops and to the
+ * inbox shards, is a link over wires, and so is what the frontend and the session tier say to each other. The dist tier has a thread for each lane.
  */
 final class WiredSeams implements Seams {
   private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
@@ -77,6 +77,15 @@ final class WiredSeams implements Seams {
     return (lane, thread) -> {
       var loop = frontend.onLane(lane);
       var wire = wire(thread, loop, (link, _) -> new ReceivingStream(link, loop, new RemoteDeliveries(delivery)));
+      return new RemoteDelivery(wire::dial, thread, System::nanoTime);
+    };
+  }
+
+  @Override
+  public Deliveries onShards(Delivery delivery) {
+    return (lane, thread) -> {
+      var there = thread("shards-lane-" + lane);
+      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, new RemoteDeliveries(delivery)));
       return new RemoteDelivery(wire::dial, thread, System::nanoTime);
     };
   }

@@ -11,12 +11,12 @@ import dunlin.transport.lane.ReceivingStream;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What a frontend does with the messages of one link from a dist worker of another process: it delivers them, and says what its groups take. */
+/** What a frontend, or the owner of inbox shards, does with the messages of one link from a dist worker of another process: it delivers them, and says what its groups take. */
 public final class RemoteDeliveries implements ReceivingStream.Receiver {
   /*
    * Owner: the thread of the lane, which is the link's.
    * Bounds: the credit of TOLD_MAX groups is remembered; with more, some are told once more than is needed.
-   * Failure: a route that this frontend does not have any more finds nobody, as with a message of this process.
+   * Failure: a route that is not served here any more finds nobody, as with a message of this process.
    */
   private static final int TOLD_MAX = 4_096;
 
@@ -29,7 +29,7 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
   /** The class of the credit that was told last, by the group's route. */
   private final Map<Route, Integer> told = new HashMap<>();
 
-  /** @param delivery of this frontend, called on the lane's thread */
+  /** @param delivery called on the lane's thread */
   public RemoteDeliveries(Delivery delivery) {
     this.delivery = delivery;
   }
@@ -45,6 +45,14 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
     } finally {
       routes.clear();
     }
+  }
+
+  /** The sender asks for the credit of a group. */
+  @Override
+  public void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException {
+    Route group = codec.read(in);
+    told.remove(group);
+    tell(group, stream);
   }
 
   /** Tells the credit of a group when it has changed by more than half, and each time that it is nothing. */

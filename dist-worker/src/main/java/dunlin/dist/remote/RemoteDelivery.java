@@ -5,6 +5,7 @@ import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
 import dunlin.transport.lane.FrameReader;
@@ -13,29 +14,32 @@ import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.lane.SendingStream;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The way of one lane to the frontend of another process; {@link RemoteDeliveries} is its other end. */
+/** The way of one lane to a frontend of another process, or to the owner of inbox shards there; {@link RemoteDeliveries} is its other end. */
 public final class RemoteDelivery implements Delivery {
   /*
-   * A frontend that is slow holds up nobody else: it has a link of its own. When that is half full, what nobody waits for is dropped and counted. All
-   * else is sent, and is bounded by the credit of its publishers, who are not read from.
+   * A destination that is slow holds up no other one: it has a link of its own. When that is half full, messages without an acknowledgement are dropped and
+   * counted. All else is sent, and is bounded by the credit of its publishers, who are not read from.
+   *
+   * What a group takes there is asked for when it is first looked at, and again when the answer is BELIEVED_NANOS old. The destination also says so by itself when
+   * messages have changed it by half. So a group that gets no messages, since it took none before, is not passed by for ever.
    *
    * Owner: the lane's thread.
-   * Bounds: the stream's; the credit of CREDITS_MAX groups, all of which is forgotten when there are more.
-   * Failure: the stream's. What a frontend said of a group that takes nothing is believed for NOTHING_NANOS; then one message asks it again.
+   * Bounds: the stream's; the credit of CREDITS_MAX groups, all of which is forgotten when there are more; one question about a group at a time.
+   * Failure: the stream's. What is known of groups is forgotten with a link.
    */
   private static final int CREDITS_MAX = 4_096;
-  private static final long NOTHING_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final long BELIEVED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** Credit of a group of which nothing is known: its members take something. */
-  private static final int UNKNOWN = 2;
+  /** Credit of a group of which nothing is known yet. A frontend has members that are connected; those of inbox shards may all be away. */
+  private static final int UNKNOWN_OF_FRONTEND = 2;
 
-  /** Credit of a group that was said to take nothing too long ago: it may be tried. */
-  private static final int TO_BE_TRIED = 1;
+  private static final int UNKNOWN_OF_INBOX = 1;
 
   private final SendingStream stream;
   private final LongSupplier nanoTime;
@@ -44,9 +48,18 @@ public final class RemoteDelivery implements Delivery {
   private final Map<Route, Credit> credits = new HashMap<>();
 
   private MatchedRoutes sending = new MatchedRoutes();
+  private @Nullable Route asking;
   private long dropped;
 
-  private record Credit(int value, long saidNanos) {}
+  private static final class Credit {
+    private int value;
+    private long saidNanos;
+    private boolean asked;
+
+    private Credit(int value) {
+      this.value = value;
+    }
+  }
 
   /** What goes with the messages of one link. */
   private final class Routes implements SendingStream.Companion {
@@ -59,11 +72,24 @@ public final class RemoteDelivery implements Delivery {
     }
 
     @Override
+    public void say(FrameWriter out) {
+      codec.write(out, Objects.requireNonNull(asking));
+    }
+
+    @Override
     public void told(FrameReader in) throws MalformedFrameException {
       Route group = groups.read(in);
       int value = in.count(Integer.MAX_VALUE);
-      if (credits.size() == CREDITS_MAX) credits.clear();
-      credits.put(group, new Credit(value, nanoTime.getAsLong()));
+      var credit = credits.get(group);
+      if (credit == null) credit = add(group, value);
+      credit.value = value;
+      credit.saidNanos = nanoTime.getAsLong();
+      credit.asked = false;
+    }
+
+    @Override
+    public void lost() {
+      credits.clear();
     }
   }
 
@@ -74,6 +100,13 @@ public final class RemoteDelivery implements Delivery {
   public RemoteDelivery(SendingStream.Dialler dialler, Executor thread, LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
     stream = new SendingStream(dialler, Routes::new, thread, null);
+  }
+
+  private Credit add(Route group, int value) {
+    if (credits.size() == CREDITS_MAX) credits.clear();
+    var credit = new Credit(value);
+    credits.put(group, credit);
+    return credit;
   }
 
   @Override
@@ -90,12 +123,22 @@ public final class RemoteDelivery implements Delivery {
   @Override
   public int groupCredit(Route route) {
     var credit = credits.get(route);
-    if (credit == null) return UNKNOWN;
-    boolean stale = credit.value == 0 && nanoTime.getAsLong() - credit.saidNanos >= NOTHING_NANOS;
-    return stale ? TO_BE_TRIED : credit.value;
+    if (credit == null) {
+      credit = add(route, route.shard().kind() == ShardId.Kind.FRONTEND ? UNKNOWN_OF_FRONTEND : UNKNOWN_OF_INBOX);
+      ask(route, credit);
+    } else if (!credit.asked && nanoTime.getAsLong() - credit.saidNanos >= BELIEVED_NANOS) {
+      ask(route, credit);
+    }
+    return credit.value;
   }
 
-  /** Messages of QoS 0 that were dropped since the frontend was too slow. */
+  private void ask(Route group, Credit credit) {
+    credit.asked = true;
+    asking = group;
+    stream.say();
+  }
+
+  /** Messages of QoS 0 that were dropped since the destination was too slow. */
   public long dropped() {
     return dropped;
   }

@@ -43,6 +43,7 @@ class RemoteDeliveryTest {
   private static final class Frontend implements Delivery {
     final List<String> delivered = new ArrayList<>();
     int credit = 5;
+    int asked;
 
     @Override
     public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
@@ -54,6 +55,7 @@ class RemoteDeliveryTest {
 
     @Override
     public int groupCredit(Route route) {
+      asked++;
       return credit;
     }
   }
@@ -120,25 +122,75 @@ class RemoteDeliveryTest {
   }
 
   @Test
-  void theCreditOfAGroupIsWhatTheFrontendSaidAndNothingIsBelievedForATime() {
+  void theCreditOfAGroupIsAskedForBeforeItsFirstMessageAndAgainWhenItIsOld() {
     var group = route("$share/g/a/b", 2);
-    assertThat(delivery.groupCredit(group)).isEqualTo(2);
+    assertThat(delivery.groupCredit(group)).as("unknown yet").isEqualTo(2);
+    run();
+    assertThat(delivery.groupCredit(group)).isEqualTo(5);
+    assertThat(frontend.delivered).isEmpty();
 
+    frontend.credit = 0;
+    assertThat(delivery.groupCredit(group)).as("believed").isEqualTo(5);
+    run();
+    assertThat(delivery.groupCredit(group)).as("still believed").isEqualTo(5);
+    nanos += TimeUnit.MILLISECONDS.toNanos(100);
+    assertThat(delivery.groupCredit(group)).as("asked again").isEqualTo(5);
+    run();
+    assertThat(delivery.groupCredit(group)).isZero();
+    assertThat(frontend.asked).isEqualTo(2);
+  }
+
+  @Test
+  void aGroupIsAskedForOnceAtATime() {
+    var group = route("$share/g/a/b", 2);
+    delivery.groupCredit(group);
+    nanos += TimeUnit.SECONDS.toNanos(1);
+    delivery.groupCredit(group);
+    run();
+
+    assertThat(frontend.asked).isEqualTo(1);
+  }
+
+  @Test
+  void messagesThatChangeTheCreditByHalfTellIt() {
+    var group = route("$share/g/a/b", 2);
     deliver(QoS.AT_LEAST_ONCE, 3, group);
     run();
     assertThat(delivery.groupCredit(group)).isEqualTo(5);
 
-    frontend.credit = 0;
+    frontend.credit = 6;
     deliver(QoS.AT_LEAST_ONCE, 3, group);
     run();
-    assertThat(delivery.groupCredit(group)).isZero();
-    nanos += TimeUnit.MILLISECONDS.toNanos(100);
-    assertThat(delivery.groupCredit(group)).isEqualTo(1);
-
+    assertThat(delivery.groupCredit(group)).as("about the same").isEqualTo(5);
     frontend.credit = 9;
     deliver(QoS.AT_LEAST_ONCE, 3, group);
     run();
     assertThat(delivery.groupCredit(group)).isEqualTo(9);
+  }
+
+  @Test
+  void whatIsKnownOfGroupsIsForgottenWithTheLink() {
+    var group = route("$share/g/a/b", 2);
+    delivery.groupCredit(group);
+    run();
+    assertThat(delivery.groupCredit(group)).isEqualTo(5);
+
+    delivery.close();
+    frontend.credit = 7;
+
+    assertThat(delivery.groupCredit(group)).isEqualTo(2);
+    run();
+    assertThat(delivery.groupCredit(group)).isEqualTo(7);
+  }
+
+  /** All its members may be away, and those of other destinations be there. */
+  @Test
+  void ofInboxShardsThatHaveSaidNothingOnlyKeepingIsExpected() {
+    var group = new Route("t", TopicFilter.parse("$share/g/a/b").orElseThrow(), ShardId.inbox(3), 1, 0);
+
+    assertThat(delivery.groupCredit(group)).isEqualTo(1);
+    run();
+    assertThat(delivery.groupCredit(group)).isEqualTo(5);
   }
 
   /** Their routes have no numbers. */

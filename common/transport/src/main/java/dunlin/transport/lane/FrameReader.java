@@ -16,6 +16,14 @@ public final class FrameReader {
     return at < bytes.length;
   }
 
+  /** Takes a number if it is the next one. */
+  boolean takes(int number) throws MalformedFrameException {
+    int before = at;
+    if (number() == number) return true;
+    at = before;
+    return false;
+  }
+
   public int octet() throws MalformedFrameException {
     if (at == bytes.length) throw new MalformedFrameException("a frame of " + bytes.length + " bytes ends too early");
     return Byte.toUnsignedInt(bytes[at++]);

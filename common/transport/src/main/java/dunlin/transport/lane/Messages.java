@@ -17,6 +17,8 @@ import dunlin.transport.Terms;
  *   fence           with FENCED
  *   topic length, properties length, body
  * </pre>
+ *
+ * <p>What the sender says besides messages stands between them, behind {@link #BESIDES} in the place of the flags.
  */
 public final class Messages {
   private static final int QOS = 0x03;
@@ -27,6 +29,7 @@ public final class Messages {
   private static final int STORES_FIRST = 0x40;
   private static final int PUBLISHED_ONCE = 0x80;
   private static final int FENCED = 0x100;
+  private static final int BESIDES = 0x200;
 
   private final Slots<Publisher> publishers = new Slots<>();
   private long acceptedBefore;
@@ -54,6 +57,16 @@ public final class Messages {
     if (exchange != null) out.number(exchange.epoch()).number(exchange.packetId());
     if (terms.fence() != 0) out.number(terms.fence());
     out.number(message.topicLength()).number(message.propertiesLength()).bytes(message.body());
+  }
+
+  /** Begins something that is no message. */
+  static void beginBesides(FrameWriter out) {
+    out.number(BESIDES);
+  }
+
+  /** Whether what comes next is no message; then it is read from here on. */
+  static boolean isBesides(FrameReader in) throws MalformedFrameException {
+    return in.takes(BESIDES);
   }
 
   public Sent read(FrameReader in) throws MalformedFrameException {

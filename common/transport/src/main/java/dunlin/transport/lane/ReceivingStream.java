@@ -25,7 +25,6 @@ public final class ReceivingStream implements Link.Handler {
   private static final int UNANSWERED_MAX = 1 << 20;
 
   /** What takes the messages. */
-  @FunctionalInterface
   public interface Receiver {
     /**
      * Takes a message.
@@ -34,6 +33,13 @@ public final class ReceivingStream implements Link.Handler {
      * @param receipt feedback and acknowledgement of the message, whatever its QoS; expects one answer of the caller, beside those that are added
      */
     void take(Messages.Sent sent, FrameReader in, Receipt receipt, ReceivingStream stream) throws MalformedFrameException;
+
+    /**
+     * The sender says something besides messages.
+     *
+     * @param in reads all of it
+     */
+    void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException;
   }
 
   /** What is told of one message to the side that has sent it. */
@@ -95,6 +101,10 @@ public final class ReceivingStream implements Link.Handler {
     var in = new FrameReader(frame);
     try {
       while (in.hasMore() && !link.isLost()) {
+        if (Messages.isBesides(in)) {
+          receiver.hear(in, this);
+          continue;
+        }
         var sent = messages.read(in);
         if (unanswered == UNANSWERED_MAX) throw new MalformedFrameException(UNANSWERED_MAX + " messages are not answered");
         unanswered++;

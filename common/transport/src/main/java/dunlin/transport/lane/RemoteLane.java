@@ -30,6 +30,16 @@ public final class RemoteLane implements Lane {
 
   /** The other side of such a lane: appends what comes to a lane of this process, on whose thread the link is. */
   public static ReceivingStream.Receiver into(Lane lane) {
-    return (sent, _, receipt, _) -> lane.append(sent.message(), receipt, receipt);
+    return new ReceivingStream.Receiver() {
+      @Override
+      public void take(Messages.Sent sent, FrameReader in, ReceivingStream.Receipt receipt, ReceivingStream stream) {
+        lane.append(sent.message(), receipt, receipt);
+      }
+
+      @Override
+      public void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException {
+        throw new MalformedFrameException("something besides messages");
+      }
+    };
   }
 }

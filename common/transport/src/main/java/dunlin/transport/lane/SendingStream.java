@@ -43,8 +43,14 @@ public final class SendingStream {
     /** Writes what goes along with the message that is being sent. */
     void write(FrameWriter out);
 
+    /** Writes what is said besides messages, as {@link SendingStream#say} was called for. */
+    void say(FrameWriter out);
+
     /** The receiver says something. */
     void told(FrameReader in) throws MalformedFrameException;
+
+    /** The link is over; nothing more comes. */
+    void lost();
 
     /** Of streams that have nothing but messages. */
     static Companion none() {
@@ -53,9 +59,17 @@ public final class SendingStream {
         public void write(FrameWriter out) {}
 
         @Override
+        public void say(FrameWriter out) {
+          throw new IllegalStateException("there is nothing to say besides messages");
+        }
+
+        @Override
         public void told(FrameReader in) throws MalformedFrameException {
           throw new MalformedFrameException("something besides answers");
         }
+
+        @Override
+        public void lost() {}
       };
     }
   }
@@ -167,6 +181,7 @@ public final class SendingStream {
       LOG.warn("A lane has lost its link with {} messages on their way: {}", pending(), reason);
       connected = null;
       out.take();
+      companion.lost();
       @Nullable Pending[] all = Arrays.copyOf(ring, ring.length);
       int mask = all.length - 1;
       for (long number = base; number < next; number++) {
@@ -208,6 +223,19 @@ public final class SendingStream {
     to.add(pending);
     to.messages.write(out, message, terms);
     to.companion.write(out);
+    flushSoon();
+  }
+
+  /** Has the companion say something besides messages to the receiver, in order with them. It is not answered, and may be lost with the link. */
+  public void say() {
+    var to = connected();
+    if (connected == null) return; // lost while it was dialled
+    Messages.beginBesides(out);
+    to.companion.say(out);
+    flushSoon();
+  }
+
+  private void flushSoon() {
     if (out.size() >= FRAME_BYTES) {
       flush();
     } else if (!flushDue) {

@@ -8,6 +8,8 @@ import dunlin.model.Publisher;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.transport.Terms;
+import dunlin.transport.link.Link;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -76,6 +78,28 @@ class BadFramesTest {
       for (int i = 0; i < bytes.length; i++) frame[i] = (byte) bytes[i];
       assertThatThrownBy(() -> Answers.read(frame, 8, new Ignoring())).as(Arrays.toString(bytes)).isInstanceOf(MalformedFrameException.class);
     }
+  }
+
+  @Test
+  void aLaneTakesNothingBesidesMessages() {
+    var out = new FrameWriter();
+    Messages.beginBesides(out);
+    var settings = new Link.Settings(1_000, 10_000, Duration.ofSeconds(10));
+    var link = Link.dialling(1, new byte[0], settings, Runnable::run, () -> 0, new Silent());
+    var lane = new ReceivingStream(link, Runnable::run, RemoteLane.into((_, _, _) -> {}));
+
+    lane.received(out.take());
+
+    assertThat(link.isLost()).isTrue();
+    assertThat(lane.unanswered()).isZero();
+  }
+
+  private static final class Silent implements Link.Handler {
+    @Override
+    public void received(byte[] frame) {}
+
+    @Override
+    public void lost(String reason) {}
   }
 
   private static final class Ignoring implements Answers.Listener {
