@@ -12,7 +12,6 @@ import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteDelivery;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.remote.InboxCalls;
-import dunlin.inbox.remote.InboxOpening;
 import dunlin.inbox.remote.RemoteConnections;
 import dunlin.inbox.remote.RemoteInbox;
 import dunlin.inbox.remote.SessionLinks;
@@ -44,7 +43,6 @@ final class WiredSeams implements Seams {
   private static final int MESSAGE_MAX = 16 << 20;
 
   private final Random random;
-  private final CompletableFuture<Void> attached = new CompletableFuture<>();
   private @Nullable SessionLinks sessions;
   private volatile Runnable lose = () -> {};
   private final List<TestWire> wires = new ArrayList<>();
@@ -94,7 +92,7 @@ final class WiredSeams implements Seams {
   public InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId) {
     var here = thread("sessions-of-frontend");
     var there = thread("sessions-of-tier");
-    var tier = new FrontendLinks(inbox, there, this::attaching);
+    var tier = new FrontendLinks(inbox, there);
     var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), tier);
     var wire =
         wire(
@@ -110,14 +108,6 @@ final class WiredSeams implements Seams {
     return sessions;
   }
 
-  private void attaching(InboxOpening frontend, CompletableFuture<Void> attaches) {
-    attaches.whenComplete(
-        (_, failure) -> {
-          if (failure == null) attached.complete(null);
-          else attached.completeExceptionally(failure);
-        });
-  }
-
   /** Ends the present link between the frontend and the session tier, for which the frontend is still there until it comes with its next life. */
   void loseSessions() {
     lose.run();
@@ -125,8 +115,7 @@ final class WiredSeams implements Seams {
 
   @Override
   public CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId) {
-    requireNonNull(sessions).begin(frontend.life());
-    return attached;
+    return requireNonNull(sessions).begin(frontend.life());
   }
 
   @Override

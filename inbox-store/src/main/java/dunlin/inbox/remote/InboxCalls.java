@@ -28,15 +28,22 @@ public final class InboxCalls implements Link.Handler {
   private static final int UNANSWERED_MAX = 1 << 20;
   private static final int ANSWER_BYTES_MAX = 16 << 20;
 
+  /**
+   * A frontend as the session tier has taken it.
+   *
+   * @param inbox what its calls are made to
+   * @param ready completes when its life is attached, on any thread; until then CONNECT waits. When it fails, the tier ends the link
+   */
+  public record Attachment(InboxClient inbox, CompletableFuture<Void> ready) {}
+
   /** The session tier, which frontends come to. On the links' thread. */
   public interface Tier {
     /**
      * A frontend has begun a link. Its connections are reached from now on; what is said to them at once is kept for it.
      *
-     * @return what its calls are made to
      * @throws LinkRefusedException when it may not
      */
-    InboxClient attach(InboxOpening frontend, RemoteConnections connections);
+    Attachment attach(InboxOpening frontend, RemoteConnections connections);
 
     /**
      * That link is lost, and with it all connections of the frontend. Called once, and not when this side has {@linkplain RemoteConnections#close
@@ -50,6 +57,7 @@ public final class InboxCalls implements Link.Handler {
   private final Tier tier;
   private final RemoteConnections connections;
   private final InboxClient inbox;
+  private final CompletableFuture<Void> ready;
 
   private long calls;
   private int unanswered;
@@ -59,7 +67,10 @@ public final class InboxCalls implements Link.Handler {
     this.frontend = frontend;
     this.tier = tier;
     connections = new RemoteConnections(link, owner, frontend, bounds);
-    inbox = tier.attach(frontend, connections);
+    var attachment = tier.attach(frontend, connections);
+    inbox = attachment.inbox();
+    ready = attachment.ready();
+    ready.thenRun(connections::attached);
   }
 
   /**
@@ -119,7 +130,7 @@ public final class InboxCalls implements Link.Handler {
   private void ask(InboxCall.Asking asking, long number) {
     switch (asking) {
       case InboxCall.Connect(var request) ->
-          answer(number, AnswerForm.CONNECTED, () -> inbox.connect(request), () -> inbox.missing(request.connection()));
+          answer(number, AnswerForm.CONNECTED, () -> ready.thenCompose(_ -> inbox.connect(request)), () -> inbox.missing(request.connection()));
       case InboxCall.Subscribe(var session, var subscriptions) -> answer(number, AnswerForm.FLAGS, () -> inbox.subscribe(session, subscriptions));
       case InboxCall.Unsubscribe(var session, var filters) -> answer(number, AnswerForm.FLAGS, () -> inbox.unsubscribe(session, filters));
       case InboxCall.Disconnect(var session, var publishWill, var expirySeconds) ->

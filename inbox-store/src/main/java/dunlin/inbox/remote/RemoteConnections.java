@@ -218,6 +218,11 @@ public final class RemoteConnections implements Connections {
     outbox.announce();
   }
 
+  /** The frontend is attached. Any thread. */
+  void attached() {
+    outbox.add(new Waiting.Told(new TierSaid.Attached()));
+  }
+
   @Override
   public void displaced(ConnectionId connection) {
     if (isHere(connection)) outbox.add(new Waiting.Told(new TierSaid.Displaced(connection.number())));

@@ -24,7 +24,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -76,6 +75,16 @@ public final class RemoteInbox implements InboxClient {
     public static Bounds defaults(int messageMax) {
       return new Bounds(65_536, 32L << 20, 32L << 20, messageMax);
     }
+  }
+
+  /** Learns what becomes of a link, on its thread. */
+  @FunctionalInterface
+  public interface Listener {
+    /** The frontend is attached: sessions can be had. Before, CONNECT waits. */
+    default void attached() {}
+
+    /** The link is lost, once; all connections are to be ended. */
+    void lost(String reason);
   }
 
   /** Something that is to be sent. */
@@ -170,7 +179,7 @@ public final class RemoteInbox implements InboxClient {
       if (over != null) return;
       over = "the link to the session tier is lost: " + reason;
       try {
-        whenLost.accept(reason);
+        listener.lost(reason);
       } finally {
         end();
       }
@@ -185,7 +194,7 @@ public final class RemoteInbox implements InboxClient {
   private final InboxOpening frontend;
   private final Connections connections;
   private final Bounds bounds;
-  private final Consumer<String> whenLost;
+  private final Listener listener;
   private final Outbox<Waiting> outbox;
 
   private final AtomicInteger calls = new AtomicInteger();
@@ -217,14 +226,14 @@ public final class RemoteInbox implements InboxClient {
    * @param dialler dials with the opening of this frontend ({@link InboxOpening#encode})
    * @param connections of this frontend, called on the link's thread
    * @param owner runs tasks on the link's thread, soon, in their order
-   * @param lost told once when the link is lost, and why; all connections are to be ended then
+   * @param listener learns what becomes of the link
    */
   public RemoteInbox(
-      SendingStream.Dialler dialler, InboxOpening frontend, Connections connections, Executor owner, Bounds bounds, Consumer<String> lost) {
+      SendingStream.Dialler dialler, InboxOpening frontend, Connections connections, Executor owner, Bounds bounds, Listener listener) {
     this.frontend = frontend;
     this.connections = connections;
     this.bounds = bounds;
-    this.whenLost = lost;
+    this.listener = listener;
     outbox = new Outbox<>(owner, new Stream());
     var dialled = dialler.dial(new Incoming());
     link = dialled;
@@ -398,6 +407,7 @@ public final class RemoteInbox implements InboxClient {
         var _ = connections.settled(id(connection)).whenComplete((_, _) -> outbox.add(new Waiting.HasSettled(answer)));
       }
       case TierSaid.Answer(var number, var answer) -> answered(number, answer);
+      case TierSaid.Attached() -> listener.attached();
     }
   }
 

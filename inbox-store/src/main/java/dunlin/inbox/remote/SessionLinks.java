@@ -47,6 +47,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   private final Executor owner;
   private final Executor later;
   private final RemoteInbox.Bounds bounds;
+  private final CompletableFuture<Void> attached = new CompletableFuture<>();
   private final AtomicLong lost = new AtomicLong();
   private volatile @Nullable RemoteInbox present;
   private volatile boolean closed;
@@ -70,19 +71,32 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     later = CompletableFuture.delayedExecutor(AGAIN_MILLIS, TimeUnit.MILLISECONDS, owner);
   }
 
-  /** Begins the first link. Any thread, once. */
-  public void begin(long life) {
+  /** Begins the first link. Completes on the links' thread when the session tier has attached the frontend for the first time. Any thread, once. */
+  public CompletableFuture<Void> begin(long life) {
     owner.execute(() -> dial(life));
+    return attached;
   }
 
   private void dial(long life) {
     if (closed) return;
     var opening = new InboxOpening(frontend, life);
     try {
-      present = new RemoteInbox(network.to(opening), opening, connections, owner, bounds, this::isLost);
+      present = new RemoteInbox(network.to(opening), opening, connections, owner, bounds, new Present());
     } catch (RuntimeException e) {
       LOG.error("A link to the session tier could not be begun", e);
       isLost("it could not be begun");
+    }
+  }
+
+  private final class Present implements RemoteInbox.Listener {
+    @Override
+    public void attached() {
+      attached.complete(null);
+    }
+
+    @Override
+    public void lost(String reason) {
+      isLost(reason);
     }
   }
 

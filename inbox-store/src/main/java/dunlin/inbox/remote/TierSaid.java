@@ -4,6 +4,9 @@ import dunlin.inbox.Connections.InboxMessage;
 
 /** What the session tier says to a frontend, in one order: what it asks and tells its connections, and answers. Connections go by their number. */
 sealed interface TierSaid {
+  /** The frontend is attached in the life of this link: the first CONNECT is made. */
+  record Attached() implements TierSaid {}
+
   record Push(long connection, InboxMessage message) implements TierSaid {}
 
   record Behind(long connection) implements TierSaid {}

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  *                  as in Messages, unless it is that of the push before
  *   1 BEHIND, 2 DISPLACED, 3 DISMISSED, 4 ASK_SETTLED    connection
  *   5 ANSWER       number of the call, length, bytes
+ *   6 ATTACHED
  * </pre>
  */
 final class TierSaidCodec {
@@ -30,6 +31,7 @@ final class TierSaidCodec {
   private static final int DISMISSED = 3;
   private static final int ASK_SETTLED = 4;
   private static final int ANSWER = 5;
+  private static final int ATTACHED = 6;
 
   private static final int SAME_MESSAGE = MessageFlags.FREE;
 
@@ -44,6 +46,7 @@ final class TierSaidCodec {
       case TierSaid.Dismissed(var connection) -> out.octet(DISMISSED).number(connection);
       case TierSaid.AskSettled(var connection) -> out.octet(ASK_SETTLED).number(connection);
       case TierSaid.Answer(var number, var bytes) -> out.octet(ANSWER).number(number).bytes(bytes);
+      case TierSaid.Attached() -> out.octet(ATTACHED);
     }
   }
 
@@ -66,6 +69,7 @@ final class TierSaidCodec {
       case DISMISSED -> new TierSaid.Dismissed(in.number());
       case ASK_SETTLED -> new TierSaid.AskSettled(in.number());
       case ANSWER -> new TierSaid.Answer(in.number(), in.bytes());
+      case ATTACHED -> new TierSaid.Attached();
       default -> throw new MalformedFrameException("kind " + kind + " of what the session tier says");
     };
   }

@@ -1,14 +1,11 @@
 package dunlin.inbox.server;
 
-import dunlin.inbox.InboxClient;
 import dunlin.inbox.remote.InboxCalls;
 import dunlin.inbox.remote.InboxOpening;
 import dunlin.inbox.remote.RemoteConnections;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.function.BiConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -17,32 +14,26 @@ public final class FrontendLinks implements InboxCalls.Tier {
   /*
    * Owner: the links' thread.
    * Bounds: one link for each frontend: a later life ends that of an earlier one. As many frontends as InboxServer attaches.
-   * Failure: a life that cannot be attached has its link ended, upon which the frontend comes with the next. A CONNECT that comes before it is attached is
-   *   refused. What cannot be detached is treated as lost by the next start.
+   * Failure: a life that cannot be attached has its link ended, upon which the frontend comes with the next. What cannot be detached is treated as lost by the next start.
    */
   private static final Logger LOG = LoggerFactory.getLogger(FrontendLinks.class);
 
   private final InboxServer server;
   private final Executor owner;
-  private final BiConsumer<InboxOpening, CompletableFuture<Void>> attaching;
 
   /** By the frontends' names. */
   private final Map<String, Attached> present = new HashMap<>();
 
   private record Attached(InboxOpening frontend, RemoteConnections connections) {}
 
-  /**
-   * @param owner runs tasks on the links' thread, soon
-   * @param attaching hears of each life that comes, and when it is attached
-   */
-  public FrontendLinks(InboxServer server, Executor owner, BiConsumer<InboxOpening, CompletableFuture<Void>> attaching) {
+  /** @param owner runs tasks on the links' thread, soon */
+  public FrontendLinks(InboxServer server, Executor owner) {
     this.server = server;
     this.owner = owner;
-    this.attaching = attaching;
   }
 
   @Override
-  public InboxClient attach(InboxOpening frontend, RemoteConnections connections) {
+  public InboxCalls.Attachment attach(InboxOpening frontend, RemoteConnections connections) {
     var attaches = new Attached(frontend, connections);
     var earlier = present.get(frontend.frontend());
     if (earlier == null || earlier.frontend.incarnation() < frontend.incarnation()) {
@@ -61,8 +52,7 @@ public final class FrontendLinks implements InboxCalls.Tier {
                     lose(attaches);
                   });
             });
-    attaching.accept(frontend, attached);
-    return server;
+    return new InboxCalls.Attachment(server, attached);
   }
 
   @Override

@@ -184,7 +184,7 @@ class InboxCodecTest {
       byte[] longer = Arrays.copyOf(whole, whole.length + 1);
       assertThatThrownBy(() -> InboxCallCodec.decode(longer)).isInstanceOf(MalformedFrameException.class);
     }
-    for (int kind = 0; kind < 6; kind++) {
+    for (int kind = 0; kind < 7; kind++) {
       byte[] whole = written(new TierSaidCodec(), random.said(kind));
       for (int length = 0; length < Math.min(whole.length, 500); length++) {
         var cut = new FrameReader(Arrays.copyOf(whole, length));
@@ -244,7 +244,7 @@ class InboxCodecTest {
     }
     byte[] nothing = InboxCallCodec.encode(new InboxCall.Fetch(new SessionRef("t", "c", 1), 1, 0, 9));
     assertThatThrownBy(() -> InboxCallCodec.decode(nothing)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("no messages");
-    for (byte[] frame : new byte[][] {{6}, {0, 1, 3, 1, 0}, {0, 1, 0x40, 1, 0}, {0, 1, 1, 1, 100}}) {
+    for (byte[] frame : new byte[][] {{7}, {0, 1, 3, 1, 0}, {0, 1, 0x40, 1, 0}, {0, 1, 1, 1, 100}}) {
       assertThatThrownBy(() -> new TierSaidCodec().read(new FrameReader(frame)))
           .as(Arrays.toString(frame)).isInstanceOf(MalformedFrameException.class);
     }

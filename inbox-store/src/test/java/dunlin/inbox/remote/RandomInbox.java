@@ -162,12 +162,13 @@ final class RandomInbox {
   }
 
   TierSaid said(int kind) {
-    return switch (kind % 6) {
+    return switch (kind % 7) {
       case 0 -> new TierSaid.Push(random.nextLong(), message());
       case 1 -> new TierSaid.Behind(random.nextLong());
       case 2 -> new TierSaid.Displaced(number());
       case 3 -> new TierSaid.Dismissed(number());
       case 4 -> new TierSaid.AskSettled(number());
+      case 5 -> new TierSaid.Attached();
       default -> {
         byte[] bytes = new byte[random.nextInt(50)];
         random.nextBytes(bytes);

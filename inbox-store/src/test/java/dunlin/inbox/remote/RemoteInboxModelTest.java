@@ -155,10 +155,10 @@ class RemoteInboxModelTest {
     // the tier is called
 
     @Override
-    public InboxClient attach(InboxOpening frontend, RemoteConnections to) {
+    public InboxCalls.Attachment attach(InboxOpening frontend, RemoteConnections to) {
       assertThat(frontend).isEqualTo(FRONTEND);
       connections = to;
-      return this;
+      return new InboxCalls.Attachment(this, CompletableFuture.completedFuture(null));
     }
 
     @Override
@@ -514,7 +514,8 @@ class RemoteInboxModelTest {
     assertThat(run.lost.size()).isLessThanOrEqualTo(1);
     Set<InboxCall> arrived = new HashSet<>(run.arrived);
     for (int i = 0; i < run.called.size(); i++) {
-      if (run.called.get(i) instanceof InboxCall.Received call && run.wasNotSent(i)) assertThat(arrived).doesNotContain(call);
+      boolean unique = Collections.frequency(run.called, run.called.get(i)) == 1;
+      if (unique && run.called.get(i) instanceof InboxCall.Received call && run.wasNotSent(i)) assertThat(arrived).doesNotContain(call);
       if (run.called.get(i) instanceof InboxCall.Settled) assertThat(run.failures).doesNotContainKey(i);
     }
     if (run.lost.isEmpty()) return;

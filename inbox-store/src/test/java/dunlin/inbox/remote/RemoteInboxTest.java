@@ -54,6 +54,8 @@ class RemoteInboxTest {
     @Nullable RemoteConnections attached;
     @Nullable Link accepted;
     String refuses = "";
+    CompletableFuture<Void> ready = CompletableFuture.completedFuture(null);
+    int attachedTimes;
     final InboxCalls.Tier taking;
     final InboxWires wires;
     final RemoteInbox inbox;
@@ -62,10 +64,10 @@ class RemoteInboxTest {
       taking =
           new InboxCalls.Tier() {
             @Override
-            public InboxClient attach(InboxOpening frontend, RemoteConnections connections) {
+            public InboxCalls.Attachment attach(InboxOpening frontend, RemoteConnections connections) {
               if (!refuses.isEmpty()) throw new LinkRefusedException(refuses);
               attached = connections;
-              return tier;
+              return new InboxCalls.Attachment(tier, ready);
             }
 
             @Override
@@ -82,7 +84,18 @@ class RemoteInboxTest {
                 accepted = link;
                 return InboxCalls.factory(this::tierRuns, pushes, taking).open(link, opening);
               });
-      inbox = new RemoteInbox(wires::dial, FRONTEND, heard, wires.frontendTasks::add, calls, lost::add);
+      inbox = new RemoteInbox(wires::dial, FRONTEND, heard, wires.frontendTasks::add, calls,
+          new RemoteInbox.Listener() {
+            @Override
+            public void attached() {
+              attachedTimes++;
+            }
+
+            @Override
+            public void lost(String reason) {
+              lost.add(reason);
+            }
+          });
     }
 
     void tierRuns(Runnable task) {
@@ -525,6 +538,34 @@ class RemoteInboxTest {
     assertThat(failureOf(call)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("an answer of");
     assertThat(tier.calls).last().isEqualTo(new InboxCall.Missing(connection(3)));
     assertThat(lost).isEmpty();
+  }
+
+  @Test
+  void aConnectWaitsUntilTheFrontendIsAttached() {
+    sides.ready = new CompletableFuture<>();
+    var call = inbox.connect(new InboxClient.Connect("t", "c", "", connection(3), false, true, 5, null));
+    wires.drain();
+    assertThat(tier.calls).isEmpty();
+    assertThat(sides.attachedTimes).isZero();
+
+    sides.ready.complete(null);
+    wires.drain();
+    assertThat(sides.attachedTimes).isEqualTo(1);
+    tier.answers.getFirst().complete(new Connected(ONE, true, List.of(), 1, 1, new int[0], null));
+    wires.drain();
+
+    assertThat(call).isCompleted();
+  }
+
+  @Test
+  void aConnectFailsWhenTheFrontendCannotBeAttached() {
+    sides.ready = CompletableFuture.failedFuture(new StoreException("too many frontends are attached"));
+    var call = inbox.connect(new InboxClient.Connect("t", "c", "", connection(3), false, true, 5, null));
+    wires.drain();
+
+    assertThat(failureOf(call)).isExactlyInstanceOf(StoreException.class).hasMessageContaining("too many frontends");
+    assertThat(tier.calls).isEmpty();
+    assertThat(sides.attachedTimes).isZero();
   }
 
   /** A frame of 4,096 calls that ask for statistics. */
