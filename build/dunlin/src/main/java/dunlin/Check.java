@@ -1,10 +1,12 @@
 package dunlin;
 
 import dunlin.broker.Frontend;
+import dunlin.broker.FrontendSettings;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.listen.ListenerException;
+import dunlin.broker.listen.ListenerKeys;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;
@@ -90,12 +92,12 @@ final class Check {
 
   private void broker(boolean ports) {
     if (!readable("dunlin.auth.")) return;
-    AuthenticationSettings authentication = NodeSettings.authentication(settings);
+    AuthenticationSettings authentication = AuthenticationSettings.from(settings);
     find(() -> Authentication.check(authentication));
     find(() -> Authentication.checkProvider(authentication));
     boolean anywhere = Authentication.mayListenAnywhere(authentication, Authenticators.none());
     if (readable("dunlin.listeners.") && readable("dunlin.io.")) {
-      find(() -> problems.addAll(Frontend.problems(NodeSettings.frontend(settings), anywhere, ports)));
+      find(() -> problems.addAll(Frontend.problems(FrontendSettings.from(settings, ListenerKeys.read(settings)), anywhere, ports)));
     }
   }
 

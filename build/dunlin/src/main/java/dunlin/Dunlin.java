@@ -4,9 +4,11 @@ import dunlin.broker.ConnectionEvent;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.Authenticator;
 import dunlin.broker.auth.EnhancedAuthenticator;
+import dunlin.broker.listen.ListenerKeys;
 import dunlin.model.Publisher;
 import dunlin.runtime.SettingSource;
 import dunlin.runtime.Settings;
+import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -265,7 +267,7 @@ public final class Dunlin implements AutoCloseable {
       if (inMemory) {
         temporary = TemporaryDirectory.create();
         effective.put(NodeSettings.DATA_DIR.key(), temporary.path().toString());
-        effective.put(NodeSettings.FSYNC.key(), "false");
+        effective.put(StoreSettings.FSYNC.key(), "false");
       }
       try {
         Settings settings = Settings.load(NodeSettings.ALL, SettingSource.map("the builder", effective));

@@ -8,7 +8,9 @@ import dunlin.broker.SysTopics;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.limit.NodeBudget;
+import dunlin.broker.listen.ListenerKeys;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.call.NodeCalls;
@@ -35,6 +37,7 @@ import dunlin.store.remote.RemoteCalls;
 import dunlin.store.remote.RemoteCheckpoints;
 import dunlin.store.remote.ServiceTls;
 import dunlin.store.serve.RangeLocation;
+import dunlin.store.settings.StoreSettings;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
@@ -170,8 +173,8 @@ final class Node implements AutoCloseable {
   private void startBroker(CompositeMeterRegistry meters) {
     Authenticators authenticators = embedding.authenticators();
     // Before any store, which takes its time and leaves a data directory behind.
-    AuthenticationSettings authenticationSettings = NodeSettings.authentication(settings);
-    FrontendSettings frontendSettings = NodeSettings.frontend(settings);
+    AuthenticationSettings authenticationSettings = AuthenticationSettings.from(settings);
+    FrontendSettings frontendSettings = FrontendSettings.from(settings, ListenerKeys.read(settings));
     Authentication.check(authenticationSettings);
     Frontend.check(frontendSettings, Authentication.mayListenAnywhere(authenticationSettings, authenticators));
 
@@ -290,7 +293,7 @@ final class Node implements AutoCloseable {
 
   private RangeStore openStore(CompositeMeterRegistry meters) {
     RangeStore ranges =
-        opening(RangeStore.open(NodeSettings.store(settings), settings.get(NodeSettings.DATA_DIR), nodeId -> openMetrics(name(nodeId), meters)));
+        opening(RangeStore.open(StoreSettings.from(settings, ClusterKeys.read(settings)), settings.get(NodeSettings.DATA_DIR), nodeId -> openMetrics(name(nodeId), meters)));
     store = ranges;
     ranges.onFatal(
         failure -> {

@@ -1,6 +1,10 @@
 package dunlin.broker.auth;
 
+import dunlin.runtime.Setting;
+import dunlin.runtime.Settings;
+import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * Who may connect, and what it may cost to find out.
@@ -28,10 +32,76 @@ public record AuthenticationSettings(
     int queueMax,
     int failuresMax) {
 
+  private static final int CORES_AT_LEAST_TWO = Math.clamp(Runtime.getRuntime().availableProcessors(), 2, 64);
+
+  private static final Setting<Boolean> ANONYMOUS =
+      Setting.flag(
+          "dunlin.auth.anonymous",
+          false,
+          "Allows clients without credentials. If false, they may connect only while no authentication is configured, and only on loopback.");
+  private static final Setting<String> CLIENT_IDS =
+      Setting.text(
+          "dunlin.auth.client-ids", "*",
+          "Template of the client identifiers that a user may have. %u stands for the user name, one * for any text: * allows all, %u the user name"
+              + " only, %u* what begins with it, %u-* what begins with it and a dash. Others are refused with 0x85. With %u, clients without a user"
+              + " name are refused.");
+  private static final Setting<Path> PASSWORD_FILE =
+      Setting.path(
+              "dunlin.auth.password-file", Path.of(""), "File with users and password verifiers, written by `bin/dunlin passwd`. Reloaded when it"
+                  + " changes.")
+          .defaultMeans("not set");
+  private static final Setting<Duration> PASSWORD_CACHE =
+      Setting.duration(
+          "dunlin.auth.password-cache", Duration.ofMinutes(5), Duration.ZERO, Duration.ofHours(1),
+          "How long a correct password of the password file is recognized by a keyed hash in memory, so that the client need not wait for the"
+              + " verifier again. A changed password file ends it at once. 0 turns it off.");
+  private static final Setting<String> PROVIDER =
+      Setting.text(
+          "dunlin.auth.provider", "", "Name or class name of the dunlin.broker.auth.AuthenticationProvider that authenticates clients. It must be on the"
+              + " class path.");
+  private static final Setting<String> PROVIDER_OPTIONS =
+      Setting.text("dunlin.auth.provider-options", "", "Options for the authentication provider, in the provider's own format.").secret();
+  private static final Setting<Duration> TIMEOUT =
+      Setting.duration(
+          "dunlin.auth.timeout", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofMinutes(5),
+          "Maximum time that the server may take for one step of an authentication.");
+  private static final Setting<Integer> THREADS =
+      Setting.integer("dunlin.auth.threads", CORES_AT_LEAST_TWO, 1, 1_024, "Number of threads that authenticate clients.")
+          .defaultMeans("the number of cores, 2 at least");
+  private static final Setting<Integer> QUEUE_MAX =
+      Setting.integer(
+          "dunlin.auth.queue-max", 10_000, 1, 10_000_000, "Maximum number of clients that wait to be authenticated. Addresses"
+              + " take turns. When it is reached, clients of the address with the most waiting ones are refused with \"server busy\".");
+  private static final Setting<Integer> FAILURES_MAX =
+      Setting.integer(
+          "dunlin.auth.failures-max", 300, 0, 1_000_000,
+          "Maximum number of failed authentications per minute from one IPv4 address or IPv6 /64 network. Beyond it, the address is refused for the"
+              + " rest of the"
+              + " minute. 0 means no limit.");
+
+  /** The settings that are read here. */
+  public static final List<Setting<?>> ALL =
+      List.of(
+          ANONYMOUS, CLIENT_IDS, PASSWORD_FILE, PASSWORD_CACHE, PROVIDER, PROVIDER_OPTIONS, TIMEOUT, THREADS, QUEUE_MAX, FAILURES_MAX);
+
+  public static AuthenticationSettings from(Settings settings) {
+    return new AuthenticationSettings(
+        settings.get(ANONYMOUS),
+        settings.get(CLIENT_IDS),
+        settings.get(PASSWORD_FILE).toString(),
+        settings.get(PASSWORD_CACHE),
+        settings.get(PROVIDER),
+        settings.get(PROVIDER_OPTIONS),
+        settings.get(TIMEOUT),
+        settings.get(THREADS),
+        settings.get(QUEUE_MAX),
+        settings.get(FAILURES_MAX));
+  }
+
   /** Nobody is asked for anything; and so, nobody is let in from afar. */
   public static AuthenticationSettings defaults() {
-    int cores = Runtime.getRuntime().availableProcessors();
     return new AuthenticationSettings(
-        false, "*", "", Duration.ofMinutes(5), "", "", Duration.ofSeconds(5), Math.clamp(cores, 2, 64), 10_000, 300);
+        false, CLIENT_IDS.defaultValue(), "", PASSWORD_CACHE.defaultValue(), "", "", TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),
+        FAILURES_MAX.defaultValue());
   }
 }

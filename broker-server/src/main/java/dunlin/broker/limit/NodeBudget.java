@@ -48,9 +48,6 @@ public final class NodeBudget {
    * @param filters of the topic filters of one session
    */
   public record Bounds(long outgoing, long sockets, long unfinished, long unauthenticated, long subscriptions, int inFlight, int filters) {
-    private static final int IN_FLIGHT = 16 << 20;
-    private static final int FILTERS = 2 << 20;
-
     /** Room for one packet of the largest size that can be set, whose buffer has twice its size, and as much for others. */
     public static final int INPUT_MIN = 8 << 20;
 
@@ -63,7 +60,8 @@ public final class NodeBudget {
     public static Bounds ofThisProcess() {
       long heap = Runtime.getRuntime().maxMemory();
       long direct = PlatformDependent.maxDirectMemory();
-      return new Bounds(heap / 4, direct / 4, Math.max(INPUT_MIN, direct / 4), Math.max(INPUT_MIN, direct / 16), heap / 8, IN_FLIGHT, FILTERS);
+      return new Bounds(heap / 4, direct / 4, Math.max(INPUT_MIN, direct / 4), Math.max(INPUT_MIN, direct / 16), heap / 8,
+          Math.toIntExact(MemoryKeys.IN_FLIGHT.defaultValue()), Math.toIntExact(MemoryKeys.FILTERS.defaultValue()));
     }
   }
 

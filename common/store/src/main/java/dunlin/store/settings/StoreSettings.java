@@ -2,7 +2,10 @@ package dunlin.store.settings;
 
 import static java.util.Objects.requireNonNull;
 
+import dunlin.runtime.Setting;
+import dunlin.runtime.Settings;
 import java.time.Duration;
+import java.util.List;
 
 /**
  * How the ranges of one process are stored. Every bound is per range unless it says otherwise.
@@ -23,6 +26,38 @@ public record StoreSettings(
 
   private static final int KIB = 1024;
   private static final int MIB = 1024 * KIB;
+  private static final long MOST = 1L << 40;
+
+  public static final Setting<Boolean> FSYNC =
+      Setting.flag(
+          "dunlin.store.fsync",
+          true,
+          "Whether the log is forced to disk before a message is acknowledged. If false, a power loss can lose acknowledged messages.");
+  private static final Setting<Long> MEMORY =
+      Setting.bytes("dunlin.store.memory", 64L * MIB, 8L * MIB, MOST, "Memory for RocksDB's block cache and write buffers, for all"
+          + " ranges of the node together.");
+  private static final Setting<Long> DISK_FREE_MIN =
+      Setting.bytes(
+          "dunlin.store.disk-free-min", 0, 0, MOST,
+          "Minimum free space on the data directory's disk. Below it the node stores no new data, until a quarter more than this is free. What frees space goes"
+              + " on. 0 means 1 GiB, or a twentieth of the disk if that is smaller than 20 GiB.");
+  private static final Setting<Long> DISK_CRITICAL_MIN =
+      Setting.bytes(
+          "dunlin.store.disk-critical-min", 0, 0, MOST,
+          "Free space below which the node stops freeing space as well, until a quarter more than this is free. The space between this and"
+              + " `dunlin.store.disk-free-min` is a reserve for acknowledgements, removals and expiry. 0 means half of `dunlin.store.disk-free-min`.");
+  private static final Setting<Integer> SNAPSHOT_ENTRIES =
+      Setting.integer(
+          "dunlin.store.snapshot-entries", 20_000, 1, 10_000_000,
+          "Maximum number of log entries between snapshots of a range. A snapshot flushes the rows and truncates the log.");
+  private static final Setting<Duration> SNAPSHOT_AGE =
+      Setting.duration(
+          "dunlin.store.snapshot-age", Duration.ofMinutes(1), Duration.ofSeconds(1), Duration.ofDays(1),
+          "Maximum time between snapshots of a range.");
+
+  /** The settings that are read here; the others are constants. */
+  public static final List<Setting<?>> ALL = List.of(FSYNC, MEMORY, DISK_FREE_MIN, DISK_CRITICAL_MIN, SNAPSHOT_ENTRIES, SNAPSHOT_AGE);
+
   /** Entries of Ratis' own and of control that come beside those in flight. */
   private static final int ENTRIES_BESIDE = 8;
 
@@ -113,12 +148,26 @@ public record StoreSettings(
     return new StoreSettings(
         true,
         ClusterSettings.NONE,
-        64L * MIB,
+        MEMORY.defaultValue(),
         new Disk(0, 0),
         new Queue(16_384, 32L * MIB),
         new Entries(8, 256, 64 * KIB, 4 * MIB),
-        new Snapshots(20_000, 16L * MIB, Duration.ofMinutes(1)),
+        new Snapshots(SNAPSHOT_ENTRIES.defaultValue(), 16L * MIB, SNAPSHOT_AGE.defaultValue()),
         new Reads(2, 1024));
+  }
+
+  /** @param cluster how this node meets the others */
+  public static StoreSettings from(Settings settings, ClusterSettings cluster) {
+    var usual = defaults();
+    return new StoreSettings(
+        settings.get(FSYNC),
+        cluster,
+        settings.get(MEMORY),
+        new Disk(settings.get(DISK_FREE_MIN), settings.get(DISK_CRITICAL_MIN)),
+        usual.queue(),
+        usual.entries(),
+        new Snapshots(settings.get(SNAPSHOT_ENTRIES), usual.snapshots().logBytes(), settings.get(SNAPSHOT_AGE)),
+        usual.reads());
   }
 
   /** The same, for a node that has others. */

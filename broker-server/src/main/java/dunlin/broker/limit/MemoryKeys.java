@@ -1,40 +1,39 @@
-package dunlin;
+package dunlin.broker.limit;
 
-import dunlin.broker.limit.NodeBudget;
 import dunlin.runtime.Setting;
 import dunlin.runtime.Settings;
 import java.util.ArrayList;
 import java.util.List;
 
 /** The settings that bound the memory that all clients of a node together can make it use. */
-final class MemoryKeys {
+public final class MemoryKeys {
   private static final long KIB = 1_024;
   private static final long MIB = 1_024 * KIB;
   private static final long MOST = 1_024 * 1_024 * MIB;
 
-  static final Setting<Long> OUTGOING =
+  private static final Setting<Long> OUTGOING =
       Setting.bytes(
           "dunlin.memory.outgoing-max", 0, 0, MOST,
           "Maximum number of bytes of QoS 1 and 2 messages that wait for all connected clients or are in flight to them. Near it, the clients that hold"
               + " most get no more: messages to sessions that are not durable are dropped, those to durable sessions stay in their inboxes. 0: a"
               + " quarter of the maximum heap.");
-  static final Setting<Long> SOCKETS =
+  private static final Setting<Long> SOCKETS =
       Setting.bytes(
           "dunlin.memory.sockets-max", 0, 0, MOST,
           "Maximum number of bytes that wait for the sockets of all clients. Near it, QoS 0 messages to the clients that most waits for are dropped. 0: a"
               + " quarter of the direct memory.");
-  static final Setting<Long> UNFINISHED =
+  private static final Setting<Long> UNFINISHED =
       Setting.bytes(
           "dunlin.memory.unfinished-max", 0, 0, MOST,
           "Maximum number of bytes of packets that have come in part, for all clients together. Near it, clients with large ones are not read from, and"
               + " when they have waited for 5 seconds, clients that do not finish theirs are disconnected with 0x97. At least 8 MiB. 0: a quarter of the"
               + " direct memory.");
-  static final Setting<Long> UNAUTHENTICATED =
+  private static final Setting<Long> UNAUTHENTICATED =
       Setting.bytes(
           "dunlin.memory.unauthenticated-max", 0, 0, MOST,
           "Maximum number of bytes of packets that have come in part, for all clients that are not authenticated yet. When nothing is left, a"
               + " connection that sends more of its CONNECT is closed. At least 8 MiB. 0: a sixteenth of the direct memory.");
-  static final Setting<Long> SUBSCRIPTIONS =
+  private static final Setting<Long> SUBSCRIPTIONS =
       Setting.bytes(
           "dunlin.memory.subscriptions-max", 0, 0, MOST,
           "Maximum amount of memory that the subscriptions of all connected clients take: 512 bytes for each, and four times the length of its topic"
@@ -49,11 +48,12 @@ final class MemoryKeys {
           "Maximum number of bytes of unacknowledged QoS 1 and 2 messages that the broker sends to a client, passed by one message at most. Further"
               + " messages wait.");
 
-  static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, SUBSCRIPTIONS, IN_FLIGHT, FILTERS);
+  /** The settings that are read here. */
+  public static final List<Setting<?>> ALL = List.of(OUTGOING, SOCKETS, UNFINISHED, UNAUTHENTICATED, SUBSCRIPTIONS, IN_FLIGHT, FILTERS);
 
   private MemoryKeys() {}
 
-  static NodeBudget.Bounds read(Settings settings) {
+  public static NodeBudget.Bounds read(Settings settings) {
     NodeBudget.Bounds usual = NodeBudget.Bounds.ofThisProcess();
     return new NodeBudget.Bounds(
         given(settings, OUTGOING, usual.outgoing()),
@@ -66,7 +66,7 @@ final class MemoryKeys {
   }
 
   /** What a node would refuse, a sentence for each. */
-  static List<String> problems(Settings settings) {
+  public static List<String> problems(Settings settings) {
     List<String> problems = new ArrayList<>();
     for (Setting<Long> setting : List.of(UNFINISHED, UNAUTHENTICATED)) {
       long bytes = settings.get(setting);

@@ -1,8 +1,6 @@
-package dunlin;
+package dunlin.broker.listen;
 
 import dunlin.broker.codec.ProtocolVersion;
-import dunlin.broker.listen.IoTransport;
-import dunlin.broker.listen.ListenerSettings;
 import dunlin.broker.listen.ListenerSettings.ClientAuth;
 import dunlin.broker.listen.ListenerSettings.Identity;
 import dunlin.broker.listen.ListenerSettings.TlsVersion;
@@ -17,103 +15,109 @@ import java.util.Optional;
 import java.util.Set;
 
 /** The settings of listeners, of which there is a set for each name that is used in them. {@code tcp} is always there. */
-final class ListenerKeys {
+public final class ListenerKeys {
   private static final String ROOT = "dunlin.listeners.*.";
   private static final Path NONE = Path.of("");
   private static final String ON_REQUEST = "not set";
 
-  static final Setting<ListenerSettings.Type> TYPE =
+  private static final Setting<ListenerSettings.Type> TYPE =
       Setting.choice(ROOT + "type", ListenerSettings.Type.TCP, "Transport of the listener: TCP, TLS, WebSocket, secure WebSocket, or a Unix domain"
           + " socket.")
           .withName("tcp");
-  static final Setting<Boolean> ENABLED = Setting.flag(ROOT + "enabled", true, "Whether the listener is opened.");
-  static final Setting<String> HOST = Setting.text(ROOT + "host", "127.0.0.1", "Address that the listener binds to.");
-  static final Setting<Integer> PORT =
+  private static final Setting<Boolean> ENABLED = Setting.flag(ROOT + "enabled", true, "Whether the listener is opened.");
+  private static final Setting<String> HOST = Setting.text(ROOT + "host", "127.0.0.1", "Address that the listener binds to.");
+  public static final Setting<Integer> PORT =
       Setting.integer(ROOT + "port", 1_883, 0, 65_535, "Port that the listener binds to. 0 takes any free port.")
           .defaultFrom(TYPE, ListenerKeys::usualPort, "1883 for tcp, 8883 for tls, 8083 for ws, 8084 for wss");
-  static final Setting<String> PATH =
+  private static final Setting<String> PATH =
       Setting.text(ROOT + "path", "", "Path in the URL of a WebSocket listener, or file of a Unix domain socket.")
           .defaultFrom(TYPE, type -> type == ListenerSettings.Type.WS || type == ListenerSettings.Type.WSS ? "/mqtt" : "", "/mqtt for ws and wss");
-  static final Setting<Set<ProtocolVersion>> VERSIONS =
+  private static final Setting<Set<ProtocolVersion>> VERSIONS =
       Setting.choices(
           ROOT + "versions", ProtocolVersion.class, EnumSet.allOf(ProtocolVersion.class),
           "MQTT versions that the listener accepts. Clients with another version receive CONNACK 0x01, or 0x84 with MQTT 5.");
-  static final Setting<Integer> BACKLOG =
+  private static final Setting<Integer> BACKLOG =
       Setting.integer(ROOT + "backlog", 4_096, 1, 65_535, "Maximum number of connections that the operating system queues until they are accepted.");
 
-  static final Setting<Integer> CONNECTIONS_MAX =
+  private static final Setting<Integer> CONNECTIONS_MAX =
       Setting.integer(ROOT + "connections-max", 1_000_000, 1, 10_000_000, "Maximum number of open connections. Further connections are closed at"
           + " once.");
-  static final Setting<Integer> CONNECTIONS_PER_ADDRESS_MAX =
+  private static final Setting<Integer> CONNECTIONS_PER_ADDRESS_MAX =
       Setting.integer(
           ROOT + "connections-per-address-max", 0, 0, 10_000_000,
           "Maximum number of open connections from one IPv4 address or IPv6 /64 network. 0 means no limit.");
-  static final Setting<Integer> CONNECT_RATE =
+  private static final Setting<Integer> CONNECT_RATE =
       Setting.integer(ROOT + "connect-rate", 0, 0, 1_000_000, "Maximum number of new connections per second. Further connections are closed at"
           + " once. 0 means no limit.");
-  static final Setting<Integer> CONNECT_BURST =
+  private static final Setting<Integer> CONNECT_BURST =
       Setting.integer(ROOT + "connect-burst", 1_000, 1, 1_000_000, "Number of new connections that may exceed the connect rate in a burst.");
-  static final Setting<Long> PACKET_MAX =
+  private static final Setting<Long> PACKET_MAX =
       Setting.bytes(ROOT + "packet-max", 1 << 20, 1 << 10, 2 << 20, "Maximum size of a packet that a client of this listener may send.")
           .defaultMeans("dunlin.mqtt.packet-max");
 
-  static final Setting<ProxyProtocol> PROXY_PROTOCOL =
+  private static final Setting<ProxyProtocol> PROXY_PROTOCOL =
       Setting.choice(
           ROOT + "proxy-protocol", ProxyProtocol.OFF, "Whether each connection must begin with a PROXY protocol header of version 1 or 2.");
-  static final Setting<List<String>> PROXY_PROTOCOL_FROM =
+  private static final Setting<List<String>> PROXY_PROTOCOL_FROM =
       Setting.textList(
           ROOT + "proxy-protocol-from", List.of("127.0.0.0/8", "::1"),
           "Addresses and networks of trusted proxies. Connections from other addresses are closed.");
 
-  static final Setting<List<String>> ORIGINS =
+  private static final Setting<List<String>> ORIGINS =
       Setting.textList(
           ROOT + "origins", List.of(),
           "Origins of the web pages that may open a WebSocket, such as https://app.example.com. * admits all pages. Without a value, pages from the"
               + " host of the listener are admitted. Clients that are not browsers send no origin and are always admitted.");
 
-  static final Setting<Path> TLS_CERTIFICATE =
+  private static final Setting<Path> TLS_CERTIFICATE =
       Setting.path(ROOT + "tls.certificate", NONE, "PEM file with the server certificate and its intermediate certificates. Reloaded when it"
           + " changes.")
           .defaultMeans(ON_REQUEST);
-  static final Setting<Path> TLS_KEY =
+  private static final Setting<Path> TLS_KEY =
       Setting.path(ROOT + "tls.key", NONE, "PEM file with the private key of the server certificate, in PKCS#8, PKCS#1 or SEC 1 format. Reloaded"
           + " when it changes.")
           .defaultMeans(ON_REQUEST);
-  static final Setting<String> TLS_KEY_PASSWORD =
+  private static final Setting<String> TLS_KEY_PASSWORD =
       Setting.text(ROOT + "tls.key-password", "", "Password of the private key, if it is encrypted (PKCS#8).").secret();
-  static final Setting<Path> TLS_CLIENT_CA =
+  private static final Setting<Path> TLS_CLIENT_CA =
       Setting.path(ROOT + "tls.client-ca", NONE, "PEM file with the root certificates that client certificates are verified against. Reloaded when"
           + " it changes.")
           .defaultMeans(ON_REQUEST);
-  static final Setting<ClientAuth> TLS_CLIENT_AUTH =
+  private static final Setting<ClientAuth> TLS_CLIENT_AUTH =
       Setting.choice(ROOT + "tls.client-auth", ClientAuth.NONE, "Whether clients are asked for a certificate (requested) or must present one"
           + " (required).");
-  static final Setting<Identity> TLS_IDENTITY =
+  private static final Setting<Identity> TLS_IDENTITY =
       Setting.choice(
           ROOT + "tls.identity", Identity.NONE,
           "What the client certificate determines, the user name or the client identifier, and from which name: the common name, or the subject"
               + " alternative name"
               + " (the first DNS name, else the first URI, else the first e-mail address).");
-  static final Setting<Set<TlsVersion>> TLS_PROTOCOLS =
+  private static final Setting<Set<TlsVersion>> TLS_PROTOCOLS =
       Setting.choices(ROOT + "tls.protocols", TlsVersion.class, EnumSet.allOf(TlsVersion.class), "TLS versions that the listener accepts.");
-  static final Setting<List<String>> TLS_CIPHER_SUITES =
+  private static final Setting<List<String>> TLS_CIPHER_SUITES =
       Setting.textList(
           ROOT + "tls.cipher-suites", List.of(),
           "Cipher suites of TLS 1.2 that the listener accepts, by their names in the TLS standards, such as TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256."
               + " Without a value, those that are forward-secret and authenticate what they encrypt: ECDHE with AES-GCM or ChaCha20-Poly1305. TLS 1.3 has"
               + " suites of its own, which are all accepted.");
-  static final Setting<Duration> TLS_HANDSHAKE_TIMEOUT =
+  private static final Setting<Duration> TLS_HANDSHAKE_TIMEOUT =
       Setting.duration(
           ROOT + "tls.handshake-timeout", Duration.ofSeconds(10), Duration.ofMillis(100), Duration.ofMinutes(5),
           "Maximum duration of a TLS handshake.");
 
-  static final Setting<IoTransport> IO_TRANSPORT =
+  private static final Setting<IoTransport> IO_TRANSPORT =
       Setting.choice("dunlin.io.transport", IoTransport.AUTO, "I/O transport of the event loops. auto takes epoll where it is available, otherwise"
           + " nio.");
 
-  static final List<Setting<?>> ALL =
+  private static final Setting<Long> OUTBOUND_MAX =
+      Setting.bytes(
+          "dunlin.session.outbound-max", 1L << 20, 1L << 14, 1L << 30,
+          "Maximum number of bytes that wait for a client's socket. Beyond it, QoS 0 messages to this client are dropped.");
+
+  /** The settings that are read here. */
+  public static final List<Setting<?>> ALL =
       List.of(
-          IO_TRANSPORT, TYPE, ENABLED, HOST, PORT, PATH, VERSIONS, BACKLOG, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
+          IO_TRANSPORT, OUTBOUND_MAX, TYPE, ENABLED, HOST, PORT, PATH, VERSIONS, BACKLOG, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX,
           CONNECT_RATE, CONNECT_BURST, PACKET_MAX, PROXY_PROTOCOL, PROXY_PROTOCOL_FROM, ORIGINS, TLS_CERTIFICATE, TLS_KEY, TLS_KEY_PASSWORD,
           TLS_CLIENT_CA, TLS_CLIENT_AUTH, TLS_IDENTITY, TLS_PROTOCOLS, TLS_CIPHER_SUITES, TLS_HANDSHAKE_TIMEOUT);
 
@@ -135,16 +139,20 @@ final class ListenerKeys {
     };
   }
 
-  /** The listeners that are to be opened, in the order of their names. */
-  static List<ListenerSettings> read(Settings settings) {
+  public static ListeningSettings read(Settings settings) {
+    return new ListeningSettings(listeners(settings), settings.get(IO_TRANSPORT), Math.toIntExact(settings.get(OUTBOUND_MAX)));
+  }
+
+  /** Those that are to be opened, in the order of their names. */
+  private static List<ListenerSettings> listeners(Settings settings) {
     List<ListenerSettings> listeners = new ArrayList<>();
     for (String name : settings.names(TYPE)) {
-      if (settings.get(ENABLED, name)) listeners.add(read(settings, name));
+      if (settings.get(ENABLED, name)) listeners.add(listener(settings, name));
     }
     return listeners;
   }
 
-  private static ListenerSettings read(Settings settings, String name) {
+  private static ListenerSettings listener(Settings settings, String name) {
     return new ListenerSettings(
         name,
         settings.get(TYPE, name),
