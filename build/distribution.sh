@@ -1,4 +1,4 @@
-# For scripts of this folder, with root set to the repository's: finds the distribution, or builds it. Sourced, not run.
+# For scripts of this folder, with root set to the repository's: finds the distribution, or builds it; and a port for a broker. Sourced, not run.
 . "$root/build/dunlin/src/main/dist/bin/dunlin-env.sh"
 
 # The newest archive; the last thing that a build makes.
@@ -38,4 +38,18 @@ find_distribution() {
     archive=$(newest_archive)
   fi
   dist=${archive%.tar.gz}
+}
+
+# listens PORT: whether somebody listens there on loopback.
+listens() {
+  (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
+free_port() {
+  local port
+  while :; do
+    port=$((20000 + RANDOM))
+    listens $port || break
+  done
+  echo $port
 }

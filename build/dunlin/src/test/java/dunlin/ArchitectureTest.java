@@ -4,6 +4,7 @@ import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideOutsideOfPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.type;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.name;
 import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
@@ -33,8 +34,12 @@ class ArchitectureTest {
   /** Control messages, as the generator of Protocol Buffers writes them; each keeps its parser in a static field. */
   private static final String GENERATED = "dunlin.store.remote.wire";
 
+  /** Without the load test, which is beside the broker in the distribution and has nothing to do with it. */
   private static final JavaClasses CLASSES =
-      new ClassFileImporter().withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS).importPackages("dunlin");
+      new ClassFileImporter()
+          .withImportOption(ImportOption.Predefined.DO_NOT_INCLUDE_TESTS)
+          .importPackages("dunlin")
+          .that(resideOutsideOfPackage("dunlin.load.."));
 
   @Test
   void allModulesAreLookedAt() {

@@ -2,6 +2,9 @@ package dunlin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.gson.JsonElement;
+import com.google.gson.JsonObject;
+import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -9,17 +12,32 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.time.LocalDateTime;
 import java.time.ZoneOffset;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import java.util.zip.GZIPInputStream;
 import java.util.zip.ZipFile;
 import org.junit.jupiter.api.Test;
 
-/** What would make two builds of the same sources differ, as far as one build shows it; {@code build/reproducible} compares two. */
+/**
+ * What is in the archive: nothing that would make two builds of the same sources differ, as far as one build shows it
+ * ({@code build/reproducible} compares two); a licence of every part; and the load test apart from the broker.
+ */
 class ArchiveIT {
   private static final Path DIRECTORY = Path.of(System.getProperty("dist.directory"));
   private static final Path ARCHIVE = Path.of(DIRECTORY + ".tar.gz");
   private static final Instant BUILD_TIME = Instant.parse(System.getProperty("build.time"));
+
+  private static final String PRODUCT = DIRECTORY.getFileName().toString();
+  private static final String LOAD_TEST = PRODUCT.replace("dunlin-", "dunlin-load-");
+  private static final Pattern LICENSED = Pattern.compile("\\([^:()]+:([^:()]+):([^: ]+) - [^()]*\\)$");
 
   private static final int BLOCK = 512;
   private static final int GZIP_TIME = 4;
@@ -57,15 +75,99 @@ class ArchiveIT {
   @Test
   void noEntryOfAJarSaysWhenItWasBuilt() throws IOException {
     LocalDateTime expected = LocalDateTime.ofInstant(BUILD_TIME, ZoneOffset.UTC);
-    List<Path> jars;
-    try (var all = Files.list(DIRECTORY.resolve("lib"))) {
-      jars = all.filter(jar -> jar.getFileName().toString().matches("dunlin-.*\\.jar")).toList();
-    }
-    assertThat(jars).as("the modules of the product").hasSize(9);
+    List<Path> jars = jars("lib", "lib/bench").filter(jar -> jar.getFileName().toString().startsWith("dunlin-")).toList();
+    assertThat(jars).as("the modules of the product, and the load test").hasSize(10);
     for (Path jar : jars) {
       try (var zip = new ZipFile(jar.toFile())) {
         assertThat(zip.stream()).allSatisfy(entry -> assertThat(entry.getTimeLocal()).as(jar + ": " + entry).isEqualTo(expected));
       }
+    }
+  }
+
+  @Test
+  void everyPartHasALicence() throws IOException {
+    List<String> licences = Files.readAllLines(DIRECTORY.resolve("THIRD-PARTY.txt"));
+    Set<String> parts = Bom.read().reachedFrom(PRODUCT);
+    List<String> foreign = jars("lib", "lib/bench").map(ArchiveIT::part).filter(part -> !part.startsWith("dunlin-")).toList();
+
+    assertThat(foreign).hasSizeGreaterThan(50);
+    for (String jar : foreign) {
+      assertThat(parts).as("parts in sbom.json, for %s", jar).anyMatch(part -> isOf(jar, part));
+      assertThat(licences).as("lines of THIRD-PARTY.txt, for %s", jar).anyMatch(line -> isOf(jar, licensed(line)));
+    }
+  }
+
+  @Test
+  void theBrokersClassPathHasNothingOfTheLoadTestAndThatHasAllItNeeds() throws IOException {
+    var bom = Bom.read();
+    Set<String> broker = bom.without(LOAD_TEST).reachedFrom(PRODUCT);
+    List<String> apart = jars("lib/bench").map(ArchiveIT::part).toList();
+    List<String> all = jars("lib", "lib/bench").map(ArchiveIT::part).toList();
+
+    assertThat(jars("lib").map(ArchiveIT::part)).allSatisfy(jar -> assertThat(broker).as(jar).anyMatch(part -> isOf(jar, part)));
+    assertThat(apart).isNotEmpty().noneMatch(jar -> broker.stream().anyMatch(part -> isOf(jar, part)));
+    assertThat(bom.reachedFrom(LOAD_TEST)).hasSizeGreaterThan(20).allSatisfy(part -> assertThat(all).as(part).anyMatch(jar -> isOf(jar, part)));
+  }
+
+  private static Stream<Path> jars(String... folders) throws IOException {
+    var jars = new ArrayList<Path>();
+    for (String folder : folders) {
+      try (var files = Files.list(DIRECTORY.resolve(folder))) {
+        files.filter(file -> file.toString().endsWith(".jar")).forEach(jars::add);
+      }
+    }
+    return jars.stream();
+  }
+
+  /** Its name and version, and the platform that it is for, if any. */
+  private static String part(Path jar) {
+    return jar.getFileName().toString().replace(".jar", "");
+  }
+
+  /** The part that a line of THIRD-PARTY.txt is of; nothing when it is of none. */
+  private static String licensed(String line) {
+    var part = LICENSED.matcher(line);
+    return part.find() ? part.group(1) + "-" + part.group(2) : "";
+  }
+
+  private static boolean isOf(String jar, String part) {
+    return jar.equals(part) || jar.startsWith(part + "-");
+  }
+
+  /** What sbom.json says: the name and version of each part, and of those that it needs. */
+  private record Bom(Map<String, Set<String>> needs) {
+    static Bom read() throws IOException {
+      var needs = new HashMap<String, Set<String>>();
+      JsonObject all = JsonParser.parseString(Files.readString(DIRECTORY.resolve("sbom.json"))).getAsJsonObject();
+      for (JsonElement each : all.getAsJsonArray("dependencies")) {
+        JsonObject part = each.getAsJsonObject();
+        var needed = needs.computeIfAbsent(name(part.get("ref")), _ -> new HashSet<>());
+        if (part.has("dependsOn")) part.getAsJsonArray("dependsOn").forEach(on -> needed.add(name(on)));
+      }
+      return new Bom(needs);
+    }
+
+    /** From {@code pkg:maven/group/name@version?type=jar}. */
+    private static String name(JsonElement reference) {
+      String text = reference.getAsString();
+      return text.substring(text.lastIndexOf('/') + 1, text.indexOf('?')).replace('@', '-');
+    }
+
+    Bom without(String part) {
+      var rest = new HashMap<>(needs);
+      rest.replaceAll((_, needed) -> needed.stream().filter(each -> !each.equals(part)).collect(Collectors.toSet()));
+      return new Bom(rest);
+    }
+
+    /** This part and all that it needs. */
+    Set<String> reachedFrom(String part) {
+      var reached = new HashSet<String>();
+      var next = new ArrayDeque<>(List.of(part));
+      while (!next.isEmpty()) {
+        String each = next.pop();
+        if (reached.add(each)) next.addAll(needs.getOrDefault(each, Set.of()));
+      }
+      return reached;
     }
   }
 

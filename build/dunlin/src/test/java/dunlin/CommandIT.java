@@ -14,21 +14,29 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What bin/dunlin does besides running a broker: help, its version, and a check of what a start would need. */
+/** What bin/dunlin does besides running a broker: help, its version, a check of what a start would need, a repair and a load test. */
 class CommandIT {
+  private static final Path HOME = Path.of(System.getProperty("dist.directory"));
+
   @TempDir Path directory;
 
   private record Ended(int code, List<String> out, List<String> err) {}
 
   private Ended run(String... arguments) throws IOException, InterruptedException {
+    return runOf(HOME, arguments);
+  }
+
+  /** Of an installation in another place. */
+  private Ended runOf(Path home, String... arguments) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("dist.directory"), "bin", "dunlin").toString());
+    command.add(home.resolve("bin/dunlin").toString());
     command.addAll(List.of(arguments));
     Path out = Files.createTempFile(directory, "out", "");
     Path err = Files.createTempFile(directory, "err", "");
     ProcessBuilder builder = new ProcessBuilder(command).redirectOutput(out.toFile()).redirectError(err.toFile());
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
     builder.environment().put("DUNLIN_JVM_OPTS", "-Xmx256m");
+    builder.environment().put("DUNLIN_BENCH_JVM_OPTS", "-ea -XX:TieredStopAtLevel=1");
     Process process = builder.start();
     try {
       assertThat(process.waitFor(60, TimeUnit.SECONDS)).as("it ends").isTrue();
@@ -50,7 +58,8 @@ class CommandIT {
       var help = run(word);
       assertThat(help.code()).isZero();
       assertThat(help.err()).isEmpty();
-      assertThat(String.join("\n", help.out())).contains("bin/dunlin check", "bin/dunlin passwd", "bin/dunlin repair", "--version", "docs/configuration.md");
+      assertThat(String.join("\n", help.out()))
+          .contains("bin/dunlin check", "bin/dunlin passwd", "bin/dunlin repair", "bin/dunlin bench", "--version", "docs/configuration.md");
     }
   }
 
@@ -152,5 +161,33 @@ class CommandIT {
     assertThat(removed.err()).isEmpty();
     assertThat(removed.out()).first().asString().startsWith("Removed the session of client \"absent\"");
     assertThat(run("repair", data.toString(), "list").out()).anyMatch(line -> line.contains("messages waiting: 0 with "));
+  }
+
+  @Test
+  void theLoadTestOfAnUnpackedArchiveLoadsTheBroker() throws Exception {
+    Process tar = new ProcessBuilder("tar", "-xzf", HOME + ".tar.gz", "-C", directory.toString()).inheritIO().start();
+    assertThat(tar.waitFor()).isZero();
+    Path home = directory.resolve(HOME.getFileName());
+    Path page = directory.resolve("page.html");
+    try (var broker = BrokerProcess.start(directory.resolve("data"))) {
+      String port = Integer.toString(broker.port());
+      var good = runOf(home, "bench", "run", "one-to-one-qos1", "-p", port, "--set", "pairs=10", "--set", "for=1s", "--html", page.toString());
+      assertThat(good.err()).isEmpty();
+      assertThat(good.code()).as("%s", good).isZero();
+      assertThat(String.join("\n", good.out())).contains("met   lost: 0 (was 0)");
+      assertThat(page).content().contains("new uPlot(");
+
+      var tooFew = runOf(home, "bench", "pub", "-p", port, "-c", "1", "-t", "t", "-L", "2", "--rate", "10/s", "--expect", "published=3");
+      assertThat(tooFew.code()).as("%s", tooFew).isEqualTo(1);
+      assertThat(String.join("\n", tooFew.out())).contains("NOT MET  published: ", "(was 2)");
+    }
+  }
+
+  @Test
+  void whatTheLoadTestDoesNotUnderstandIsNamed() throws Exception {
+    var wrong = run("bench", "run", "no such scenario");
+    assertThat(wrong.code()).isEqualTo(2);
+    assertThat(wrong.err()).singleElement().asString().startsWith("bench: no such scenario: there is no such file");
+    assertThat(run("bench", "--help").out()).anyMatch(line -> line.contains("scenarios"));
   }
 }

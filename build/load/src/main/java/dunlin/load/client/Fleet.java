@@ -87,6 +87,7 @@ public final class Fleet implements AutoCloseable {
         if (made != null) made.fanOut = fanOut(made);
       }
     } catch (IllegalArgumentException refused) {
+      for (Loop loop : loops) loop.end(); // none has started
       group.shutdownGracefully(0, CLOSE_SECONDS_MAX, TimeUnit.SECONDS);
       throw refused;
     }

@@ -1,12 +1,10 @@
 package dunlin.load.plan;
 
-import static dunlin.load.Plans.open;
-import static dunlin.load.Plans.plan;
-import static dunlin.load.Plans.pool;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.load.mqtt.Version;
+import java.time.Duration;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
@@ -39,9 +37,10 @@ class ShareTest {
 
   @Test
   void aStreamsNumberSaysWhereItIs() {
-    Pool one = pool("one", 2, 1, Version.V5, List.of(), List.of(open("one/%i", 0, 1)));
-    Pool two = pool("two", 3, 1, Version.V5, List.of(), List.of(open("a/%i", 1, 1), open("b/%i", 2, 1)));
-    var numbers = new StreamNumbers(plan(List.of(silent("first"), one, silent("more"), two), List.of()));
+    Pool one = pool("one", 2, to("one/%i", 0));
+    Pool two = pool("two", 3, to("a/%i", 1), to("b/%i", 2));
+    List<Pool> pools = List.of(pool("first", 5), one, pool("more", 5), two);
+    var numbers = new StreamNumbers(new Plan("test", pools, List.of(), List.of(), 1, Duration.ofSeconds(1), Duration.ofSeconds(1)));
 
     assertThat(numbers.count()).isEqualTo(8);
     assertThat(IntStream.range(0, 8).mapToObj(id -> numbers.place(id).publisher() + " " + numbers.place(id).topic()))
@@ -51,7 +50,13 @@ class ShareTest {
     assertThatThrownBy(() -> numbers.place(8)).hasMessage("there is no stream 8");
   }
 
-  private static Pool silent(String name) {
-    return pool(name, 5, 1, Version.V5, List.of(), List.of());
+  private static Pool pool(String name, int clients, Publishing... publishings) {
+    return new Pool(
+        name, clients, 0, new Template(name + "-%i"), List.of(Version.V5), true, Duration.ZERO, Duration.ZERO, null, null, null, null, List.of(), List.of(publishings), null, null, 1, 1,
+        Access.plain("127.0.0.1", 1));
+  }
+
+  private static Publishing to(String topic, int qos) {
+    return new Publishing(new Template(topic), List.of(qos), false, null, 1, Payload.ofSize(32));
   }
 }

@@ -8,6 +8,9 @@ import dunlin.load.engine.LocalCrew;
 import dunlin.load.engine.Result;
 import dunlin.load.engine.Run;
 import dunlin.load.plan.Plan;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -29,17 +32,19 @@ class PublishedScenariosTest {
     broker.close();
   }
 
-  static Stream<Arguments> scenarios() {
-    return Stream.of(
-        Arguments.of("ramp", Map.of("clients", "200", "hold", "1s"), 0L),
-        Arguments.of("broadcast", Map.of("groups", "2", "publishers-in-group", "2", "subscribers-in-group", "10", "for", "1s"), 2L * 2 * 20 * 10),
-        Arguments.of("one-to-one-qos0", Map.of("pairs", "50", "for", "1s"), 500L),
-        Arguments.of("one-to-one-qos1", Map.of("pairs", "50", "for", "1s"), 500L),
-        Arguments.of("wildcards", Map.of("pairs", "100", "rate", "1/s", "for", "1s"), 100L),
-        Arguments.of("shared-fan-in", Map.of("publishers", "100", "members", "10", "for", "1s"), 1_000L),
-        Arguments.of("population", Map.of("population", "100", "churners", "50", "churn", "50/s", "pairs", "10", "rate", "10/s", "for", "1s"), 100L),
-        Arguments.of("reconnect-storm", Map.of("clients", "100", "storms", "2", "pause", "500ms"), 0L),
-        Arguments.of("offline-queues", Map.of("sessions", "20", "messages-each", "10", "rate", "50/s", "drain", "20s"), 200L));
+  /** Of the file that build/load-tests/run reads, too. */
+  static Stream<Arguments> scenarios() throws IOException {
+    try (InputStream in = PublishedScenariosTest.class.getResourceAsStream("small-scale.txt")) {
+      if (in == null) throw new AssertionError("there is no small-scale.txt");
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8).lines().filter(line -> !line.startsWith("#")).map(PublishedScenariosTest::scenario);
+    }
+  }
+
+  private static Arguments scenario(String line) {
+    List<String> words = List.of(line.split(" "));
+    var scale = new HashMap<String, String>();
+    for (String variable : words.subList(2, words.size())) scale.put(variable.split("=", 2)[0], variable.split("=", 2)[1]);
+    return Arguments.of(words.get(0), scale, Long.parseLong(words.get(1)));
   }
 
   @ParameterizedTest
@@ -58,7 +63,7 @@ class PublishedScenariosTest {
   }
 
   @Test
-  void allPublishedOnesAreTested() {
+  void allPublishedOnesAreTested() throws IOException {
     assertThat(scenarios().map(scenario -> scenario.get()[0])).containsExactlyElementsOf(Scenarios.PUBLISHED);
   }
 }

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load.remote;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load.scenario;
+
+import org.jspecify.annotations.NullMarked;
