@@ -6,7 +6,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,7 +22,7 @@ class CommandsTest {
     try (var broker = new FaultyBroker()) {
       broker.fault = n -> n == 10 || n == 11 ? FaultyBroker.Fault.DROP : FaultyBroker.Fault.NONE;
       var sub = CompletableFuture.supplyAsync(() -> Bench.run("sub", "-p", port(broker), "-c", "1", "-t", "bench/#", "-q", "1", "--duration", "3s", "--expect", "lost=0"));
-      Awaitility.await().until(() -> broker.hasSubscribers());
+      Patience.until(() -> broker.hasSubscribers());
 
       Bench pub = Bench.run("pub", "-h", "127.0.0.1", "-p", port(broker), "-c", "2", "-i", "1", "-t", "bench/%i", "-q", "1", "-s", "64", "-I", "10", "-L", "100");
 

@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -52,7 +51,7 @@ class DirectorTest {
       var director =
           CompletableFuture.supplyAsync(
               () -> Bench.run("director", scenario.toString(), "-w", one + "," + two, "-p", Integer.toString(broker.port()), "--set", "messages=600", "--json", json.toString()));
-      Awaitility.await().until(() -> broker.published.get() >= 100);
+      Patience.until(() -> broker.published.get() >= 100);
 
       second.kill();
 
@@ -111,7 +110,7 @@ class DirectorTest {
         var second = worker()) {
       String workers = address(first) + "," + address(second);
       try (var director = new BenchProcess("director", scenario.toString(), "-w", workers, "-p", Integer.toString(broker.port()), "--set", "messages=1000000")) {
-        Awaitility.await().until(() -> broker.published.get() >= 100);
+        Patience.until(() -> broker.published.get() >= 100);
 
         director.interrupt();
 

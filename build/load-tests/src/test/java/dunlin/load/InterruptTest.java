@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
-import org.awaitility.Awaitility;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,7 +19,7 @@ class InterruptTest {
         var bench =
             new BenchProcess(
                 "pub", "-p", Integer.toString(broker.port()), "-c", "5", "-i", "1", "-t", "t/%i", "-q", "1", "-I", "10", "--json", json.toString(), "--after", "touch " + after)) {
-      Awaitility.await().until(() -> broker.published.get() >= 200);
+      Patience.until(() -> broker.published.get() >= 200);
 
       bench.interrupt();
 
@@ -37,7 +36,7 @@ class InterruptTest {
   void ctrlCWhileClientsConnectEndsToo() throws Exception {
     try (var broker = new FaultyBroker();
         var bench = new BenchProcess("conn", "-p", Integer.toString(broker.port()), "-c", "1000", "-R", "10")) {
-      Awaitility.await().until(() -> broker.connected.get() >= 3);
+      Patience.until(() -> broker.connected.get() >= 3);
 
       bench.interrupt();
 
