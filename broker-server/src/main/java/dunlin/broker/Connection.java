@@ -12,6 +12,7 @@ import dunlin.broker.codec.PacketHandler;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.listen.Listener;
 import dunlin.broker.listen.ProxyFront;
+import dunlin.broker.meter.PacketType;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.inbox.StaleSessionException;
@@ -196,7 +197,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     ctx.channel().config().setRecvByteBufAllocator(this);
     number = loop.connections().nextNumber(loop.index(), loop.frontend().loopCount());
     loop.connections().add(this);
-    loop.frontend().connectionOpened();
+    loop.frontend().meters().connectionOpened();
     loop.keepAlive().watch(this, loop.frontend().settings().connections().connectTimeout().toMillis());
   }
 
@@ -259,7 +260,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     } catch (MalformedPacketException e) {
       malformed(e);
     } catch (RuntimeException | AssertionError e) {
-      loop.frontend().unexpected("a packet could not be handled", e);
+      loop.frontend().meters().unexpected("a packet could not be handled", e);
       fail(ReasonCode.UNSPECIFIED_ERROR, "internal error");
     } finally {
       decoding = false;
@@ -334,7 +335,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** Counts and tells a violation that does not end the connection: its packet is answered with an error. */
   void note(ReasonCode reason, @Nullable Limit limit, String explanation) {
     String clientId = session == null ? "" : session.clientId();
-    loop.frontend().violations().violated(reason, limit, clientId, peer().address(), explanation);
+    loop.frontend().meters().violations().violated(reason, limit, clientId, peer().address(), explanation);
   }
 
   /** The client broke the protocol or passed a limit, in a packet that only the connection's end can answer. */
@@ -663,7 +664,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private void end(ReasonCode reason, @Nullable String explanation, String serverReference) {
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection of {} closed with {}: {}", clientId(), reason, LogText.quoted(String.valueOf(explanation)));
-    loop.frontend().disconnected(reason);
+    loop.frontend().meters().disconnected(reason);
     ending = Ending.by(reason);
     if (state == State.LIVE && version().hasProperties()) {
       String reference = serverReference.isEmpty() ? null : serverReference;
@@ -679,7 +680,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
       fail(ReasonCode.SESSION_TAKEN_OVER, null);
       return;
     }
-    loop.frontend().storeFailures().increment();
+    loop.frontend().meters().storeFailed();
     fail(ReasonCode.SERVER_BUSY, what + " failed");
   }
 
@@ -744,7 +745,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     loop.socketMemory().forget(this);
     loop.keepAlive().forget(this);
     loop.connections().remove(number);
-    loop.frontend().connectionClosed();
+    loop.frontend().meters().connectionClosed();
     dropInput();
     leaveSession();
   }
@@ -779,7 +780,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     if (cause instanceof IOException || cause instanceof DecoderException) {
       log.debug("connection of {} broke: {}", clientId(), LogText.quoted(cause.toString()));
     } else {
-      loop.frontend().unexpected("a connection failed", cause);
+      loop.frontend().meters().unexpected("a connection failed", cause);
     }
     ctx.close();
   }

@@ -6,6 +6,7 @@ import dunlin.broker.limit.NodeBudget;
 import dunlin.broker.listen.Listener;
 import dunlin.broker.listen.ListenerException;
 import dunlin.broker.listen.Listeners;
+import dunlin.broker.meter.FrontendMeters;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
@@ -23,9 +24,6 @@ import dunlin.runtime.HopLedger;
 import dunlin.runtime.LogText;
 import dunlin.runtime.metrics.LatencyHistogram;
 import dunlin.runtime.metrics.NodeBeans;
-import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -42,6 +40,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -69,32 +68,15 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final long incarnation;
   private final Lives lives;
   private final InstantSource clock;
-  private final MeterRegistry meters;
-  private final HopLedger publishes;
-  private final HopLedger copies;
-  private final LatencyHistogram acknowledging =
-      new LatencyHistogram(
-          "dunlin.publish.acknowledge", "From a PUBLISH of QoS 1 or 2 to its PUBACK or PUBREC without an error, to the millisecond");
-  private final LatencyHistogram delivering =
-      new LatencyHistogram(
-          "dunlin.publish.delivery",
-          "From a PUBLISH until it is written for a subscriber, to the millisecond; without repetitions and messages with the flag RETAIN");
-  private final Traffic traffic;
-  private final DropEvents dropEvents;
+  private final MeterRegistry registry;
+  private final FrontendMeters meters;
   private final ConnectionEvents events;
   private final Fanout fanout = new Fanout(this);
   private final ApplicationPublisher application = new ApplicationPublisher(this);
   private final Listeners listeners;
   private final MultiThreadIoEventLoopGroup group;
-  private final AtomicInteger connections = new AtomicInteger();
-  private final Counter connectionsOpened;
-  private final Counter storeFailures;
   private final Leaving leaving;
-  private final Counter leavesUnsettled;
-  private final Counter pushesAstray;
   private final Authentication authentication;
-  private final Counter unexpected;
-  private final Violations violations;
 
   private Loop[] loops = {};
   private @Nullable Tiers tiers;
@@ -118,7 +100,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
       String nodeId,
       long incarnation,
       InstantSource clock,
-      MeterRegistry meters,
+      MeterRegistry registry,
       DropEvents dropEvents,
       ConnectionEvents events) {
     this.settings = settings;
@@ -130,38 +112,18 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.incarnation = incarnation;
     this.lives = new Lives(incarnation);
     this.clock = clock;
-    this.meters = meters;
-    this.dropEvents = dropEvents;
     this.events = events;
-    this.publishes = new HopLedger(meters, "publish", () -> sum(loop -> loop.counts().publishes().waiting()));
-    this.copies = new HopLedger(meters, "session", () -> sum(loop -> loop.counts().copies().waiting()));
-    this.traffic = new Traffic(meters);
-    this.storeFailures =
-        counter(meters, "dunlin.frontend.store-failures", "Requests of clients that failed because a store could not do them");
-    Counter leavesRefused =
-        counter(
-            meters, "dunlin.frontend.leaves-refused",
-            "Times that the session tier could not record the end of a connection; it is asked again");
-    this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), leavesRefused::increment);
-    this.leavesUnsettled =
-        counter(
-            meters, "dunlin.frontend.leaves-unsettled",
-            "Connections whose end was told to the session tier before all that they had published was answered; 0 unless an answer is lost or very late");
-    this.pushesAstray = counter(meters, "dunlin.frontend.pushes-astray", "Messages that came for a connection that is not there any more");
-    this.connectionsOpened = counter(meters, "dunlin.connections.opened", "Client connections opened since the start");
-    this.unexpected =
-        counter(meters, "dunlin.frontend.unexpected", "Failures that only a fault of Dunlin's own can cause; each is in the log");
-    this.violations = new Violations(nodeId, meters, System::nanoTime);
-    this.listeners = new Listeners(settings.listeners(), decoderLimits, meters);
+    this.meters =
+        new FrontendMeters(
+            nodeId, registry, dropEvents, () -> sum(loop -> loop.counts().publishes().waiting()), () -> sum(loop -> loop.counts().copies().waiting()));
+    this.registry = registry;
+    this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), meters::leaveRefused);
+    this.listeners = new Listeners(settings.listeners(), decoderLimits, registry);
     AtomicInteger threads = new AtomicInteger();
     this.group =
         new MultiThreadIoEventLoopGroup(
             settings.lanes().count(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()),
             settings.listeners().transport().handlers());
-  }
-
-  private static Counter counter(MeterRegistry meters, String name, String help) {
-    return Counter.builder(name).description(help).register(meters);
   }
 
   private static DecoderLimits decoderLimits(FrontendSettings settings) {
@@ -201,70 +163,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
           });
     }
     await(started);
-    loops[0].executor().scheduleWithFixedDelay(violations::flush, 1, 1, TimeUnit.SECONDS);
+    loops[0].executor().scheduleWithFixedDelay(meters.violations()::flush, 1, 1, TimeUnit.SECONDS);
     loops[0].executor().scheduleWithFixedDelay(listeners::flush, 1, 1, TimeUnit.SECONDS);
     loops[0].executor().scheduleWithFixedDelay(leaving::again, LEAVE_RETRY_MILLIS, LEAVE_RETRY_MILLIS, TimeUnit.MILLISECONDS);
-    Gauge.builder("dunlin.frontend.leaving", leaving, Leaving::waiting)
-        .description("Sessions whose connection has ended and that the session tier still believes to be connected")
-        .register(meters);
-    Gauge.builder("dunlin.connections", connections, AtomicInteger::get)
-        .description("Open client connections")
-        .register(meters);
-    Gauge.builder("dunlin.subscriptions", this, Frontend::subscriptions)
-        .description("Subscriptions of connected sessions without expiry")
-        .register(meters);
-    Gauge.builder("dunlin.subscriptions.shared", this, Frontend::sharedSubscriptions)
-        .description("Those of them that are shared subscriptions")
-        .register(meters);
-    Gauge.builder("dunlin.subscriptions.filters", this, f -> f.sum(loop -> loop.routes().size()))
-        .description("Distinct topic filters of connected sessions without expiry")
-        .register(meters);
-    Gauge.builder("dunlin.subscriptions.changes", this, f -> f.sum(loop -> loop.routes().changesWaiting()))
-        .description("Routes of this frontend that are to be set or removed and are not yet")
-        .register(meters);
-    Gauge.builder("dunlin.subscriptions.retained-reads", this, f -> f.sum(Loop::retainedReads))
-        .description("Subscriptions whose retained messages have not all been read")
-        .register(meters);
-    Gauge.builder("dunlin.lane.messages", this, f -> f.sum(loop -> loop.window().messages()))
-        .description("Messages that hold credit of a lane")
-        .register(meters);
-    Gauge.builder("dunlin.lane.bytes", this, f -> f.sum(loop -> loop.window().bytes()))
-        .description("Bytes of these messages")
-        .baseUnit("bytes")
-        .register(meters);
-    Gauge.builder("dunlin.lane.held-connections", this, f -> f.sum(loop -> loop.window().heldConnections()))
-        .description("Connections not read from until their lane has credit")
-        .register(meters);
-    Gauge.builder("dunlin.loop.arrivals", this, f -> f.sum(Loop::arrivalsWaiting))
-        .description("Work posted to event loops and not taken yet")
-        .register(meters);
-    Gauge.builder("dunlin.push.waiting", this, f -> f.sum(loop -> loop.pushes().messages()))
-        .description("Messages on their way from the session tier to the event loops of their sessions")
-        .register(meters);
-    Gauge.builder("dunlin.push.waiting.bytes", this, f -> f.sum(loop -> loop.pushes().bytes()))
-        .description("Bytes of these messages")
-        .baseUnit("bytes")
-        .register(meters);
-    Gauge.builder("dunlin.push.waiting.oldest", this, Frontend::pushesOldestSeconds)
-        .description("How long an event loop has not come to them")
-        .baseUnit("seconds")
-        .register(meters);
-    FunctionCounter.builder("dunlin.push.behind", this, f -> f.sum(loop -> loop.pushes().notes()))
-        .description("Times that a connection was told to read its inbox because too much was on its way to its event loop")
-        .register(meters);
-    Gauge.builder("dunlin.application.publishing", application, ApplicationPublisher::messages)
-        .description("Messages of the application that the node is part of, on their way")
-        .register(meters);
-    Gauge.builder("dunlin.fanout.waiting", this, f -> f.sum(loop -> loop.wide().waiting()))
-        .description("Messages with many subscribers that are being delivered in slices or wait for that")
-        .register(meters);
-    Gauge.builder("dunlin.group.waiting", this, Frontend::groupWaiting)
-        .description("Messages that wait for a member of a shared subscription or are on their way to one")
-        .register(meters);
-    Gauge.builder("dunlin.group.oldest-wait", this, Frontend::oldestGroupWait)
-        .description("How long the message has waited that has waited longest for a member of a shared subscription")
-        .baseUnit("seconds")
-        .register(meters);
+    LoopGauges.show(this, leaving, registry);
   }
 
   /**
@@ -337,7 +239,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   public int connectionCount() {
-    return connections.get();
+    return meters.connections();
   }
 
   @Override
@@ -370,17 +272,17 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   /** One for each PUBLISH of a client: received = delivered + dropped + in flight. */
   public HopLedger publishes() {
-    return publishes;
+    return meters.publishes();
   }
 
   /** One for each session that a message is meant for: received = delivered + dropped + in flight. */
   public HopLedger copies() {
-    return copies;
+    return meters.copies();
   }
 
   /** How long publishes wait for their acknowledgement, and how long for their subscribers. */
   public List<LatencyHistogram> latencies() {
-    return List.of(acknowledging, delivering);
+    return meters.latencies();
   }
 
   // ---------------------------------------------------------------------------------------------------- for the session tier
@@ -415,7 +317,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   /** A message came for a connection that is not on its loop, the calling one. Unless the session tier is being told of its end, it is told now. */
   void astray(Loop loop, long connection) {
-    pushesAstray.increment();
+    meters.pushedAstray();
     if (loop.sessionOf(connection) != null || leaving.knows(connection)) return;
     inbox().missing(new ConnectionId(nodeId, lives.present(), connection));
   }
@@ -544,13 +446,8 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return new FilterHandle(route.tenant(), route.filter(), route.handle(), loops.length);
   }
 
-  /** What went over all connections. */
-  Traffic traffic() {
-    return traffic;
-  }
-
-  long connectionsOpened() {
-    return (long) connectionsOpened.count();
+  FrontendMeters meters() {
+    return meters;
   }
 
   /** Subscriptions of connected sessions without expiry; those of the others are the session tier's. */
@@ -562,36 +459,9 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return sum(loop -> loop.routes().sharedSubscriptions());
   }
 
-  private double oldestGroupWait() {
-    double oldest = 0;
-    for (Loop loop : loops) oldest = Math.max(oldest, loop.groups().oldestWaitSeconds());
-    return oldest;
-  }
-
   /** A loop's number is right only together with all others', which are read one after the other. */
   long groupWaiting() {
     return Math.max(0, sum(loop -> loop.groups().unsettled()));
-  }
-
-  LoopCounts newCounts() {
-    return new LoopCounts(publishes, copies, dropEvents, acknowledging, delivering);
-  }
-
-  Counter storeFailures() {
-    return storeFailures;
-  }
-
-  void connectionOpened() {
-    connections.incrementAndGet();
-    connectionsOpened.increment();
-  }
-
-  void connectionClosed() {
-    connections.decrementAndGet();
-  }
-
-  Violations violations() {
-    return violations;
   }
 
   /** The drain under way, or null. */
@@ -599,26 +469,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return drain;
   }
 
-  void disconnected(ReasonCode reason) {
-    Counter.builder("dunlin.frontend.disconnects")
-        .description("Connections that the broker has ended, by reason code")
-        .tag("reason", reason.label())
-        .register(meters)
-        .increment();
-  }
-
-  /** Something that only a fault of ours can cause. */
-  void unexpected(String what, Throwable cause) {
-    unexpected.increment();
-    log.error(what, cause);
-  }
-
   /** A route that could not be removed does no harm: what it brings finds no filter here. The next life removes it. */
   void routeRemoved(CompletableFuture<Void> removal, FilterHandle handle) {
     removal.whenComplete(
         (_, failure) -> {
           if (failure == null) return;
-          storeFailures.increment();
+          meters.storeFailed();
           log.debug("route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
         });
   }
@@ -648,21 +504,18 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     var _ = (loopOf(connection) == null ? inbox().settled(connection) : settled(connection)).thenRun(then);
   }
 
-  /** What came over a connection that has ended is waited for no longer. */
-  void leftUnsettled() {
-    leavesUnsettled.increment();
-  }
-
-  private double pushesOldestSeconds() {
-    double oldest = 0;
-    for (Loop loop : loops) oldest = Math.max(oldest, loop.pushes().waitingSeconds());
-    return oldest;
-  }
-
-  private long sum(ToLongFunction<Loop> number) {
+  /** A figure of all loops, which they change meanwhile. Any thread. */
+  long sum(ToLongFunction<Loop> number) {
     long sum = 0;
     for (Loop loop : loops) sum += number.applyAsLong(loop);
     return sum;
+  }
+
+  /** The largest of a figure of all loops, from 0. Any thread. */
+  double most(ToDoubleFunction<Loop> number) {
+    double most = 0;
+    for (Loop loop : loops) most = Math.max(most, number.applyAsDouble(loop));
+    return most;
   }
 
   /** Stops listening. Connected clients are served on. */
@@ -697,12 +550,10 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   public void close() {
     stopListening();
     group.shutdownGracefully(0, 1_000, TimeUnit.MILLISECONDS).awaitUninterruptibly(2_000);
-    violations.flush();
     listeners.flush();
     listeners.close();
     application.close();
-    publishes.close();
-    copies.close();
+    meters.close();
   }
 
   private void awaitSessionsLeft() {

@@ -194,7 +194,7 @@ final class GroupDelivery {
   private void sessionTierAnswered(GroupCopy copy, @Nullable Boolean taken, @Nullable Throwable failure) {
     GroupLine line = copy.ordered() ? lines.get(GroupLine.Place.of(copy.message, copy.filter)) : null;
     if (line != null) line.firstIsAtSessionTier = false;
-    if (failure != null) loop.frontend().storeFailures().increment();
+    if (failure != null) loop.frontend().meters().storeFailed();
     if (failure == null && Boolean.TRUE.equals(taken)) {
       taken(copy);
     } else if (failure == null && groupOf(copy.filter).size() == 0) {

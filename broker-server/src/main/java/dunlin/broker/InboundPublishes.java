@@ -182,7 +182,7 @@ final class InboundPublishes implements Feedback {
             loop.run(
                 () -> {
                   loop.window().give(1, size);
-                  if (reason.isError()) session.frontend().storeFailures().increment();
+                  if (reason.isError()) session.frontend().meters().storeFailed();
                 }));
   }
 

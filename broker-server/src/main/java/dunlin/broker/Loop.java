@@ -2,6 +2,8 @@ package dunlin.broker;
 
 import dunlin.broker.auth.AskingLoop;
 import dunlin.broker.limit.Budget;
+import dunlin.broker.meter.LoopCounts;
+import dunlin.broker.meter.Traffic;
 import dunlin.inbox.Connections.InboxMessage;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
@@ -99,8 +101,8 @@ final class Loop implements AskingLoop {
     this.subscriptionMemory = frontend.budget().subscriptions().share();
     this.socketMemory = new SocketMemory(frontend.budget().sockets().share());
     this.inputMemory = new InputMemory(this, frontend.budget());
-    this.counts = frontend.newCounts();
-    this.traffic = frontend.traffic().local();
+    this.counts = frontend.meters().newCounts();
+    this.traffic = frontend.meters().traffic().local();
     this.groups = new GroupDelivery(this, System::nanoTime);
     this.wide = new WideFanout(this, settings.lanes().inlineFanoutThreshold());
     this.batches = new @Nullable LoopBatch[loopCount];
@@ -215,7 +217,7 @@ final class Loop implements AskingLoop {
     for (var first = unsettled.firstEntry(); first != null; first = unsettled.firstEntry()) {
       if (nowNanos - first.getValue().sinceNanos() < unsettledNanosMax) return;
       unsettled.pollFirstEntry();
-      frontend.leftUnsettled();
+      frontend.meters().leftUnsettled();
       runSafely(first.getValue().then());
     }
   }
@@ -301,7 +303,7 @@ final class Loop implements AskingLoop {
     try {
       task.run();
     } catch (RuntimeException | AssertionError e) {
-      frontend.unexpected("a task of an event loop failed", e);
+      frontend.meters().unexpected("a task of an event loop failed", e);
     }
   }
 
@@ -502,7 +504,7 @@ final class Loop implements AskingLoop {
 
   /** A session could not be handed a message for a fault of ours: the others get it, and its publisher is told. */
   void notDelivered(LiveSession session, @Nullable Acknowledgement acknowledgement, Throwable fault) {
-    frontend.unexpected("a message could not be delivered to " + LogText.quoted(session.clientId()), fault);
+    frontend.meters().unexpected("a message could not be delivered to " + LogText.quoted(session.clientId()), fault);
     if (acknowledgement == null) return;
     acknowledgement.expect();
     acknowledgement.answer(ReasonCode.UNSPECIFIED_ERROR);

@@ -95,7 +95,7 @@ final class LoopBatch implements Runnable {
         }
         reason = ReasonCode.SUCCESS;
       } catch (RuntimeException | AssertionError e) {
-        to.frontend().unexpected("a message could not be delivered on another event loop", e);
+        to.frontend().meters().unexpected("a message could not be delivered on another event loop", e);
         reason = ReasonCode.UNSPECIFIED_ERROR;
       }
       if (acknowledgement != null) answer(acknowledgement, reason);
@@ -129,7 +129,7 @@ final class LoopBatch implements Runnable {
     try {
       publish.run();
     } catch (RuntimeException | AssertionError e) {
-      to.frontend().unexpected("a publish could not be acknowledged", e);
+      to.frontend().meters().unexpected("a publish could not be acknowledged", e);
     }
   }
 
@@ -137,7 +137,7 @@ final class LoopBatch implements Runnable {
     try {
       acknowledgement.answer(reason);
     } catch (RuntimeException | AssertionError e) {
-      to.frontend().unexpected("a message could not be answered", e);
+      to.frontend().meters().unexpected("a message could not be answered", e);
     }
   }
 }

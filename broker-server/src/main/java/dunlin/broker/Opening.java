@@ -134,13 +134,13 @@ final class Opening {
     }
     if (causeOf(failure) instanceof OtherUserException) {
       String explanation = "the session of this client identifier belongs to another user";
-      frontend.violations().violated(
+      frontend.meters().violations().violated(
           ReasonCode.NOT_AUTHORIZED, null, publisher.clientId(), connection.peer().address(), explanation);
       connection.refuse(ReasonCode.NOT_AUTHORIZED, explanation);
       return;
     }
     if (failure != null || connected == null) {
-      frontend.storeFailures().increment();
+      frontend.meters().storeFailed();
       connection.refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened");
       return;
     }

@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.meter.LoopCounts;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;

@@ -102,7 +102,7 @@ final class PushQueue implements Runnable {
       try {
         take(next);
       } catch (RuntimeException | AssertionError e) {
-        loop.frontend().unexpected("a connection did not take what was pushed to it", e);
+        loop.frontend().meters().unexpected("a connection did not take what was pushed to it", e);
       }
     }
     for (int left = dropped.getAndSet(0); left > 0; left--) {

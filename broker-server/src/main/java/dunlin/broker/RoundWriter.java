@@ -4,6 +4,8 @@ import dunlin.broker.codec.Packet;
 import dunlin.broker.codec.PacketEncoder;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.codec.TopicAliases;
+import dunlin.broker.meter.PacketType;
+import dunlin.broker.meter.Traffic;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;

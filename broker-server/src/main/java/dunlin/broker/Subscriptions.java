@@ -298,7 +298,7 @@ final class Subscriptions {
                     failed(subscribing, at.getFirst(), refusal);
                     for (int i : at) subscribing.reasons[i] = refusal.reason();
                     subscribing.retainedDue.removeAll(toStore);
-                    session.frontend().storeFailures().increment();
+                    session.frontend().meters().storeFailed();
                   }
                   oneDone(subscribing);
                 }));
@@ -374,7 +374,7 @@ final class Subscriptions {
       routed.complete(null);
       return;
     }
-    session.frontend().storeFailures().increment();
+    session.frontend().meters().storeFailed();
     if (entries.get(filter) == entry) {
       remove(filter);
       detach(entry);

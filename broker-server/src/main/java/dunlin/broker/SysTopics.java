@@ -1,5 +1,8 @@
 package dunlin.broker;
 
+import dunlin.broker.meter.LoadAverage;
+import dunlin.broker.meter.PacketType;
+import dunlin.broker.meter.Traffic;
 import dunlin.inbox.InboxClient;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
@@ -95,14 +98,14 @@ public final class SysTopics implements AutoCloseable {
     number("clients/inactive", disconnected);
     number("clients/expired", () -> sessions.sessionsExpired());
     number("connections/socket/count", frontend::connectionCount);
-    load("load/sockets", frontend::connectionsOpened);
-    load("load/connections", () -> frontend.traffic().received(PacketType.CONNECT));
+    load("load/sockets", frontend.meters()::connectionsOpened);
+    load("load/connections", () -> frontend.meters().traffic().received(PacketType.CONNECT));
     number("subscriptions/count", () -> sessions.subscriptions() + frontend.subscriptions());
     number("shared_subscriptions/count", () -> sessions.sharedSubscriptions() + frontend.sharedSubscriptions());
   }
 
   private void traffic() {
-    Traffic traffic = frontend.traffic();
+    Traffic traffic = frontend.meters().traffic();
     counted("bytes/received", traffic::bytesReceived);
     counted("bytes/sent", traffic::bytesSent);
     counted("messages/received", traffic::packetsReceived);

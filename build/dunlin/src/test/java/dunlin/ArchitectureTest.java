@@ -50,7 +50,7 @@ class ArchitectureTest {
             "dunlin.store.remote", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",
             "dunlin.dist", "dunlin.dist.remote", "dunlin.retain",
             "dunlin.inbox", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.rows", "dunlin.inbox.server",
-            "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen");
+            "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter");
   }
 
   @Test
@@ -164,7 +164,7 @@ class ArchitectureTest {
   void packagesStaySmall() {
     Map<String, Long> larger =
         Map.of(
-            "dunlin.broker", 59L,
+            "dunlin.broker", 55L,
             "dunlin.inbox.range", 29L);
     Map<String, Long> files =
         CLASSES.stream()

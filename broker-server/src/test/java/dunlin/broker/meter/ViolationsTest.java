@@ -1,4 +1,4 @@
-package dunlin.broker;
+package dunlin.broker.meter;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

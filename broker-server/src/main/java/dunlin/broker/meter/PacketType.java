@@ -1,10 +1,10 @@
-package dunlin.broker;
+package dunlin.broker.meter;
 
 import dunlin.broker.codec.Packet;
 import java.util.Locale;
 
 /** The types of control packets, and who sends them; MQTT 5, section 2.1.2. */
-enum PacketType {
+public enum PacketType {
   CONNECT(1, true, false),
   CONNACK(2, false, true),
   PUBLISH(3, true, true),
@@ -31,7 +31,7 @@ enum PacketType {
     this.fromServers = fromServers;
   }
 
-  static PacketType of(Packet packet) {
+  public static PacketType of(Packet packet) {
     return switch (packet) {
       case Packet.Connect _ -> CONNECT;
       case Packet.Connack _ -> CONNACK;
@@ -50,20 +50,20 @@ enum PacketType {
     };
   }
 
-  int code() {
+  public int code() {
     return code;
   }
 
-  boolean fromClients() {
+  public boolean fromClients() {
     return fromClients;
   }
 
-  boolean fromServers() {
+  public boolean fromServers() {
     return fromServers;
   }
 
   /** As in meters and topics. */
-  String label() {
+  public String label() {
     return name().toLowerCase(Locale.ROOT);
   }
 }

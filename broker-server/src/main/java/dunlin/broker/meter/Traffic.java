@@ -1,4 +1,4 @@
-package dunlin.broker;
+package dunlin.broker.meter;
 
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
 /** What goes over a frontend's connections: control packets by type, and bytes. */
-final class Traffic {
+public final class Traffic {
   /*
    * Owner: any thread may read; each Local is written by its event loop alone, with a plain add.
    * Bounds: one Local an event loop.
@@ -26,7 +26,7 @@ final class Traffic {
 
   private final List<Local> locals = new CopyOnWriteArrayList<>();
 
-  Traffic(MeterRegistry registry) {
+  public Traffic(MeterRegistry registry) {
     FunctionCounter.builder("dunlin.bytes.received", this, Traffic::bytesReceived)
         .description("Bytes of MQTT that clients sent")
         .register(registry);
@@ -50,33 +50,33 @@ final class Traffic {
   }
 
   /** A part of the counts for one event loop, which alone may write in it. */
-  Local local() {
+  public Local local() {
     Local local = new Local();
     locals.add(local);
     return local;
   }
 
-  long received(PacketType type) {
+  public long received(PacketType type) {
     return sum(RECEIVED + type.code(), 1);
   }
 
-  long sent(PacketType type) {
+  public long sent(PacketType type) {
     return sum(SENT + type.code(), 1);
   }
 
-  long packetsReceived() {
+  public long packetsReceived() {
     return sum(RECEIVED, 16);
   }
 
-  long packetsSent() {
+  public long packetsSent() {
     return sum(SENT, 16);
   }
 
-  long bytesReceived() {
+  public long bytesReceived() {
     return sum(BYTES_RECEIVED, 1);
   }
 
-  long bytesSent() {
+  public long bytesSent() {
     return sum(BYTES_SENT, 1);
   }
 
@@ -89,24 +89,24 @@ final class Traffic {
   }
 
   /** What one event loop counted. */
-  static final class Local {
+  public static final class Local {
     private final long[] counts = new long[LENGTH];
 
     private Local() {}
 
-    void received(PacketType type) {
+    public void received(PacketType type) {
       add(RECEIVED + type.code(), 1);
     }
 
-    void sent(PacketType type) {
+    public void sent(PacketType type) {
       add(SENT + type.code(), 1);
     }
 
-    void bytesReceived(int bytes) {
+    public void bytesReceived(int bytes) {
       add(BYTES_RECEIVED, bytes);
     }
 
-    void bytesSent(int bytes) {
+    public void bytesSent(int bytes) {
       add(BYTES_SENT, bytes);
     }
 

@@ -1,4 +1,4 @@
-package dunlin.broker;
+package dunlin.broker.meter;
 
 import dunlin.model.ReasonCode;
 import dunlin.runtime.DropEvents;
@@ -9,13 +9,13 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /** What one event loop counts: its share of the ledgers of both hops that a frontend is. */
-final class LoopCounts {
+public final class LoopCounts {
   private final Hop publishes;
   private final Hop copies;
   private final LatencyHistogram.Local acknowledging;
   private final LatencyHistogram.Local delivering;
 
-  LoopCounts(HopLedger publishes, HopLedger copies, DropEvents events, LatencyHistogram acknowledging, LatencyHistogram delivering) {
+  public LoopCounts(HopLedger publishes, HopLedger copies, DropEvents events, LatencyHistogram acknowledging, LatencyHistogram delivering) {
     this.publishes = new Hop(publishes.local(), events, "publish");
     this.copies = new Hop(copies.local(), events, "session");
     this.acknowledging = acknowledging.local();
@@ -23,22 +23,22 @@ final class LoopCounts {
   }
 
   /** From a PUBLISH to its PUBACK or PUBREC. */
-  LatencyHistogram.Local acknowledging() {
+  public LatencyHistogram.Local acknowledging() {
     return acknowledging;
   }
 
   /** From a PUBLISH until it is written for a subscriber. */
-  LatencyHistogram.Local delivering() {
+  public LatencyHistogram.Local delivering() {
     return delivering;
   }
 
   /** From the client to the dist tier: one for each PUBLISH. */
-  Hop publishes() {
+  public Hop publishes() {
     return publishes;
   }
 
   /** A publish that waited for its answers has them. */
-  void publishAnswered(ReasonCode reason) {
+  public void publishAnswered(ReasonCode reason) {
     publishes.waiting(-1);
     if (reason.isError()) publishes.dropped(dropReason(reason));
     else publishes.delivered();
@@ -54,12 +54,12 @@ final class LoopCounts {
   }
 
   /** From the frontend to its sessions: one for each session that a message is meant for. */
-  Hop copies() {
+  public Hop copies() {
     return copies;
   }
 
   /** One hop's counts on one loop. What is on its way is counted by itself, so that the ledger's balance proves something. */
-  static final class Hop {
+  public static final class Hop {
     private static final VarHandle WAITING;
 
     static {
@@ -82,31 +82,31 @@ final class LoopCounts {
       this.hop = hop;
     }
 
-    void received() {
+    public void received() {
       local.received();
     }
 
-    void delivered() {
+    public void delivered() {
       local.delivered();
     }
 
-    void dropped(DropReason reason) {
+    public void dropped(DropReason reason) {
       local.dropped(reason);
       events.dropped(hop, reason, 1, "");
     }
 
     /** Went back to where it came from, which still has it or gives it to another. */
-    void returned() {
+    public void returned() {
       local.returned();
     }
 
     /** More or fewer messages that have come and are neither delivered nor dropped yet. */
-    void waiting(int change) {
+    public void waiting(int change) {
       WAITING.setOpaque(this, waiting + change);
     }
 
     /** Any thread. */
-    long waiting() {
+    public long waiting() {
       return (long) WAITING.getOpaque(this);
     }
   }

@@ -1,4 +1,4 @@
-package dunlin.broker;
+package dunlin.broker.meter;
 
 import dunlin.broker.codec.Limit;
 import dunlin.broker.limit.LineLimit;
@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * What clients did against the protocol or over this server's limits: each is counted once, and told in one line of the log {@code
  * dunlin.events}, of which there are a few a second for each reason.
  */
-final class Violations {
+public final class Violations {
   /*
    * Owner: any thread.
    * Bounds: a tally for each reason code and a counter for each limit. Lines: LINES_A_SECOND for each reason; what was not told is
@@ -32,7 +32,7 @@ final class Violations {
   private final Map<ReasonCode, Tally> tallies = new EnumMap<>(ReasonCode.class);
   private final Map<Limit, Counter> limits = new EnumMap<>(Limit.class);
 
-  Violations(String node, MeterRegistry meters, LongSupplier nanoTime) {
+  public Violations(String node, MeterRegistry meters, LongSupplier nanoTime) {
     this.node = node;
     for (ReasonCode reason : ReasonCode.values()) {
       if (reason.isError()) tallies.put(reason, new Tally(reason, meters, nanoTime));
@@ -51,7 +51,7 @@ final class Violations {
    * @param limit the limit that was passed, or null when MQTT itself was violated
    * @param clientId empty before it is known
    */
-  void violated(ReasonCode reason, @Nullable Limit limit, String clientId, SocketAddress address, String explanation) {
+  public void violated(ReasonCode reason, @Nullable Limit limit, String clientId, SocketAddress address, String explanation) {
     Tally tally = Objects.requireNonNull(tallies.get(reason), "not an error");
     tally.counter().increment();
     if (limit != null) Objects.requireNonNull(limits.get(limit)).increment();
@@ -63,7 +63,7 @@ final class Violations {
   }
 
   /** Tells how much was not told; called about once a second. */
-  void flush() {
+  public void flush() {
     for (Tally tally : tallies.values()) {
       long untold = tally.lines.leftOut();
       if (untold > 0) events.warn("event=protocol-error node={} reason={} untold={}", node, tally.reason.label(), untold);

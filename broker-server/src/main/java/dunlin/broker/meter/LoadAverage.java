@@ -1,9 +1,9 @@
-package dunlin.broker;
+package dunlin.broker.meter;
 
 import java.util.function.LongSupplier;
 
 /** How fast a count grows, per minute: exponentially weighted means over 1, 5 and 15 minutes, as mosquitto's {@code load} topics. */
-final class LoadAverage {
+public final class LoadAverage {
   /*
    * Owner: the thread that calls update, which also reads.
    */
@@ -15,12 +15,12 @@ final class LoadAverage {
   private final double[] means = new double[MINUTES.length];
   private long last;
 
-  LoadAverage(LongSupplier count) {
+  public LoadAverage(LongSupplier count) {
     this.count = count;
   }
 
   /** Takes in what was counted in the time that has passed since the update before. */
-  void update(long elapsedMillis) {
+  public void update(long elapsedMillis) {
     if (elapsedMillis <= 0) return;
     long now = count.getAsLong();
     double perMinute = (now - last) * MINUTE_MILLIS / elapsedMillis;
@@ -30,15 +30,15 @@ final class LoadAverage {
     }
   }
 
-  double oneMinute() {
+  public double oneMinute() {
     return means[0];
   }
 
-  double fiveMinutes() {
+  public double fiveMinutes() {
     return means[1];
   }
 
-  double fifteenMinutes() {
+  public double fifteenMinutes() {
     return means[2];
   }
 }
