@@ -96,9 +96,9 @@ public final class ApplicationPublisher {
     var publication = Publication.of(new Publisher(tenant, APPLICATION), topic, qos, retain, frontend.clock().millis(), payload);
     require(!ServersTopics.has(publication), "only the server publishes to $SYS");
     int size = publication.body().length;
-    require(size <= limits.packetMax(), "topic and payload have %d bytes, the limit is %d".formatted(size, limits.packetMax()));
-    require(qos.min(limits.maximumQoS()) == qos, "dunlin.mqtt.maximum-qos is %d".formatted(limits.maximumQoS().code()));
-    require(!retain || limits.retainAvailable(), "retained messages are off (dunlin.mqtt.retain-available)");
+    require(size <= limits.packets().packetMax(), "topic and payload have %d bytes, the limit is %d".formatted(size, limits.packets().packetMax()));
+    require(qos.min(limits.features().maximumQoS()) == qos, "dunlin.mqtt.maximum-qos is %d".formatted(limits.features().maximumQoS().code()));
+    require(!retain || limits.features().retain(), "retained messages are off (dunlin.mqtt.retain-available)");
     return publication;
   }
 

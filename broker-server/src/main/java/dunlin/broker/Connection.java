@@ -159,7 +159,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** The largest packet that the client may send. */
   int packetMax() {
-    return listener.decoderLimits().packetMax();
+    return listener.decoderLimits().packets().packetMax();
   }
 
   /** Whether it came by an address that only clients on this machine reach (loopback, or no IP), and from no proxy of another machine's. */

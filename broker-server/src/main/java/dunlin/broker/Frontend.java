@@ -127,23 +127,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   private static DecoderLimits decoderLimits(FrontendSettings settings) {
-    FrontendSettings.PacketLimits packets = settings.packets();
     FrontendSettings.Features features = settings.features();
     return new DecoderLimits(
-        packets.packetMax(),
-        packets.connectPacketMax(),
-        packets.topicLengthMax(),
-        packets.topicLevelsMax(),
-        packets.userPropertiesMax(),
+        settings.packets(),
+        new DecoderLimits.Features(features.maximumQoS(), features.retain(), features.subscriptionIdentifiers(), features.payloadFormatCheck()),
         settings.connections().topicAliasMaximum(),
-        true,
-        packets.filtersMax(),
-        packets.clientIdMax(),
-        packets.willPayloadMax(),
-        features.maximumQoS(),
-        features.retain(),
-        features.subscriptionIdentifiers(),
-        features.payloadFormatCheck());
+        true);
   }
 
   /** Starts the event loops and opens their lanes. Clients cannot connect yet. */

@@ -6,6 +6,7 @@ import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.read.ListAppender;
+import dunlin.broker.codec.PacketLimits;
 import dunlin.broker.codec.Wire;
 import dunlin.broker.listen.IoTransport;
 import dunlin.broker.listen.ListenerSettings;
@@ -46,7 +47,7 @@ class AttackTest {
             data,
             new FrontendSettings(
                 new ListeningSettings(List.of(ListenerSettings.tcp("tcp", "127.0.0.1", 0)), IoTransport.AUTO, 65_536),
-                new FrontendSettings.PacketLimits(65_536, 4_096, 1_024, 32, 8, 1_000, 64, 1_024),
+                new PacketLimits(65_536, 4_096, 1_024, 32, 8, 1_000, 64, 1_024),
                 FrontendSettings.Features.all(),
                 new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, RECEIVE_MAXIMUM, 4, 0, ""),
                 new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 1_000, 1_000, 1_000, 1_000_000),

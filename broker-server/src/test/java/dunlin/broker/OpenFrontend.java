@@ -4,6 +4,7 @@ import dunlin.broker.auth.AskingLoop;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider;
 import dunlin.broker.auth.AuthenticationSettings;
+import dunlin.broker.codec.PacketLimits;
 import dunlin.broker.codec.ProtocolVersion;
 import dunlin.broker.limit.NodeBudget;
 import dunlin.broker.listen.IoTransport;
@@ -51,8 +52,8 @@ import org.jspecify.annotations.Nullable;
 public final class OpenFrontend implements AutoCloseable {
   static final int LANE_MESSAGES = 16;
 
-  static final FrontendSettings.PacketLimits PACKETS =
-      new FrontendSettings.PacketLimits(65_536, 4_096, 1_024, 32, 8, 10, 64, 1_024);
+  static final PacketLimits PACKETS =
+      new PacketLimits(65_536, 4_096, 1_024, 32, 8, 10, 64, 1_024);
 
   static final FrontendSettings.GroupWaits GROUP_WAITS =
       new FrontendSettings.GroupWaits(Duration.ofSeconds(1), Duration.ofSeconds(2), 65_536);

@@ -45,7 +45,7 @@ final class ClientPackets {
   static Packet.Subscribe readSubscribe(PacketReader reader, ProtocolVersion version) {
     int packetId = reader.readPacketId();
     ControlProperties properties = readProperties(reader, version, PropertyId.IN_SUBSCRIBE, "SUBSCRIBE");
-    if (properties.subscriptionIdentifier() != 0 && !reader.limits().subscriptionIdentifiersAvailable()) {
+    if (properties.subscriptionIdentifier() != 0 && !reader.limits().features().subscriptionIdentifiers()) {
       throw reader.error(
           ReasonCode.SUBSCRIPTION_IDENTIFIERS_NOT_SUPPORTED,
           "subscription identifiers are off (dunlin.mqtt.subscription-identifiers-available)"); // section 3.2.2.3.12
@@ -97,7 +97,7 @@ final class ClientPackets {
   }
 
   private static void countFilter(PacketReader reader, int count) {
-    int max = reader.limits().filtersMax();
+    int max = reader.limits().packets().filtersMax();
     if (count <= max) return;
     throw reader.exceeded(Limit.FILTERS, ReasonCode.QUOTA_EXCEEDED, "too many topic filters in one packet", max);
   }

@@ -111,10 +111,10 @@ final class ConnectReader {
 
   private static void checkAvailable(PacketReader reader, QoS qos, boolean retain) {
     DecoderLimits limits = reader.limits();
-    if (qos.code() > limits.maximumQoS().code()) {
+    if (qos.code() > limits.features().maximumQoS().code()) {
       throw reader.error(ReasonCode.QOS_NOT_SUPPORTED, "will with " + PacketDecoder.aboveMaximum(qos.code(), limits)); // [MQTT-3.2.2-12]
     }
-    if (retain && !limits.retainAvailable()) {
+    if (retain && !limits.features().retain()) {
       throw reader.error(ReasonCode.RETAIN_NOT_SUPPORTED, "will with " + PacketDecoder.RETAIN_OFF); // [MQTT-3.2.2-13]
     }
   }
@@ -122,12 +122,12 @@ final class ConnectReader {
   private static byte[] readWillPayload(PacketReader reader, boolean text) {
     DecoderLimits limits = reader.limits();
     int length = reader.skipBinary("will payload");
-    if (length > limits.willPayloadMax()) {
+    if (length > limits.packets().willPayloadMax()) {
       throw reader.exceeded(
-          Limit.WILL_PAYLOAD, ReasonCode.PACKET_TOO_LARGE, "will payload has " + length + " bytes", limits.willPayloadMax());
+          Limit.WILL_PAYLOAD, ReasonCode.PACKET_TOO_LARGE, "will payload has " + length + " bytes", limits.packets().willPayloadMax());
     }
     int from = reader.index() - length;
-    if (text && limits.checkPayloadFormat() && !Utf8.wellFormed(reader.buffer(), from, length)) {
+    if (text && limits.features().payloadFormatCheck() && !Utf8.wellFormed(reader.buffer(), from, length)) {
       throw reader.error(ReasonCode.PAYLOAD_FORMAT_INVALID, "the will's payload claims to be UTF-8 text and is not");
     }
     byte[] payload = new byte[length];
@@ -137,7 +137,7 @@ final class ConnectReader {
 
   private static String readClientId(PacketReader reader) {
     int length = reader.skipText("client identifier");
-    int max = reader.limits().clientIdMax();
+    int max = reader.limits().packets().clientIdMax();
     if (length > max) {
       throw reader.exceeded(
           Limit.CLIENT_ID, ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "client identifier has " + length + " bytes", max);

@@ -95,7 +95,7 @@ final class ControlProperties {
   }
 
   static void countUserProperty(PacketReader reader, int count) {
-    int max = reader.limits().userPropertiesMax();
+    int max = reader.limits().packets().userPropertiesMax();
     if (count <= max) return;
     throw reader.exceeded(Limit.USER_PROPERTIES, ReasonCode.QUOTA_EXCEEDED, "too many user properties in one packet", max);
   }

@@ -143,16 +143,16 @@ public final class PacketDecoder {
   }
 
   private void checkAvailable(int qos, boolean retain) {
-    if (qos > limits.maximumQoS().code()) {
+    if (qos > limits.features().maximumQoS().code()) {
       throw error(ReasonCode.QOS_NOT_SUPPORTED, null, "PUBLISH with " + aboveMaximum(qos, limits)); // [MQTT-3.2.2-11]
     }
-    if (retain && !limits.retainAvailable()) {
+    if (retain && !limits.features().retain()) {
       throw error(ReasonCode.RETAIN_NOT_SUPPORTED, null, "PUBLISH with " + RETAIN_OFF); // [MQTT-3.2.2-14]
     }
   }
 
   static String aboveMaximum(int qos, DecoderLimits limits) {
-    return "QoS " + qos + ", maximum " + limits.maximumQoS().code() + " (dunlin.mqtt.maximum-qos)";
+    return "QoS " + qos + ", maximum " + limits.features().maximumQoS().code() + " (dunlin.mqtt.maximum-qos)";
   }
 
   private MalformedPacketException wrongFlags(int first) {
@@ -160,7 +160,7 @@ public final class PacketDecoder {
   }
 
   private void checkSize(int type, int remaining, int size) {
-    int max = version == null || onlyAuthentication ? limits.connectPacketMax() : limits.packetMax();
+    int max = version == null || onlyAuthentication ? limits.packets().connectPacketMax() : limits.packets().packetMax();
     if (size > max) {
       Limit limit = version == null || onlyAuthentication ? Limit.CONNECT_PACKET : Limit.PACKET;
       throw error(ReasonCode.PACKET_TOO_LARGE, limit, limit.exceededBy("packet has " + size + " bytes", max));
@@ -178,7 +178,7 @@ public final class PacketDecoder {
 
   /** Before the rest of the packet is held for a topic name that will be refused. */
   private void checkTopicLength(ByteBuf in, int at, int there, int remaining) {
-    int max = limits.topicLengthMax();
+    int max = limits.packets().topicLengthMax();
     if (remaining <= 2 + max) return;
     if (there < 2) {
       needed -= remaining - 2;

@@ -28,17 +28,17 @@ public final class TopicNames {
     int from = reader.index() - length;
     ByteBuf in = reader.buffer();
     DecoderLimits limits = reader.limits();
-    if (length > limits.topicLengthMax()) {
+    if (length > limits.packets().topicLengthMax()) {
       throw reader.exceeded(
-          Limit.TOPIC_LENGTH, ReasonCode.TOPIC_NAME_INVALID, what + " has " + length + " bytes", limits.topicLengthMax());
+          Limit.TOPIC_LENGTH, ReasonCode.TOPIC_NAME_INVALID, what + " has " + length + " bytes", limits.packets().topicLengthMax());
     }
     int levels = levels(in, from, length);
     if (levels < 0) {
       throw reader.error(ReasonCode.TOPIC_NAME_INVALID, what + " with wildcards: " + reader.quoted(from, length));
     }
-    if (levels > limits.topicLevelsMax()) {
+    if (levels > limits.packets().topicLevelsMax()) {
       throw reader.exceeded(
-          Limit.TOPIC_LEVELS, ReasonCode.TOPIC_NAME_INVALID, what + " has " + levels + " levels", limits.topicLevelsMax());
+          Limit.TOPIC_LEVELS, ReasonCode.TOPIC_NAME_INVALID, what + " has " + levels + " levels", limits.packets().topicLevelsMax());
     }
     if (in.getByte(from) == '$' && (startsWith(in, from, length, SHARE) || startsWith(in, from, length, ORDERED_SHARE))) {
       throw reader.error(

@@ -58,7 +58,7 @@ final class WebSocketFrames extends ChannelDuplexHandler {
   WebSocketFrames(Listener listener) {
     this.listener = listener;
     // Several packets may come in one frame, so a small limit for packets is none for frames.
-    this.frameMax = Math.max(listener.decoderLimits().packetMax(), FRAME_MAX_LEAST);
+    this.frameMax = Math.max(listener.decoderLimits().packets().packetMax(), FRAME_MAX_LEAST);
   }
 
   @Override

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.Test;
 class ServerFeaturesTest {
   private static final DecoderLimits PLAIN =
       new DecoderLimits(
-          1 << 20, 1 << 16, 50, 5, 2, 4, true, 10, 23, 8, QoS.AT_LEAST_ONCE, false, false, true);
+          new PacketLimits(1 << 20, 1 << 16, 50, 5, 2, 10, 23, 8), new DecoderLimits.Features(QoS.AT_LEAST_ONCE, false, false, true), 4, true);
 
   private static byte[] connect(int flags, Object... payload) {
     return packet(0x10, "MQTT", 5, flags, u16(60), 0, bytes(payload));
