@@ -27,4 +27,7 @@ public interface Delivery {
    * better. Read on every message of the group on the lane's thread; an estimate, which may be stale.
    */
   int groupCredit(Route route);
+
+  /** The lane has another way to this destination now, and calls this one no more. On the lane's thread. */
+  default void close() {}
 }

@@ -88,7 +88,10 @@ final class LocalLane implements Lane {
     deliveries = Arrays.copyOf(deliveries, present.length);
     matched = Arrays.copyOf(matched, present.length);
     for (int i = 0; i < present.length; i++) {
-      if (i < known.length && present[i] == known[i]) continue;
+      if (i < known.length) {
+        if (present[i] == known[i]) continue;
+        thread.execute(deliveries[i]::close); // not now: what it answers must not come back while a message is appended
+      }
       deliveries[i] = present[i].deliveries().open(number, thread);
       matched[i] = new MatchedRoutes();
     }

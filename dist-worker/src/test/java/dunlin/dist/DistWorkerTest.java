@@ -60,6 +60,12 @@ class DistWorkerTest {
     final Map<ShardId, Integer> credit = new HashMap<>();
     ReasonCode answer = ReasonCode.SUCCESS;
     boolean answersLater;
+    int closed;
+
+    @Override
+    public void close() {
+      closed++;
+    }
 
     @Override
     public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
@@ -392,6 +398,10 @@ class DistWorkerTest {
     assertThat(frontend.delivered).hasSize(1);
     assertThat(second.delivered).hasSize(1);
     assertThat(replacement.delivered).hasSize(1);
+    assertThat(frontend.closed).as("not within the call").isZero();
+    runLane();
+    assertThat(frontend.closed).isEqualTo(1);
+    assertThat(second.closed + replacement.closed).isZero();
   }
 
   @Test

@@ -144,6 +144,7 @@ public final class RemoteDelivery implements Delivery {
   }
 
   /** Ends it: what is not answered is answered {@link ReasonCode#SERVER_UNAVAILABLE}. */
+  @Override
   public void close() {
     stream.close();
   }
