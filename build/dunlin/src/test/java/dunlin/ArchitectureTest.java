@@ -47,7 +47,7 @@ class ArchitectureTest {
         .contains(
             "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.runtime.metrics", "dunlin.transport", "dunlin.transport.link", "dunlin.transport.lane",
             "dunlin.store", "dunlin.store.settings", "dunlin.store.disk", "dunlin.store.snapshot", "dunlin.store.node", "dunlin.store.raft", "dunlin.store.serve",
-            "dunlin.store.remote", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",
+            "dunlin.store.remote", "dunlin.store.grpc", "dunlin.links", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",
             "dunlin.dist", "dunlin.dist.remote", "dunlin.retain",
             "dunlin.inbox", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.rows", "dunlin.inbox.server",
             "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter");
@@ -116,7 +116,14 @@ class ArchitectureTest {
   @Test
   void librariesStayWithTheirOwners() {
     onlyIn("dunlin.store..", "org.apache.ratis..", "org.rocksdb..");
-    onlyIn("dunlin.store.remote..", "io.grpc..", "com.google.protobuf..");
+    onlyIn("dunlin.store.remote..", "com.google.protobuf..");
+    noClasses()
+        .that()
+        .resideOutsideOfPackages("dunlin.store.remote..", "dunlin.store.grpc..", "dunlin.links..")
+        .should()
+        .dependOnClassesThat()
+        .resideInAPackage("io.grpc..")
+        .check(CLASSES);
     onlyIn("dunlin.broker..", "io.netty..");
     onlyIn("dunlin.runtime..", "com.typesafe.config..", "com.sun.net.httpserver..");
   }

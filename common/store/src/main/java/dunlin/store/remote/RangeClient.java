@@ -3,6 +3,7 @@ package dunlin.store.remote;
 import dunlin.store.CommandCodec;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
+import dunlin.store.grpc.ServiceTls;
 import dunlin.store.remote.ClientMeters.Reason;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.RangeReply;

@@ -1,6 +1,7 @@
 package dunlin.store.remote;
 
 import dunlin.store.StoreException;
+import dunlin.store.grpc.ServiceTls;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.settings.RangeServiceSettings;
 import dunlin.store.snapshot.LocalCheckpoints;

@@ -1,5 +1,6 @@
 package dunlin.store.remote;
 
+import dunlin.store.grpc.ServiceTls;
 import io.grpc.ConnectivityState;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;

@@ -3,6 +3,7 @@ package dunlin.store.remote;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.MessageLite;
 import dunlin.store.RangeId;
+import dunlin.store.grpc.ServiceTls;
 import dunlin.store.remote.wire.Wire;
 import dunlin.store.serve.RangeLocation.Peer;
 import dunlin.store.snapshot.CheckpointSource;

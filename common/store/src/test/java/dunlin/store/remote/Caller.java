@@ -4,6 +4,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.Completion;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
+import dunlin.store.grpc.ServiceTls;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.serve.ResultCodec;
 import dunlin.store.settings.RangeClientSettings;

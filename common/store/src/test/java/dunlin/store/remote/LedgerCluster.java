@@ -2,6 +2,7 @@ package dunlin.store.remote;
 
 import dunlin.store.RangeId;
 import dunlin.store.StoreException;
+import dunlin.store.grpc.ServiceTls;
 import dunlin.store.serve.LocalRange;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.serve.RangeLocation;

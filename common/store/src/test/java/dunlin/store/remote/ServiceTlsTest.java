@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.store.StoreException;
+import dunlin.store.grpc.ServiceTls;
 import dunlin.store.remote.Caller.Entry;
 import dunlin.store.settings.PeerSecurity;
 import dunlin.store.settings.RangeServiceSettings;

@@ -1,4 +1,4 @@
-package dunlin.store.remote;
+package dunlin.store.grpc;
 
 import dunlin.store.node.PeerTls;
 import dunlin.store.settings.PeerSecurity;
@@ -33,7 +33,8 @@ public final class ServiceTls {
     files.refresh();
   }
 
-  ServerCredentials server() {
+  /** Of a server that nodes call. */
+  public ServerCredentials server() {
     return TlsServerCredentials.newBuilder()
         .keyManager(files.keys())
         .trustManager(files.trust())
@@ -41,7 +42,8 @@ public final class ServiceTls {
         .build();
   }
 
-  ChannelCredentials client() {
+  /** Of a caller. */
+  public ChannelCredentials client() {
     return TlsChannelCredentials.newBuilder().keyManager(files.keys()).trustManager(files.trust()).build();
   }
 }

@@ -1,0 +1,216 @@
+package dunlin.links;
+
+import dunlin.store.grpc.ServiceTls;
+import dunlin.transport.link.Link;
+import dunlin.transport.link.Pipe;
+import io.grpc.CallOptions;
+import io.grpc.ClientCall;
+import io.grpc.InsecureChannelCredentials;
+import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
+import io.grpc.Status;
+import io.grpc.netty.NettyChannelBuilder;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.security.SecureRandom;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Begins links to other processes, and keeps each of them going with one stream of gRPC after the other. */
+public final class LinkDialler implements AutoCloseable {
+  /*
+   * Owner: a link belongs to the thread that its caller hands in, and so does its DialledLink; any thread may dial one of its own.
+   * Bounds: a connection for each link, so that one that is not read from holds up no other. FRAMES_AHEAD frames of a stream are handed over and not handled.
+   *   What is sent waits in gRPC while the other side does not read: no more than the link may have unconfirmed.
+   * Failure: a stream that breaks, or does not come about, is replaced after a pause of up to PAUSE_MAX_MILLIS, until the link says that it is lost. The first
+   *   failure in a row is logged.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(LinkDialler.class);
+  private static final long TICK_MILLIS = 1_000;
+  private static final long PAUSE_MILLIS = 50;
+  private static final long PAUSE_MAX_MILLIS = 2_000;
+  private static final long KEEP_ALIVE_SECONDS = 10;
+  private static final long CLOSE_SECONDS = 5;
+  private static final int HTTP_WINDOW_BYTES = 1 << 20;
+
+  private final Link.Settings settings;
+  private final @Nullable ServiceTls tls;
+  private final SecureRandom random = new SecureRandom();
+  private final Set<DialledLink> links = ConcurrentHashMap.newKeySet();
+  private final Counter broken;
+  private final ScheduledExecutorService timer =
+      Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links-dialler").factory());
+
+  /** @param tls null for connections without TLS */
+  public LinkDialler(Link.Settings settings, @Nullable ServiceTls tls, MeterRegistry meters) {
+    this.settings = settings;
+    this.tls = tls;
+    broken = Counter.builder("dunlin.links.broken").description("Streams to other processes that broke or did not come about").register(meters);
+    Gauge.builder("dunlin.links.dialled", links, Set::size).description("Links to other processes that are not lost").register(meters);
+    var _ = timer.scheduleWithFixedDelay(() -> links.forEach(DialledLink::tickSoon), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * Begins a link. On the link's thread, as all that becomes of it.
+   *
+   * @param name under which the other side accepts it
+   * @param opening what this side says of itself; 64 KiB at most
+   * @param owner runs tasks on the link's thread, in the order in which one thread hands them over
+   */
+  public Link dial(LinkPeer to, String name, byte[] opening, Executor owner, Link.Handler handler) {
+    long identity = random.nextLong();
+    var link = Link.dialling(identity == 0 ? 1 : identity, opening, settings, owner, System::nanoTime, handler);
+    var dialled = new DialledLink(to, name, owner, link);
+    links.add(dialled);
+    dialled.open();
+    return link;
+  }
+
+  /** Dials nothing more. Links that are not lost are ended by their owners. */
+  @Override
+  public void close() {
+    timer.shutdownNow();
+    links.clear();
+  }
+
+  /** A link and the stream that it goes on with. Of the link's thread. */
+  private final class DialledLink {
+    private final LinkPeer to;
+    private final String name;
+    private final Executor owner;
+    private final Link link;
+    private int failures;
+
+    private DialledLink(LinkPeer to, String name, Executor owner, Link link) {
+      this.to = to;
+      this.name = name;
+      this.owner = owner;
+      this.link = link;
+    }
+
+    private void open() {
+      if (link.isLost()) {
+        links.remove(this);
+        return;
+      }
+      try {
+        link.connected(new DialledPipe(this, connect(to), name));
+      } catch (RuntimeException e) { // such as certificates that cannot be read
+        failed("cannot be opened: " + e.getMessage());
+      }
+    }
+
+    private void broken(DialledPipe pipe, Status status) {
+      if (link.isConnected()) failures = 0;
+      link.broken(pipe);
+      if (link.isLost()) links.remove(this);
+      else failed("has ended: " + status.getCode() + ", " + status.getDescription());
+    }
+
+    private void failed(String how) {
+      broken.increment();
+      // Once for each time that the other side goes away, not for each attempt.
+      if (failures == 0) LOG.warn("The stream of link {} to {} {}", name, to, how);
+      long pause = Math.min(PAUSE_MAX_MILLIS, PAUSE_MILLIS << Math.min(failures++, 10));
+      try {
+        var _ = timer.schedule(() -> hand(this::open), ThreadLocalRandom.current().nextLong(pause / 2, pause), TimeUnit.MILLISECONDS);
+      } catch (RejectedExecutionException closed) {
+        links.remove(this);
+      }
+    }
+
+    private void tickSoon() {
+      hand(
+          () -> {
+            link.tick();
+            if (link.isLost()) links.remove(this);
+          });
+    }
+
+    private void hand(Runnable work) {
+      try {
+        owner.execute(work);
+      } catch (RejectedExecutionException over) {
+        links.remove(this);
+      }
+    }
+  }
+
+  private ManagedChannel connect(LinkPeer to) {
+    var credentials = tls == null ? InsecureChannelCredentials.create() : tls.client();
+    return NettyChannelBuilder.forAddress(to.host(), to.port(), credentials)
+        .directExecutor()
+        .disableRetry()
+        .maxInboundMessageSize(LinkWire.FRAME_BYTES_MAX)
+        .flowControlWindow(HTTP_WINDOW_BYTES)
+        .keepAliveTime(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
+        .keepAliveTimeout(KEEP_ALIVE_SECONDS, TimeUnit.SECONDS)
+        .build();
+  }
+
+  /** One stream, on a connection of its own. What is sent and closed comes from the link's thread, as gRPC wants it from one. */
+  private final class DialledPipe extends ClientCall.Listener<byte[]> implements Pipe {
+    private final DialledLink of;
+    private final ManagedChannel channel;
+    private final ClientCall<byte[], byte[]> call;
+    private boolean closed;
+
+    private DialledPipe(DialledLink of, ManagedChannel channel, String name) {
+      this.of = of;
+      this.channel = channel;
+      call = channel.newCall(LinkWire.PIPE, CallOptions.DEFAULT);
+      var headers = new Metadata();
+      headers.put(LinkWire.VERSION_KEY, LinkWire.VERSION);
+      headers.put(LinkWire.NODE_KEY, of.to.node().toString());
+      headers.put(LinkWire.NAME_KEY, name);
+      call.start(this, headers);
+      call.request(LinkWire.FRAMES_AHEAD);
+    }
+
+    @Override
+    public void onMessage(byte[] frame) {
+      of.hand(
+          () -> {
+            of.link.arrived(this, frame);
+            call.request(1);
+          });
+    }
+
+    @Override
+    public void onClose(Status status, Metadata trailers) {
+      channel.shutdownNow();
+      of.hand(
+          () -> {
+            closed = true;
+            of.broken(this, status);
+          });
+    }
+
+    @Override
+    public void send(byte[] frame) {
+      if (!closed) call.sendMessage(frame);
+    }
+
+    @Override
+    public void close() {
+      if (closed) return;
+      closed = true;
+      call.halfClose();
+      try {
+        var _ = timer.schedule(channel::shutdownNow, CLOSE_SECONDS, TimeUnit.SECONDS); // when the other side does not end it
+      } catch (RejectedExecutionException over) {
+        channel.shutdownNow();
+      }
+    }
+  }
+}

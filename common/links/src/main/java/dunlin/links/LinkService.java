@@ -1,0 +1,194 @@
+package dunlin.links;
+
+import dunlin.transport.link.LinkAcceptor;
+import dunlin.transport.link.Pipe;
+import io.grpc.Grpc;
+import io.grpc.Metadata;
+import io.grpc.ServerCall;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.Status;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The links that other processes begin to this one, as a service of a gRPC server: each stream is a pipe. */
+public final class LinkService implements AutoCloseable {
+  /*
+   * Owner: any thread adds acceptors. Frames arrive on gRPC's event loops and are handed to the thread of their acceptor, which nothing blocks.
+   * Bounds: STREAMS_MAX streams; one more is refused. FRAMES_AHEAD frames of a stream are handed over and not handled; further ones are not read. What is
+   *   sent waits in gRPC while the other side does not read: no more than its link may have unconfirmed.
+   * Failure: a stream of another version, for another node, or for a name that has no acceptor is refused with a sentence, and counted. A stream that breaks
+   *   is told to its acceptor. close() ends the streams of all acceptors, whose links their diallers resume elsewhere or lose.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(LinkService.class);
+  private static final int STREAMS_MAX = 16_384;
+  private static final long TICK_MILLIS = 1_000;
+  private static final Status STOPS = Status.UNAVAILABLE.withDescription("the process stops");
+
+  private final UUID node;
+  private final Map<String, Accepting> byName = new ConcurrentHashMap<>();
+  private final AtomicInteger streams = new AtomicInteger();
+  private final Counter refused;
+  private final ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links").factory());
+
+  private record Accepting(LinkAcceptor acceptor, Executor owner) {
+    private void tick() {
+      try {
+        owner.execute(acceptor::tick);
+      } catch (RejectedExecutionException over) {
+        LOG.debug("The thread of an acceptor of links has ended");
+      }
+    }
+  }
+
+  /** @param node id of this node */
+  public LinkService(UUID node, MeterRegistry meters) {
+    this.node = node;
+    refused = Counter.builder("dunlin.links.refused").description("Streams of other processes that were refused").register(meters);
+    Gauge.builder("dunlin.links.accepted", streams, AtomicInteger::get).description("Streams of other processes that are open").register(meters);
+    var _ = timer.scheduleWithFixedDelay(() -> byName.values().forEach(Accepting::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * Accepts links under a name from now on.
+   *
+   * @param owner runs tasks on the acceptor's thread, in the order in which one thread hands them over
+   */
+  public void accept(String name, LinkAcceptor acceptor, Executor owner) {
+    if (byName.putIfAbsent(name, new Accepting(acceptor, owner)) != null) throw new IllegalStateException("links named " + name + " are accepted already");
+  }
+
+  /** To be added to a server. */
+  public ServerServiceDefinition definition() {
+    return ServerServiceDefinition.builder(LinkWire.SERVICE).addMethod(LinkWire.PIPE, this::begin).build();
+  }
+
+  /** Accepts nothing more, and ends what was accepted. */
+  @Override
+  public void close() {
+    timer.shutdownNow();
+    for (var each : byName.values()) {
+      try {
+        each.owner().execute(each.acceptor()::close);
+      } catch (RejectedExecutionException over) {
+        LOG.debug("The thread of an acceptor of links has ended before it");
+      }
+    }
+    byName.clear();
+  }
+
+  private ServerCall.Listener<byte[]> begin(ServerCall<byte[], byte[]> call, Metadata headers) {
+    String version = headers.get(LinkWire.VERSION_KEY);
+    String to = headers.get(LinkWire.NODE_KEY);
+    String name = headers.get(LinkWire.NAME_KEY);
+    var accepting = name == null ? null : byName.get(name);
+    if (!LinkWire.VERSION.equals(version)) {
+      return refuse(call, Status.FAILED_PRECONDITION, "links of version %s are not known here, only of version %s".formatted(version, LinkWire.VERSION));
+    }
+    if (!node.toString().equals(to)) return refuse(call, Status.FAILED_PRECONDITION, "this is node %s, not %s".formatted(node, to));
+    if (accepting == null) return refuse(call, Status.UNAVAILABLE, "node %s accepts no links named %s".formatted(node, name));
+    if (streams.incrementAndGet() > STREAMS_MAX) {
+      streams.decrementAndGet();
+      return refuse(call, Status.RESOURCE_EXHAUSTED, "node %s has %d streams already".formatted(node, STREAMS_MAX));
+    }
+    var pipe = new AcceptedPipe(accepting, call);
+    pipe.begin();
+    return pipe;
+  }
+
+  private ServerCall.Listener<byte[]> refuse(ServerCall<byte[], byte[]> call, Status status, String why) {
+    refused.increment();
+    LOG.warn("A link of {} is refused: {}", call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), why);
+    call.close(status.withDescription(why), new Metadata());
+    return new ServerCall.Listener<>() {};
+  }
+
+  /** One stream. What is sent and closed comes from the acceptor's thread, as gRPC wants it from one. */
+  private final class AcceptedPipe extends ServerCall.Listener<byte[]> implements Pipe {
+    private final Accepting to;
+    private final ServerCall<byte[], byte[]> call;
+    private boolean closed; // of the acceptor's thread
+
+    private AcceptedPipe(Accepting to, ServerCall<byte[], byte[]> call) {
+      this.to = to;
+      this.call = call;
+    }
+
+    private void begin() {
+      if (hand(this::connected)) return;
+      call.close(STOPS, new Metadata());
+    }
+
+    private void connected() {
+      call.sendHeaders(new Metadata());
+      call.request(LinkWire.FRAMES_AHEAD);
+      to.acceptor().connected(this);
+    }
+
+    private boolean hand(Runnable work) {
+      try {
+        to.owner().execute(work);
+        return true;
+      } catch (RejectedExecutionException over) {
+        return false; // the process stops, and the stream ends with its server
+      }
+    }
+
+    @Override
+    public void onMessage(byte[] frame) {
+      hand(
+          () -> {
+            to.acceptor().arrived(this, frame);
+            call.request(1);
+          });
+    }
+
+    /** The dialler has closed it. */
+    @Override
+    public void onHalfClose() {
+      hand(this::close);
+    }
+
+    @Override
+    public void onCancel() {
+      ended();
+    }
+
+    @Override
+    public void onComplete() {
+      ended();
+    }
+
+    private void ended() {
+      streams.decrementAndGet();
+      hand(
+          () -> {
+            closed = true;
+            to.acceptor().broken(this);
+          });
+    }
+
+    @Override
+    public void send(byte[] frame) {
+      if (!closed) call.sendMessage(frame);
+    }
+
+    @Override
+    public void close() {
+      if (closed) return;
+      closed = true;
+      call.close(Status.OK, new Metadata());
+    }
+  }
+}

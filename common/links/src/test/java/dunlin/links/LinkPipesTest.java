@@ -1,0 +1,308 @@
+package dunlin.links;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkAcceptor;
+import io.grpc.Server;
+import io.grpc.netty.NettyServerBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.ServerSocket;
+import java.nio.ByteBuffer;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import org.awaitility.Awaitility;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** Links over gRPC on loopback. */
+class LinkPipesTest {
+  private static final UUID NODE = UUID.fromString("00000000-0000-0000-0000-0000000000aa");
+  private static final Link.Settings PATIENT = new Link.Settings(100_000, 64 << 20, Duration.ofMinutes(1));
+  private static final Link.Settings SHORT = new Link.Settings(100_000, 64 << 20, Duration.ofSeconds(2));
+
+  private final List<AutoCloseable> opened = new ArrayList<>();
+  private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+
+  /** One side of a link. */
+  private static final class Side implements Link.Handler {
+    final List<Integer> received = new CopyOnWriteArrayList<>();
+    final CompletableFuture<String> lost = new CompletableFuture<>();
+
+    @Override
+    public void received(byte[] frame) {
+      received.add(ByteBuffer.wrap(frame).getInt());
+    }
+
+    @Override
+    public void lost(String reason) {
+      lost.complete(reason);
+    }
+  }
+
+  /** A process that accepts links under one name, for as long as its server runs. */
+  private final class Accepting {
+    final ExecutorService thread = thread();
+    final List<Side> sides = new CopyOnWriteArrayList<>();
+    final List<Link> links = new CopyOnWriteArrayList<>();
+    final LinkService service = closing(new LinkService(NODE, meters));
+    @Nullable Server server;
+
+    Accepting(String name, long identity, Link.Settings settings) {
+      service.accept(
+          name,
+          new LinkAcceptor(
+              identity, settings, 10, thread, System::nanoTime,
+              (link, _) -> {
+                var side = new Side();
+                sides.add(side);
+                links.add(link);
+                return side;
+              }),
+          thread);
+    }
+
+    /** @param port 0 for any */
+    int serve(int port) throws IOException {
+      var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+      var begun = NettyServerBuilder.forAddress(address).directExecutor().maxInboundMessageSize(LinkWire.FRAME_BYTES_MAX).addService(service.definition()).build().start();
+      server = begun;
+      opened.add(begun::shutdownNow);
+      return begun.getPort();
+    }
+
+    void stop() throws InterruptedException {
+      if (server == null) throw new AssertionError("not started");
+      server.shutdownNow();
+      assertThat(server.awaitTermination(1, TimeUnit.MINUTES)).isTrue();
+    }
+  }
+
+  /** A process that dials. */
+  private final class Dialling {
+    final ExecutorService thread = thread();
+    final LinkDialler dialler;
+
+    Dialling(Link.Settings settings) {
+      dialler = closing(new LinkDialler(settings, null, meters));
+    }
+
+    Link dial(UUID node, int port, String name, Side side) {
+      return on(thread, () -> dialler.dial(new LinkPeer(node, "127.0.0.1", port), name, new byte[] {1}, thread, side));
+    }
+  }
+
+  private <T extends AutoCloseable> T closing(T each) {
+    opened.add(each);
+    return each;
+  }
+
+  private ExecutorService thread() {
+    var thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("links-of-a-test").factory());
+    opened.add(thread::shutdownNow);
+    return thread;
+  }
+
+  private static <T> T on(ExecutorService thread, Callable<T> work) {
+    try {
+      return thread.submit(work).get(1, TimeUnit.MINUTES);
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static void until(Callable<Boolean> condition) {
+    Awaitility.await().atMost(Duration.ofMinutes(1)).until(condition);
+  }
+
+  private static byte[] frame(int number, int length) {
+    return ByteBuffer.allocate(length).putInt(number).array();
+  }
+
+  private static void send(ExecutorService thread, Link link, int from, int to) {
+    on(
+        thread,
+        () -> {
+          for (int i = from; i < to; i++) link.send(frame(i, 4 + i % 300));
+          return true;
+        });
+  }
+
+  private static void assertCounts(List<Integer> received, int to) {
+    for (int i = 0; i < to; i++) assertThat(received.get(i)).isEqualTo(i);
+  }
+
+  @AfterEach
+  void close() throws Exception {
+    for (var each : opened.reversed()) each.close();
+  }
+
+  @Test
+  void framesGoBothWaysOnceAndInOrder() throws IOException {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+    var side = new Side();
+    var link = here.dial(NODE, port, "lane", side);
+
+    send(here.thread, link, 0, 20_000);
+    until(() -> there.sides.size() == 1);
+    send(there.thread, there.links.getFirst(), 0, 20_000);
+
+    until(() -> there.sides.getFirst().received.size() == 20_000 && side.received.size() == 20_000);
+    assertCounts(there.sides.getFirst().received, 20_000);
+    assertCounts(side.received, 20_000);
+    until(() -> on(here.thread, link::unconfirmedFrames) == 0);
+  }
+
+  @Test
+  void aLinkGoesOnWhereItWasWhenItsStreamBreaks() throws Exception {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+    var side = new Side();
+    var link = here.dial(NODE, port, "lane", side);
+
+    for (int round = 0; round < 3; round++) {
+      send(here.thread, link, round * 3_000, round * 3_000 + 1_500);
+      until(() -> !there.links.isEmpty());
+      send(there.thread, there.links.getFirst(), round * 1_000, round * 1_000 + 1_000);
+      there.stop();
+      send(here.thread, link, round * 3_000 + 1_500, round * 3_000 + 3_000);
+      there.serve(port);
+    }
+
+    until(() -> there.sides.getFirst().received.size() == 9_000 && side.received.size() == 3_000);
+    assertCounts(there.sides.getFirst().received, 9_000);
+    assertCounts(side.received, 3_000);
+    assertThat(there.sides).hasSize(1);
+    assertThat(side.lost).isNotDone();
+    assertThat(meters.get("dunlin.links.broken").counter().count()).isGreaterThanOrEqualTo(3);
+  }
+
+  @Test
+  void aLinkIsLostWhenTheOtherSideIsAnotherLife() throws Exception {
+    var first = new Accepting("lane", 1_000, PATIENT);
+    int port = first.serve(0);
+    var here = new Dialling(PATIENT);
+    var side = new Side();
+    var link = here.dial(NODE, port, "lane", side);
+    send(here.thread, link, 0, 10);
+    until(() -> !first.sides.isEmpty() && first.sides.getFirst().received.size() == 10);
+
+    first.stop();
+    new Accepting("lane", 2_000, PATIENT).serve(port);
+
+    assertThat(side.lost.get(1, TimeUnit.MINUTES)).contains("not known");
+    until(() -> meters.get("dunlin.links.dialled").gauge().value() == 0);
+  }
+
+  @Test
+  void whatIsNotAcceptedIsRefusedAndTheLinkLostInTime() throws Exception {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    int port = there.serve(0);
+    var here = new Dialling(SHORT);
+    var wrongName = new Side();
+    var wrongNode = new Side();
+
+    here.dial(NODE, port, "sessions", wrongName);
+    here.dial(UUID.fromString("00000000-0000-0000-0000-0000000000bb"), port, "lane", wrongNode);
+
+    wrongName.lost.get(1, TimeUnit.MINUTES);
+    wrongNode.lost.get(1, TimeUnit.MINUTES);
+    assertThat(there.sides).isEmpty();
+    assertThat(meters.get("dunlin.links.refused").counter().count()).isGreaterThanOrEqualTo(2);
+    until(() -> meters.get("dunlin.links.dialled").gauge().value() == 0);
+  }
+
+  @Test
+  void aLinkToAProcessThatIsGoneOrSaysNothingIsLostInTime() throws Exception {
+    var here = new Dialling(SHORT);
+    var gone = new Side();
+    var silent = new Side();
+    int closedPort;
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      closedPort = socket.getLocalPort();
+    }
+    try (var mute = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
+      var link = here.dial(NODE, closedPort, "lane", gone);
+      here.dial(NODE, mute.getLocalPort(), "lane", silent);
+      send(here.thread, link, 0, 10);
+
+      gone.lost.get(1, TimeUnit.MINUTES);
+      silent.lost.get(1, TimeUnit.MINUTES);
+    }
+  }
+
+  @Test
+  void aLinkThatIsClosedIsLostForTheOtherSide() throws Exception {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+    var side = new Side();
+    var link = here.dial(NODE, port, "lane", side);
+    send(here.thread, link, 0, 10);
+    until(() -> !there.sides.isEmpty() && there.sides.getFirst().received.size() == 10);
+
+    on(
+        here.thread,
+        () -> {
+          link.close();
+          return true;
+        });
+
+    there.sides.getFirst().lost.get(1, TimeUnit.MINUTES);
+    assertThat(side.lost).isNotDone();
+    until(() -> meters.get("dunlin.links.accepted").gauge().value() == 0);
+    until(() -> meters.get("dunlin.links.dialled").gauge().value() == 0);
+  }
+
+  @Test
+  void aSideThatDoesNotReadHoldsUpNoOtherLink() throws Exception {
+    var there = new Accepting("slow", 1_000, PATIENT);
+    var fastThread = thread();
+    var fast = new Side();
+    there.service.accept("fast", new LinkAcceptor(5_000, PATIENT, 10, fastThread, System::nanoTime, (_, _) -> fast), fastThread);
+    int port = there.serve(0);
+    var here = new Dialling(PATIENT);
+    var slowLink = here.dial(NODE, port, "slow", new Side());
+    var fastLink = here.dial(NODE, port, "fast", new Side());
+    send(here.thread, slowLink, 0, 1);
+    until(() -> !there.sides.isEmpty() && there.sides.getFirst().received.size() == 1);
+    var released = new CountDownLatch(1);
+    there.thread.execute(
+        () -> {
+          try {
+            released.await();
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        });
+
+    on(
+        here.thread,
+        () -> {
+          for (int i = 1; i <= 200; i++) slowLink.send(frame(i, 100_000));
+          return true;
+        });
+    send(here.thread, fastLink, 0, 5_000);
+
+    until(() -> fast.received.size() == 5_000);
+    assertThat(there.sides.getFirst().received).hasSize(1);
+    released.countDown();
+    until(() -> there.sides.getFirst().received.size() == 201);
+  }
+}
