@@ -102,8 +102,8 @@ final class RunOptions {
     }
     ProcessWatch watch = brokerPid == null ? null : new ProcessWatch(PROC, brokerPid);
     if (before != null) Hook.run("before", before);
-    var run = new Run(plan, maker, watch, (step, point) -> {
-      if (!quiet) out.println(TextReport.line(step, point));
+    var run = new Run(plan, maker, watch, (phase, moment) -> {
+      if (!quiet) out.println(TextReport.line(phase.name(), moment.point()));
     });
     var printed = new CountDownLatch(1);
     var interrupt = new Thread(() -> endInOrder(run, printed), "interrupt");

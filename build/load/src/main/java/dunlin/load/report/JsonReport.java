@@ -44,7 +44,7 @@ public final class JsonReport {
     var counts = new LinkedHashMap<String, Object>();
     for (Count count : Count.values()) counts.put(count.name().toLowerCase(Locale.ROOT).replace('_', '-'), result.snapshot().get(count));
     root.put("counts", counts);
-    root.put("troubles", numbered(Facts.troubles(result)));
+    root.put("troubles", numbered(Facts.troubles(result.snapshot())));
     root.put("losses", result.tally().losses().stream().map(JsonReport::loss).toList());
     root.put("offers", result.offers().stream().map(offer -> offer.line()).toList());
     root.put("toolCpuSeconds", result.toolCpuSeconds());
@@ -113,6 +113,7 @@ public final class JsonReport {
         "received", points.stream().map(Point::received).toList(),
         "errors", points.stream().map(Point::errors).toList(),
         "p50", points.stream().map(Point::p50).toList(),
+        "p90", points.stream().map(Point::p90).toList(),
         "p99", points.stream().map(Point::p99).toList(),
         "max", points.stream().map(Point::max).toList());
   }
