@@ -77,9 +77,18 @@ public final class Page implements AutoCloseable {
                     channel.pipeline().addLast(new HttpServerCodec(settings), new HttpObjectAggregator(BODY_BYTES_MAX, true), new PageRequests(gate, files, feed));
                   }
                 });
+    try {
+      server = bind(bootstrap);
+    } catch (IllegalArgumentException refused) {
+      group.shutdownGracefully(0, CLOSE_MILLIS_MAX, TimeUnit.MILLISECONDS);
+      throw refused;
+    }
+  }
+
+  private Channel bind(ServerBootstrap bootstrap) {
     ChannelFuture bound = bootstrap.bind(address.resolve()).awaitUninterruptibly();
-    if (!bound.isSuccess()) throw new IllegalArgumentException("the page cannot be served at %s: %s".formatted(address, bound.cause().getMessage()), bound.cause());
-    server = bound.channel();
+    if (bound.isSuccess()) return bound.channel();
+    throw new IllegalArgumentException("the page cannot be served at %s: %s".formatted(address, bound.cause().getMessage()), bound.cause());
   }
 
   /** Serves the page of a run that is about to begin. */
@@ -105,6 +114,7 @@ public final class Page implements AutoCloseable {
   /** Ends all connections. A run without a result until then has failed. */
   @Override
   public void close() {
+    if (group.isShuttingDown()) return;
     server.close();
     loop.submit(() -> {
       feed.end(LiveReport.FAILED);

@@ -30,6 +30,11 @@ public record PageAddress(String host, int port) {
 
   /** What a browser is given. */
   String url(int boundPort) {
-    return "http://%s:%d/".formatted(host.contains(":") ? "[" + host + "]" : host, boundPort);
+    return "http://%s/".formatted(new PageAddress(host, boundPort));
+  }
+
+  @Override
+  public String toString() {
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + port;
   }
 }

@@ -40,7 +40,6 @@ function element(parent, name, text, className) {
 // ---- what is known
 
 let run = null;
-let name = "";
 let rows = [];
 let state = null;
 let ended = false;
@@ -76,11 +75,12 @@ function add(more) {
 // ---- plots
 
 const shorten = n => Math.abs(n) >= 1e6 ? +(n / 1e6).toFixed(2) + "M" : Math.abs(n) >= 1e4 ? +(n / 1e3).toFixed(1) + "k" : String(+n.toFixed(2));
+const axisTime = us => time(us).replace(".00 ", " ");
 const COLOURS = ["--one", "--two", "--three", "--four"];
 const PLOTS = [
   { id: "plot-connections", title: "Clients", format: number, axis: shorten, lines: [["connected", CONNECTED], ["connects/s", CONNECTS]] },
   { id: "plot-messages", title: "Messages in a second", format: number, axis: shorten, lines: [["published", PUBLISHED, [6, 4]], ["received", RECEIVED]] },
-  { id: "plot-times", title: "Delivery times", format: time, axis: time, lines: [["p50", P50], ["p90", P90, [6, 4]], ["p99", P99], ["max", MAX, [2, 3]]] },
+  { id: "plot-times", title: "Delivery times", format: time, axis: axisTime, lines: [["p50", P50], ["p90", P90, [6, 4]], ["p99", P99], ["max", MAX, [2, 3]]] },
   { id: "plot-errors", title: "Errors in a second", format: number, axis: shorten, lines: [["errors", ERRORS]], colour: "--four" },
 ];
 const TOTALS = {
@@ -232,9 +232,8 @@ function listen() {
   on("run", about => {
     if (about.run !== run) forget();
     run = about.run;
-    name = about.name;
-    put(at("name"), name);
-    document.title = name + " – load test";
+    put(at("name"), about.name);
+    document.title = about.name + " – load test";
     if (state) showPhase(state.phase);
     else say(`Prepares ${number(about.clients)} clients.`);
   });
@@ -245,7 +244,7 @@ function listen() {
     showRows();
   });
   on("state", showState);
-  on("pages", pages => put(at("pages"), `${pages.open} open, ${pages.refused} refused, ${pages.cutOff} cut off as too slow.`));
+  on("pages", pages => put(at("pages"), `Pages: ${pages.open} open, ${pages.refused} refused, ${pages.cutOff} cut off as too slow.`));
   on("end", result => {
     events.close();
     showEnd(result);
