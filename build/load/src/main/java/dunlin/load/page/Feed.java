@@ -22,7 +22,7 @@ final class Feed {
   /*
    * Owner: the page's event loop.
    * Bounds: PAGES_MAX open pages. Nothing is queued for one: what it has not got is in the Timeline, the latest state stands for all earlier
-   * ones, and a page is given more only when Netty has sent nearly all it was given before. Full: add() answers false.
+   * ones, and a page is given more only when Netty has sent nearly all it was given before. Full: refuses() says so.
    * Failure: a page that could be given nothing for SECONDS_BEHIND_MAX seconds is cut off and counted. One that comes back says which second
    * it had last.
    */
