@@ -8,6 +8,8 @@ import dunlin.load.engine.Crew;
 import dunlin.load.engine.ProcessWatch;
 import dunlin.load.engine.Result;
 import dunlin.load.engine.Run;
+import dunlin.load.page.Page;
+import dunlin.load.page.PageAddress;
 import dunlin.load.plan.Audience;
 import dunlin.load.plan.Expectation;
 import dunlin.load.plan.Offer;
@@ -47,6 +49,9 @@ final class RunOptions {
 
   @Option(names = "--html", paramLabel = "FILE", description = "Writes the result as one page with plots.")
   private @Nullable Path html;
+
+  @Option(names = "--page", paramLabel = "PORT|HOST:PORT", description = "Serves a page that shows the run while it lasts; on this machine only, unless a host is given. Port 0 takes a free one.")
+  private @Nullable String page;
 
   @Option(names = "--expect", paramLabel = "NAME=LIMIT", description = "What must hold at the end, for example lost=0 or p99=50ms; else the exit status is 1.")
   private Map<String, String> expectations = new TreeMap<>();
@@ -102,14 +107,17 @@ final class RunOptions {
     }
     ProcessWatch watch = brokerPid == null ? null : new ProcessWatch(PROC, brokerPid);
     if (before != null) Hook.run("before", before);
-    var run = new Run(plan, maker, watch, (step, point) -> {
-      if (!quiet) out.println(TextReport.line(step, point));
-    });
     var printed = new CountDownLatch(1);
-    var interrupt = new Thread(() -> endInOrder(run, printed), "interrupt");
-    Runtime.getRuntime().addShutdownHook(interrupt);
-    try {
+    try (Page live = page == null ? null : Page.open(PageAddress.parse(page), plan)) {
+      if (live != null) out.println("The page is at " + live.url());
+      var run = new Run(plan, maker, watch, (phase, moment) -> {
+        if (!quiet) out.println(TextReport.line(phase.name(), moment.point()));
+        if (live != null) live.second(phase, moment);
+      });
+      var interrupt = new Thread(() -> endInOrder(run, printed), "interrupt");
+      Runtime.getRuntime().addShutdownHook(interrupt);
       Result result = run.execute();
+      if (live != null) live.end(result);
       out.print(TextReport.table(result));
       out.flush();
       write(json, () -> JsonReport.of(result));

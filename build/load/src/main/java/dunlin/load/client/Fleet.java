@@ -235,14 +235,6 @@ public final class Fleet implements AutoCloseable {
     if (interrupted) Thread.currentThread().interrupt();
   }
 
-  /** How many deliveries are due for what was sent here, roughly: sessions that have ended and refusals blur it. */
-  public long expected() {
-    await(_ -> {});
-    long expected = 0;
-    for (Loop loop : loops) for (LoadClient client : loop.clients()) for (Stream stream : client.streams()) expected += stream.sent() * stream.fanOut;
-    return expected;
-  }
-
   /** Ends all connections. Nothing can be begun from then on. */
   public void end() {
     if (ended) throw new IllegalStateException("has ended");

@@ -422,6 +422,7 @@ public final class LoadClient implements PacketListener {
       packetId = sent.take(stream, sequence, intendedMicros, nowNanos);
     }
     meters().add(Count.published(stream.qos()));
+    meters().add(Count.DUE, stream.fanOut);
     write(to, stream, sequence, intendedMicros, packetId, false);
     lastWriteNanos = nowNanos;
   }

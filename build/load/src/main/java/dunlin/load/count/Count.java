@@ -18,6 +18,7 @@ public enum Count {
   PUBLISHED_0("published, QoS 0"),
   PUBLISHED_1("published, QoS 1"),
   PUBLISHED_2("published, QoS 2"),
+  DUE("deliveries due for what was published, roughly"),
   RESENT("published again after a reconnect"),
   ACKNOWLEDGED_1("acknowledged, QoS 1"),
   ACKNOWLEDGED_2("acknowledged, QoS 2"),

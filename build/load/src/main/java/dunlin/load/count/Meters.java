@@ -88,6 +88,14 @@ public final class Meters {
   /** Everything since the run began. */
   public synchronized Snapshot snapshot() {
     var _ = interval();
+    var times = new EnumMap<Series, Histogram>(Series.class);
+    totals.forEach((series, histogram) -> times.put(series, histogram.copy()));
+    Snapshot counted = counted();
+    return new Snapshot(counted.counts(), counted.codes(), counted.failures(), times);
+  }
+
+  /** Everything since the run began but the times. */
+  public Snapshot counted() {
     var counts = new EnumMap<Count, Long>(Count.class);
     for (Count count : Count.values()) counts.put(count, get(count));
     var codes = new EnumMap<Codes, Map<String, Long>>(Codes.class);
@@ -100,10 +108,8 @@ public final class Meters {
       }
       codes.put(kind, byName);
     }
-    var times = new EnumMap<Series, Histogram>(Series.class);
-    totals.forEach((series, histogram) -> times.put(series, histogram.copy()));
     var reasons = new TreeMap<String, Long>();
     failures.forEach((name, number) -> reasons.put(name, number.sum()));
-    return new Snapshot(counts, codes, reasons, times);
+    return new Snapshot(counts, codes, reasons, Map.of());
   }
 }

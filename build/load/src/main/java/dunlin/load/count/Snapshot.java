@@ -7,6 +7,9 @@ import org.HdrHistogram.Histogram;
 
 /** Counts, reasons and times of one process at one moment; those of several add up without loss. */
 public record Snapshot(Map<Count, Long> counts, Map<Codes, Map<String, Long>> codes, Map<String, Long> failures, Map<Series, Histogram> times) {
+  /** Nothing yet. */
+  public static final Snapshot EMPTY = new Snapshot(Map.of(), Map.of(), Map.of(), Map.of());
+
   public long get(Count count) {
     return counts.getOrDefault(count, 0L);
   }
@@ -35,7 +38,8 @@ public record Snapshot(Map<Count, Long> counts, Map<Codes, Map<String, Long>> co
 
   /** With so much more of one count. */
   public Snapshot plus(Count count, long number) {
-    var more = new EnumMap<>(counts);
+    var more = new EnumMap<Count, Long>(Count.class);
+    more.putAll(counts);
     more.merge(count, number, Long::sum);
     return new Snapshot(more, codes, failures, times);
   }
@@ -53,6 +57,7 @@ public record Snapshot(Map<Count, Long> counts, Map<Codes, Map<String, Long>> co
     other.failures.forEach((name, number) -> failed.merge(name, number, Long::sum));
     var histograms = new EnumMap<Series, Histogram>(Series.class);
     for (Series series : Series.values()) {
+      if (!times.containsKey(series) && !other.times.containsKey(series)) continue;
       Histogram sum = time(series).copy();
       sum.add(other.time(series));
       histograms.put(series, sum);

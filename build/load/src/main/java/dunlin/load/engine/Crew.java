@@ -23,6 +23,9 @@ public interface Crew extends AutoCloseable {
 
   boolean isBusy();
 
+  /** Takes in what other processes have said of their clients. */
+  default void poll() {}
+
   /** Ends what was begun, and waits until it has ended. */
   void stopTasks();
 
@@ -35,8 +38,13 @@ public interface Crew extends AutoCloseable {
     return sum;
   }
 
-  /** How many deliveries are due for what was published, roughly. */
-  long expected();
+  /** All that has been counted so far, with reasons and without times. */
+  Snapshot counted();
+
+  /** How each worker is, when there are any. */
+  default List<WorkerState> workers() {
+    return List.of();
+  }
 
   /** The deliveries that were timed since the last call. */
   Histogram deliveries();

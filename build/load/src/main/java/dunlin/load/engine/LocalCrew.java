@@ -6,6 +6,7 @@ import dunlin.load.client.Tally;
 import dunlin.load.count.Count;
 import dunlin.load.count.Meters;
 import dunlin.load.count.Series;
+import dunlin.load.count.Snapshot;
 import dunlin.load.count.SplitBook;
 import dunlin.load.count.WallClock;
 import dunlin.load.plan.Audience;
@@ -79,8 +80,8 @@ public final class LocalCrew implements Crew {
   }
 
   @Override
-  public long expected() {
-    return fleet.expected();
+  public Snapshot counted() {
+    return fleet.meters().counted();
   }
 
   @Override

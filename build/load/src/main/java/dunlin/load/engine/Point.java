@@ -9,4 +9,4 @@ package dunlin.load.engine;
  * @param errors refusals, failures, time-outs and lost connections of all kinds
  * @param p50 of deliveries, in microseconds; -1 when there were none, and so for the next ones
  */
-public record Point(double second, long connected, double connects, double published, double received, double errors, long p50, long p99, long max) {}
+public record Point(double second, long connected, double connects, double published, double received, double errors, long p50, long p90, long p99, long max) {}

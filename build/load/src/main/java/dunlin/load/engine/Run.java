@@ -12,7 +12,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import java.util.function.BiConsumer;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
@@ -30,10 +29,12 @@ public final class Run {
   private final Plan plan;
   private final Crew.Maker maker;
   private final @Nullable ProcessWatch broker;
-  private final BiConsumer<String, Point> progress;
+  private final Progress progress;
   private final CountDownLatch stop = new CountDownLatch(1);
   private final Points points = new Points();
 
+  private long startNanos;
+  private Stage stage;
   private long lastLookNanos;
   private long[] lastCounts = new long[4];
   private Duration traffic = Duration.ZERO;
@@ -41,14 +42,18 @@ public final class Run {
   /**
    * @param maker makes the clients, once the run begins
    * @param broker the broker's process, when it is on this machine
-   * @param progress is told each second, with the name of the step
+   * @param progress looks on
    */
-  public Run(Plan plan, Crew.Maker maker, @Nullable ProcessWatch broker, BiConsumer<String, Point> progress) {
+  public Run(Plan plan, Crew.Maker maker, @Nullable ProcessWatch broker, Progress progress) {
     this.plan = plan;
     this.maker = maker;
     this.broker = broker;
     this.progress = progress;
+    stage = new Stage("begin", 0, 0, Step.FOREVER);
   }
+
+  /** The step that is gone through. */
+  private record Stage(String name, int number, long beganNanos, Duration atMost) {}
 
   /** Ends the run early, and in order. */
   public void stop() {
@@ -61,11 +66,12 @@ public final class Run {
     Instant started = Instant.now();
     try (Crew crew = maker.make(plan, audience)) {
       if (broker != null) broker.begin();
-      long startNanos = System.nanoTime();
+      startNanos = System.nanoTime();
       lastLookNanos = startNanos;
-      boolean all = steps(crew, startNanos);
+      boolean all = steps(crew);
       BrokerUse use = broker == null ? null : broker.end();
-      look(crew, "end", startNanos);
+      stage = new Stage("end", plan.steps().size(), System.nanoTime(), Step.FOREVER);
+      look(crew);
       Duration lasted = Duration.ofNanos(System.nanoTime() - startNanos);
       Crew.Ending ending = crew.end();
       var verdicts = new ArrayList<Verdict>();
@@ -80,20 +86,21 @@ public final class Run {
   }
 
   /** Answers whether all steps were gone through. */
-  private boolean steps(Crew crew, long startNanos) {
+  private boolean steps(Crew crew) {
     for (int i = 0; i < plan.steps().size(); i++) {
       Step step = plan.steps().get(i);
       long began = System.nanoTime();
+      stage = new Stage(step.name(), i + 1, began, atMost(step));
       crew.begin(i, step);
       boolean stopped =
           switch (step) {
-            case Step.Connect _, Step.Disconnect _ -> !await(crew, step, startNanos, Step.FOREVER);
+            case Step.Connect _, Step.Disconnect _ -> !await(crew, step, Step.FOREVER);
             case Step.Traffic(_, List<Step.Flow> flows, _, Duration lasting) -> {
-              boolean ended = await(crew, step, startNanos, lasting);
+              boolean ended = await(crew, step, lasting);
               if (!flows.isEmpty()) traffic = traffic.plusNanos(System.nanoTime() - began);
               yield !ended;
             }
-            case Step.Drain(_, Duration atMost) -> !drain(crew, step, startNanos, atMost);
+            case Step.Drain(_, Duration atMost) -> !drain(crew, atMost);
           };
       crew.stopTasks();
       if (stopped) return false;
@@ -101,23 +108,32 @@ public final class Run {
     return true;
   }
 
+  private static Duration atMost(Step step) {
+    return switch (step) {
+      case Step.Connect _, Step.Disconnect _ -> Step.FOREVER;
+      case Step.Traffic traffic -> traffic.lasting();
+      case Step.Drain drain -> drain.atMost();
+    };
+  }
+
   /** Waits for the end of a step; false when the run was stopped. */
-  private boolean await(Crew crew, Step step, long startNanos, Duration lasting) {
+  private boolean await(Crew crew, Step step, Duration lasting) {
     boolean timed = step instanceof Step.Traffic(_, List<Step.Flow> flows, List<Step.Churn> churns, _) && flows.isEmpty() && churns.isEmpty();
     // What is under way ends by itself, a little after its own beginning; what cannot be sent is not waited for.
     long end = System.nanoTime() + lasting.toNanos() + (timed ? 0 : GRACE_NANOS);
     while (System.nanoTime() - end < 0 && (timed || crew.isBusy())) {
       if (pause()) return false;
-      lookEachSecond(crew, step.name(), startNanos);
+      lookEachSecond(crew);
     }
     return true;
   }
 
-  private boolean drain(Crew crew, Step step, long startNanos, Duration atMost) {
+  private boolean drain(Crew crew, Duration atMost) {
     long end = System.nanoTime() + atMost.toNanos();
     long received = -1;
     long idleSince = System.nanoTime();
     while (System.nanoTime() - end < 0) {
+      crew.poll();
       long now = crew.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2, Count.ACKNOWLEDGED_1, Count.ACKNOWLEDGED_2);
       if (now != received) {
         received = now;
@@ -126,14 +142,14 @@ public final class Run {
         return true;
       }
       if (pause()) return false;
-      lookEachSecond(crew, step.name(), startNanos);
+      lookEachSecond(crew);
     }
     return true;
   }
 
   private static long missing(Crew crew) {
     long received = crew.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
-    return crew.expected() - (received - crew.sum(Count.DUPLICATED_0, Count.DUPLICATED_1, Count.DUPLICATED_2));
+    return crew.get(Count.DUE) - (received - crew.sum(Count.DUPLICATED_0, Count.DUPLICATED_1, Count.DUPLICATED_2));
   }
 
   /** How many publishes have not been answered. */
@@ -153,11 +169,11 @@ public final class Run {
 
   // ---- watching
 
-  private void lookEachSecond(Crew crew, String step, long startNanos) {
-    if (System.nanoTime() - lastLookNanos >= 1_000_000_000L) look(crew, step, startNanos);
+  private void lookEachSecond(Crew crew) {
+    if (System.nanoTime() - lastLookNanos >= 1_000_000_000L) look(crew);
   }
 
-  private void look(Crew crew, String step, long startNanos) {
+  private void look(Crew crew) {
     long now = System.nanoTime();
     double seconds = Math.max(1e-3, (now - lastLookNanos) / 1e9);
     lastLookNanos = now;
@@ -181,11 +197,14 @@ public final class Run {
             (received - lastCounts[2]) / seconds,
             (errors - lastCounts[3]) / seconds,
             none ? -1 : deliveries.getValueAtPercentile(50),
+            none ? -1 : deliveries.getValueAtPercentile(90),
             none ? -1 : deliveries.getValueAtPercentile(99),
             none ? -1 : deliveries.getMaxValue());
     lastCounts = counts;
     points.add(point);
     if (broker != null) broker.look();
-    progress.accept(step, point);
+    double stageSeconds = (now - stage.beganNanos()) / 1e9;
+    double stageMax = stage.atMost().compareTo(Step.FOREVER) >= 0 ? Double.POSITIVE_INFINITY : stage.atMost().toNanos() / 1e9;
+    progress.second(new Phase(stage.name(), stage.number(), plan.steps().size(), stageSeconds, stageMax), new Moment(point, crew.counted(), crew.workers()));
   }
 }

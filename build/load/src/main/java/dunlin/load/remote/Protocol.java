@@ -14,7 +14,7 @@ import java.io.UncheckedIOException;
 /** How director and workers speak. */
 final class Protocol {
   /** Grows when one side would not understand the other; both must have the same. */
-  static final int VERSION = 1;
+  static final int VERSION = 2;
 
   /** Of one message. */
   static final int MESSAGE_BYTES_MAX = 4_000_000;

@@ -7,6 +7,7 @@ import dunlin.load.count.Meters;
 import dunlin.load.count.Snapshot;
 import dunlin.load.count.WallClock;
 import dunlin.load.engine.Crew;
+import dunlin.load.engine.WorkerState;
 import dunlin.load.plan.Audience;
 import dunlin.load.plan.Endpoint;
 import dunlin.load.plan.Plan;
@@ -21,7 +22,6 @@ import dunlin.load.remote.wire.Wire.FromWorker.KindCase;
 import dunlin.load.scenario.Scenarios;
 import java.util.ArrayList;
 import java.util.Collections;
-import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -140,7 +140,8 @@ public final class RemoteCrew implements Crew {
     for (WorkerLink link : alive()) link.begin(number, start);
   }
 
-  private void poll() {
+  @Override
+  public void poll() {
     for (WorkerLink link : links) link.poll(deliveries, SILENCE_NANOS_MAX);
     var _ = alive();
   }
@@ -175,13 +176,17 @@ public final class RemoteCrew implements Crew {
 
   @Override
   public long get(Count count) {
-    return links.stream().mapToLong(link -> link.count(count)).sum();
+    return links.stream().mapToLong(link -> link.counted().get(count)).sum();
   }
 
   @Override
-  public long expected() {
-    poll();
-    return links.stream().mapToLong(WorkerLink::expected).sum();
+  public Snapshot counted() {
+    return links.stream().map(WorkerLink::counted).reduce(Snapshot.EMPTY, Snapshot::plus);
+  }
+
+  @Override
+  public List<WorkerState> workers() {
+    return links.stream().map(WorkerLink::state).toList();
   }
 
   @Override
@@ -265,7 +270,7 @@ public final class RemoteCrew implements Crew {
   }
 
   private Ending sum(Map<WorkerLink, Ending> endings, GroupUnion groups, Map<Integer, Sent> sent, List<Long> errors) {
-    var snapshot = new Snapshot(new EnumMap<>(Count.class), Map.of(), Map.of(), Map.of());
+    var snapshot = Snapshot.EMPTY;
     var tally = new Tally(new long[3], List.of());
     double cpu = 0;
     var warnings = new ArrayList<String>();
@@ -310,7 +315,7 @@ public final class RemoteCrew implements Crew {
       if (why == null) continue;
       var clients = new ArrayList<String>();
       for (Pool pool : plan.pools()) clients.add(String.format(Locale.ROOT, "%,d of %s", link.share().size(pool.clients()), pool.name()));
-      missing.add("%s (share %d of %d: %s) %s".formatted(link.name(), link.share().index() + 1, link.share().of(), String.join(", ", clients), why));
+      missing.add("%s (share %s: %s) %s".formatted(link.name(), link.shareName(), String.join(", ", clients), why));
     }
     return missing;
   }

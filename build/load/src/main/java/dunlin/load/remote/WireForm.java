@@ -15,6 +15,7 @@ import dunlin.load.remote.wire.Wire;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -59,7 +60,31 @@ final class WireForm {
     }
   }
 
-  static Map<Count, Long> counts(Map<String, Long> byName) throws LostException {
+  static Map<String, Long> counts(Snapshot snapshot) {
+    var byName = new HashMap<String, Long>();
+    for (Count count : Count.values()) byName.put(count.name(), snapshot.get(count));
+    return byName;
+  }
+
+  static List<Wire.Reason> reasons(Snapshot snapshot) {
+    var reasons = new ArrayList<Wire.Reason>();
+    for (Codes kind : Codes.values()) {
+      snapshot.reasons(kind).forEach((name, number) -> reasons.add(Wire.Reason.newBuilder().setKind(kind.name()).setName(name).setNumber(number).build()));
+    }
+    return reasons;
+  }
+
+  /** Counts and reasons, without times. */
+  static Snapshot counted(Map<String, Long> counts, List<Wire.Reason> reasons, Map<String, Long> failures) throws LostException {
+    if (reasons.size() > NAMES_MAX || failures.size() > NAMES_MAX) throw new LostException("sends too many reasons");
+    var codes = new EnumMap<Codes, Map<String, Long>>(Codes.class);
+    for (Wire.Reason reason : reasons) {
+      codes.computeIfAbsent(named(Codes.class, reason.getKind()), _ -> new TreeMap<>()).merge(reason.getName(), reason.getNumber(), Long::sum);
+    }
+    return new Snapshot(counts(counts), codes, Map.copyOf(failures), Map.of());
+  }
+
+  private static Map<Count, Long> counts(Map<String, Long> byName) throws LostException {
     var counts = new EnumMap<Count, Long>(Count.class);
     for (var entry : byName.entrySet()) {
       if (entry.getValue() < 0) throw new LostException("sends a count below 0");
@@ -112,11 +137,7 @@ final class WireForm {
   static Wire.Result result(Ending ending) {
     var result = Wire.Result.newBuilder().setCpuSeconds(ending.cpuSeconds()).addAllWarnings(ending.warnings());
     Snapshot snapshot = ending.snapshot();
-    for (Count count : Count.values()) result.putCounts(count.name(), snapshot.get(count));
-    for (Codes kind : Codes.values()) {
-      snapshot.reasons(kind).forEach((name, number) -> result.addReasons(Wire.Reason.newBuilder().setKind(kind.name()).setName(name).setNumber(number)));
-    }
-    result.putAllFailures(snapshot.failures());
+    result.putAllCounts(counts(snapshot)).addAllReasons(reasons(snapshot)).putAllFailures(snapshot.failures());
     for (Series series : Series.values()) {
       Histogram histogram = snapshot.time(series);
       if (histogram.getTotalCount() > 0) result.putTimes(series.name(), histogram(histogram));
@@ -132,23 +153,18 @@ final class WireForm {
 
   static Ending ending(Wire.Result result) throws LostException {
     boolean bounded =
-        result.getReasonsCount() <= NAMES_MAX
-            && result.getFailuresCount() <= NAMES_MAX
-            && result.getLostCount() == 3
+        result.getLostCount() == 3
             && result.getLossesCount() <= Tally.LOSSES_MAX
             && result.getWarningsCount() <= WARNINGS_MAX;
     if (!bounded) throw new LostException("sends a result that cannot be");
-    var codes = new EnumMap<Codes, Map<String, Long>>(Codes.class);
-    for (Wire.Reason reason : result.getReasonsList()) {
-      codes.computeIfAbsent(named(Codes.class, reason.getKind()), _ -> new TreeMap<>()).merge(reason.getName(), reason.getNumber(), Long::sum);
-    }
+    Snapshot counted = counted(result.getCountsMap(), result.getReasonsList(), result.getFailuresMap());
     var times = new EnumMap<Series, Histogram>(Series.class);
     for (var entry : result.getTimesMap().entrySet()) times.put(named(Series.class, entry.getKey()), histogram(entry.getValue()));
     var losses = new ArrayList<Tally.Loss>();
     for (Wire.Loss loss : result.getLossesList()) {
       losses.add(new Tally.Loss(loss.getPublisher(), loss.getTopic(), loss.getReceiver(), loss.getQos(), loss.getSent(), loss.getLost()));
     }
-    var snapshot = new Snapshot(counts(result.getCountsMap()), codes, Map.copyOf(result.getFailuresMap()), times);
+    var snapshot = new Snapshot(counted.counts(), counted.codes(), counted.failures(), times);
     return new Ending(snapshot, new Tally(longs(result.getLostList()), losses), result.getCpuSeconds(), List.copyOf(result.getWarningsList()), List.of(), List.of());
   }
 }

@@ -1,7 +1,8 @@
 package dunlin.load.remote;
 
-import dunlin.load.count.Count;
+import dunlin.load.count.Snapshot;
 import dunlin.load.count.WallClock;
+import dunlin.load.engine.WorkerState;
 import dunlin.load.plan.Endpoint;
 import dunlin.load.plan.Share;
 import dunlin.load.remote.wire.Wire;
@@ -15,9 +16,8 @@ import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
-import java.util.EnumMap;
 import java.util.Locale;
-import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 import org.HdrHistogram.Histogram;
@@ -45,8 +45,7 @@ final class WorkerLink {
   private int step = -1;
   private boolean busy;
   private boolean stopped;
-  private long expected;
-  private Map<Count, Long> counts = new EnumMap<>(Count.class);
+  private Snapshot counted = Snapshot.EMPTY;
 
   /** How a worker's clock stands to the director's: so much ahead, give or take the error. */
   record Offset(long micros, long errorMicros, long roundTripMicros) {}
@@ -141,6 +140,11 @@ final class WorkerLink {
     return share;
   }
 
+  /** As people count. */
+  String shareName() {
+    return "%d of %d".formatted(share.index() + 1, share.of());
+  }
+
   /** Why it is lost, or null while it is not. */
   @Nullable String lost() {
     return lost;
@@ -229,9 +233,7 @@ final class WorkerLink {
 
   private void status(Wire.Status status, @Nullable Histogram deliveries) throws LostException {
     heardNanos = System.nanoTime();
-    if (status.getExpected() < 0) throw new LostException("sends a count below 0");
-    counts = WireForm.counts(status.getCountsMap());
-    expected = status.getExpected();
+    counted = WireForm.counted(status.getCountsMap(), status.getReasonsList(), status.getFailuresMap());
     if (!status.getDeliveries().isEmpty()) {
       Histogram part = WireForm.histogram(status.getDeliveries());
       if (deliveries != null) deliveries.add(part);
@@ -250,12 +252,13 @@ final class WorkerLink {
     return lost != null || stopped;
   }
 
-  long count(Count count) {
-    return counts.getOrDefault(count, 0L);
+  /** The last that it said. */
+  Snapshot counted() {
+    return counted;
   }
 
-  long expected() {
-    return expected;
+  WorkerState state() {
+    return new WorkerState(name(), shareName(), isBusy(), Optional.ofNullable(lost), counted);
   }
 
   void close() {

@@ -2,7 +2,7 @@ package dunlin.load.remote;
 
 import dunlin.load.client.Sent;
 import dunlin.load.count.Bits;
-import dunlin.load.count.Count;
+import dunlin.load.count.Snapshot;
 import dunlin.load.count.SplitBook;
 import dunlin.load.count.WallClock;
 import dunlin.load.doctor.Doctor;
@@ -147,8 +147,9 @@ final class WorkerSession {
 
   private void status(LocalCrew crew, boolean stopped) throws LostException {
     // Whether it is busy comes first: what has ended has counted everything.
-    var status = Wire.Status.newBuilder().setStep(Math.max(step, 0)).setBusy(step < 0 || crew.isBusy()).setStopped(stopped).setExpected(crew.expected());
-    for (Count count : Count.values()) status.putCounts(count.name(), crew.get(count));
+    var status = Wire.Status.newBuilder().setStep(Math.max(step, 0)).setBusy(step < 0 || crew.isBusy()).setStopped(stopped);
+    Snapshot counted = crew.counted();
+    status.putAllCounts(WireForm.counts(counted)).addAllReasons(WireForm.reasons(counted)).putAllFailures(counted.failures());
     Histogram deliveries = crew.deliveries();
     if (deliveries.getTotalCount() > 0) status.setDeliveries(WireForm.histogram(deliveries));
     director.send(Wire.FromWorker.newBuilder().setStatus(status).build());

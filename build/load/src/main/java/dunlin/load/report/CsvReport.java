@@ -19,7 +19,7 @@ public final class CsvReport {
       String key = row.label().replace(' ', '-');
       out.append("%s-0,%d,,,,,,,,,%n%s-1,%d,,,,,,,,,%n%s-2,%d,,,,,,,,,%n".formatted(key, row.qos0(), key, row.qos1(), key, row.qos2()));
     }
-    for (Facts.Numbered trouble : Facts.troubles(result)) out.append("\"%s\",%d,,,,,,,,,%n".formatted(trouble.label().replace('"', '\''), trouble.number()));
+    for (Facts.Numbered trouble : Facts.troubles(result.snapshot())) out.append("\"%s\",%d,,,,,,,,,%n".formatted(trouble.label().replace('"', '\''), trouble.number()));
     return out.toString();
   }
 }

@@ -2,6 +2,7 @@ package dunlin.load.report;
 
 import dunlin.load.count.Codes;
 import dunlin.load.count.Count;
+import dunlin.load.count.Snapshot;
 import dunlin.load.engine.BrokerUse;
 import dunlin.load.engine.Result;
 import java.util.ArrayList;
@@ -34,20 +35,20 @@ final class Facts {
   record Numbered(String label, long number) {}
 
   /** Everything that is not 0, of what went wrong. */
-  static List<Numbered> troubles(Result result) {
+  static List<Numbered> troubles(Snapshot snapshot) {
     var troubles = new ArrayList<Numbered>();
     for (Count count :
         List.of(
             Count.CONNECT_REFUSED, Count.CONNECT_FAILED, Count.CONNECT_TIMED_OUT, Count.DISCONNECTED_BY_BROKER, Count.CONNECTION_LOST,
             Count.PROTOCOL_ERRORS, Count.PING_TIMED_OUT, Count.SUBSCRIBE_REFUSED, Count.SUBSCRIBE_TIMED_OUT, Count.PUBLISH_REFUSED,
             Count.PUBLISH_TIMED_OUT, Count.UNACKNOWLEDGED, Count.QUEUE_DROPPED, Count.WRITTEN_OFF, Count.UNCHECKED, Count.FOREIGN, Count.REPEATED, Count.RESENT)) {
-      long number = result.snapshot().get(count);
+      long number = snapshot.get(count);
       if (number > 0) troubles.add(new Numbered(count.label(), number));
     }
     for (Codes kind : Codes.values()) {
-      result.snapshot().reasons(kind).forEach((name, number) -> troubles.add(new Numbered(kind.label() + ": " + name, number)));
+      snapshot.reasons(kind).forEach((name, number) -> troubles.add(new Numbered(kind.label() + ": " + name, number)));
     }
-    result.snapshot().failures().forEach((name, number) -> troubles.add(new Numbered("network: " + name, number)));
+    snapshot.failures().forEach((name, number) -> troubles.add(new Numbered("network: " + name, number)));
     return troubles;
   }
 

@@ -28,6 +28,25 @@ public final class JsonReport {
   }
 
   static Map<String, Object> tree(Result result) {
+    Map<String, Object> root = summary(result);
+    root.put("series", series(result.points()));
+    var distributions = new LinkedHashMap<String, Object>();
+    for (Series series : Series.values()) {
+      Histogram histogram = result.snapshot().time(series);
+      if (histogram.getTotalCount() > 0) distributions.put(key(series), distribution(histogram));
+    }
+    root.put("distributions", distributions);
+    var histograms = new LinkedHashMap<String, Object>();
+    for (Series series : Series.values()) {
+      Histogram histogram = result.snapshot().time(series);
+      if (histogram.getTotalCount() > 0) histograms.put(key(series), encode(histogram));
+    }
+    root.put("histograms", histograms);
+    return root;
+  }
+
+  /** The tables, without what is drawn and merged. */
+  static Map<String, Object> summary(Result result) {
     var root = new LinkedHashMap<String, Object>();
     root.put("format", FORMAT);
     root.put("name", result.name());
@@ -44,7 +63,7 @@ public final class JsonReport {
     var counts = new LinkedHashMap<String, Object>();
     for (Count count : Count.values()) counts.put(count.name().toLowerCase(Locale.ROOT).replace('_', '-'), result.snapshot().get(count));
     root.put("counts", counts);
-    root.put("troubles", numbered(Facts.troubles(result)));
+    root.put("troubles", numbered(Facts.troubles(result.snapshot())));
     root.put("losses", result.tally().losses().stream().map(JsonReport::loss).toList());
     root.put("offers", result.offers().stream().map(offer -> offer.line()).toList());
     root.put("toolCpuSeconds", result.toolCpuSeconds());
@@ -58,19 +77,6 @@ public final class JsonReport {
     var verdicts = new ArrayList<Object>();
     result.verdicts().forEach(verdict -> verdicts.add(ordered("expectation", verdict.expectation(), "value", verdict.value(), "met", verdict.met())));
     root.put("expectations", verdicts);
-    root.put("series", series(result.points()));
-    var distributions = new LinkedHashMap<String, Object>();
-    for (Series series : Series.values()) {
-      Histogram histogram = result.snapshot().time(series);
-      if (histogram.getTotalCount() > 0) distributions.put(key(series), distribution(histogram));
-    }
-    root.put("distributions", distributions);
-    var histograms = new LinkedHashMap<String, Object>();
-    for (Series series : Series.values()) {
-      Histogram histogram = result.snapshot().time(series);
-      if (histogram.getTotalCount() > 0) histograms.put(key(series), encode(histogram));
-    }
-    root.put("histograms", histograms);
     return root;
   }
 
@@ -97,7 +103,7 @@ public final class JsonReport {
     return ordered("publisher", loss.publisher(), "topic", loss.topic(), "receiver", loss.receiver(), "qos", loss.qos(), "sent", loss.sent(), "lost", loss.lost());
   }
 
-  private static Map<String, Object> numbered(List<Facts.Numbered> numbers) {
+  static Map<String, Object> numbered(List<Facts.Numbered> numbers) {
     var map = new LinkedHashMap<String, Object>();
     for (Facts.Numbered one : numbers) map.put(one.label(), one.number());
     return map;
@@ -113,6 +119,7 @@ public final class JsonReport {
         "received", points.stream().map(Point::received).toList(),
         "errors", points.stream().map(Point::errors).toList(),
         "p50", points.stream().map(Point::p50).toList(),
+        "p90", points.stream().map(Point::p90).toList(),
         "p99", points.stream().map(Point::p99).toList(),
         "max", points.stream().map(Point::max).toList());
   }

@@ -4,6 +4,8 @@ import java.util.Map;
 
 /** Writes maps, lists, text, numbers and truth values as JSON. */
 final class JsonWriter {
+  private static final int ONE_LINE = -1; // as a depth
+
   private JsonWriter() {}
 
   static String write(Object value) {
@@ -12,19 +14,28 @@ final class JsonWriter {
     return out.append('\n').toString();
   }
 
+  /** On one line. */
+  static String line(Object value) {
+    var out = new StringBuilder();
+    write(out, value, ONE_LINE);
+    return out.toString();
+  }
+
   private static void write(StringBuilder out, Object value, int depth) {
+    int deeper = depth == ONE_LINE ? ONE_LINE : depth + 1;
     switch (value) {
       case Map<?, ?> map -> {
         out.append('{');
         String separator = "";
         for (var entry : map.entrySet()) {
-          out.append(separator).append('\n').append("  ".repeat(depth + 1));
+          out.append(separator);
+          if (depth != ONE_LINE) out.append('\n').append("  ".repeat(depth + 1));
           text(out, String.valueOf(entry.getKey()));
           out.append(": ");
-          write(out, entry.getValue(), depth + 1);
+          write(out, entry.getValue(), deeper);
           separator = ",";
         }
-        if (!map.isEmpty()) out.append('\n').append("  ".repeat(depth));
+        if (!map.isEmpty() && depth != ONE_LINE) out.append('\n').append("  ".repeat(depth));
         out.append('}');
       }
       case Iterable<?> list -> {
@@ -32,7 +43,7 @@ final class JsonWriter {
         String separator = "";
         for (Object element : list) {
           out.append(separator);
-          write(out, element, depth + 1);
+          write(out, element, deeper);
           separator = ", ";
         }
         out.append(']');

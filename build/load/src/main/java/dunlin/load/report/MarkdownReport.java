@@ -22,7 +22,7 @@ public final class MarkdownReport {
     for (Facts.ByQos row : Facts.messages(result)) out.append(String.format(Locale.ROOT, "| %s | %,d | %,d | %,d |%n", row.label(), row.qos0(), row.qos1(), row.qos2()));
     out.append('\n');
     for (Facts.Numbered other : Facts.others(result)) out.append(String.format(Locale.ROOT, "- %s: %,d%n", other.label(), other.number()));
-    for (Facts.Numbered trouble : Facts.troubles(result)) out.append(String.format(Locale.ROOT, "- %s: %,d%n", trouble.label(), trouble.number()));
+    for (Facts.Numbered trouble : Facts.troubles(result.snapshot())) out.append(String.format(Locale.ROOT, "- %s: %,d%n", trouble.label(), trouble.number()));
     for (String line : Facts.resources(result)) out.append("- ").append(line).append('\n');
     for (String missing : result.missing()) out.append("- **Missing:** ").append(missing).append('\n');
     for (String warning : result.warnings()) out.append("- **Warning:** ").append(warning).append('\n');

@@ -31,7 +31,7 @@ public final class TextReport {
     for (Facts.ByQos row : Facts.messages(result)) add(out, "%-22s %,14d %,14d %,14d%n", row.label(), row.qos0(), row.qos1(), row.qos2());
     out.append('\n');
     for (Facts.Numbered other : Facts.others(result)) add(out, "%s: %,d%n", other.label(), other.number());
-    for (Facts.Numbered trouble : Facts.troubles(result)) add(out, "%s: %,d%n", trouble.label(), trouble.number());
+    for (Facts.Numbered trouble : Facts.troubles(result.snapshot())) add(out, "%s: %,d%n", trouble.label(), trouble.number());
     for (String line : Facts.resources(result)) add(out, "%s%n", line);
     for (String missing : result.missing()) add(out, "MISSING: %s%n", missing);
     for (String warning : result.warnings()) add(out, "Warning: %s%n", warning);

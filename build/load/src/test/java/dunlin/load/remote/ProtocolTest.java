@@ -100,13 +100,13 @@ class ProtocolTest {
   @Test
   void aDirectorThatSpeaksWrongIsToldSo() throws Exception {
     try (var worker = worker()) {
-      assertThat(WorkerLink.why(end(worker, hello(99)))).isEqualTo("speaks version 1 of the protocol, and the director version 99: take the same release of the tool for both");
+      assertThat(WorkerLink.why(end(worker, hello(99)))).isEqualTo("speaks version 2 of the protocol, and the director version 99: take the same release of the tool for both");
       assertThat(WorkerLink.why(end(worker, order("", 0, 1)))).isEqualTo("does not expect order of the director now");
-      assertThat(WorkerLink.why(end(worker, hello(1), order("pools: [", 0, 1)))).contains("s.yaml", "this is no YAML");
+      assertThat(WorkerLink.why(end(worker, hello(Protocol.VERSION), order("pools: [", 0, 1)))).contains("s.yaml", "this is no YAML");
       String fine = "{pools: {a: {clients: 1}}, phases: [{connect: a}]}";
-      assertThat(WorkerLink.why(end(worker, hello(1), order(fine, 3, 2)))).contains("there is no share 3 of 2");
-      assertThat(WorkerLink.why(end(worker, hello(1), order(fine, 0, 1), Wire.FromDirector.newBuilder().setBegin(Wire.Begin.newBuilder().setStep(7)).build()))).isEqualTo("has no phase 7");
-      assertThat(WorkerLink.why(end(worker, hello(1), order(fine, 0, 1), Wire.FromDirector.getDefaultInstance()))).contains("does not expect");
+      assertThat(WorkerLink.why(end(worker, hello(Protocol.VERSION), order(fine, 3, 2)))).contains("there is no share 3 of 2");
+      assertThat(WorkerLink.why(end(worker, hello(Protocol.VERSION), order(fine, 0, 1), Wire.FromDirector.newBuilder().setBegin(Wire.Begin.newBuilder().setStep(7)).build()))).isEqualTo("has no phase 7");
+      assertThat(WorkerLink.why(end(worker, hello(Protocol.VERSION), order(fine, 0, 1), Wire.FromDirector.getDefaultInstance()))).contains("does not expect");
     }
   }
 
@@ -116,7 +116,7 @@ class ProtocolTest {
       var first = new WorkerLink(new Endpoint("127.0.0.1", worker.port()), new dunlin.load.plan.Share(0, 1), new WorkerSecurity.PlainText(false));
       first.greet();
 
-      assertThat(WorkerLink.why(end(worker, hello(1)))).isEqualTo("has another run");
+      assertThat(WorkerLink.why(end(worker, hello(Protocol.VERSION)))).isEqualTo("has another run");
 
       first.close();
     }

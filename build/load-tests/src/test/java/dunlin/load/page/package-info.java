@@ -1,0 +1,4 @@
+@NullMarked
+package dunlin.load.page;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,5 @@
+/** A run, live in a browser. */
+@NullMarked
+package dunlin.load.page;
+
+import org.jspecify.annotations.NullMarked;
