@@ -44,7 +44,19 @@ class LostSessionTierIT {
   @Test
   void connectionsEndAndSessionsStay(@TempDir Path data) {
     long seed = Long.getLong("dunlin.test.seed", System.nanoTime());
-    var seams = new WiredSeams(seed);
+    try {
+      loseLinks(WiredSeams.overQueues(seed), data);
+    } catch (AssertionError e) {
+      throw new AssertionError("-Ddunlin.test.seed=" + seed, e);
+    }
+  }
+
+  @Test
+  void connectionsOverGrpcEndAndSessionsStay(@TempDir Path data) {
+    loseLinks(WiredSeams.overGrpc(), data);
+  }
+
+  private static void loseLinks(WiredSeams seams, Path data) {
     var durable = Connect.of("durable");
     var watcher = Connect.of("watcher");
     try (TestBroker broker = TestBroker.over(seams, data)) {
@@ -70,8 +82,6 @@ class LostSessionTierIT {
       }
       subscriber.disconnect();
       watching.disconnect();
-    } catch (AssertionError e) {
-      throw new AssertionError("-Ddunlin.test.seed=" + seed, e);
     }
   }
 

@@ -25,7 +25,13 @@ final class TestBroker implements AutoCloseable {
 
   /** Calls; or, in the run over wires, pipes that delay and break. */
   private static Seams seams() {
-    return Boolean.getBoolean("dunlin.test.wires") ? new WiredSeams(Long.getLong("dunlin.test.seed", System.nanoTime())) : Seams.direct();
+    String wires = System.getProperty("dunlin.test.wires", "none");
+    return switch (wires) {
+      case "none" -> Seams.direct();
+      case "queues" -> WiredSeams.overQueues(Long.getLong("dunlin.test.seed", System.nanoTime()));
+      case "grpc" -> WiredSeams.overGrpc();
+      default -> throw new IllegalStateException("dunlin.test.wires is none, queues or grpc, not " + wires);
+    };
   }
 
   static TestBroker over(Seams seams, Path dataDirectory) {

@@ -12,7 +12,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 /** Carries the links of one lane over pipes that delay each frame by up to some hundred microseconds, keep their order, and break now and then. */
-final class TestWire implements AutoCloseable {
+final class TestWire implements Wire {
   /*
    * Owner: its scheduler carries; each side is called on the executor that it has given.
    * A pipe that breaks loses what it carries; the side that dials makes another one. Each side learns of it when its turn comes.
@@ -29,11 +29,6 @@ final class TestWire implements AutoCloseable {
   private final LinkAcceptor acceptor;
   private long identities;
 
-  /** What takes the frames of a link that is dialled. */
-  interface Accepting {
-    Link.Handler accept(Link link, byte[] opening);
-  }
-
   /**
    * @param near runs what the dialling side does
    * @param far runs what the accepting side does
@@ -46,12 +41,8 @@ final class TestWire implements AutoCloseable {
     acceptor = new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), 8, far, System::nanoTime, accepting::accept);
   }
 
-  /** A link of the near side, on its thread. */
-  Link dial(Link.Handler handler) {
-    return dial(new byte[0], handler);
-  }
-
-  Link dial(byte[] opening, Link.Handler handler) {
+  @Override
+  public Link dial(byte[] opening, Link.Handler handler) {
     var link = Link.dialling(++identities, opening, Link.Settings.defaults(), near, System::nanoTime, handler);
     new Carried(link).connect();
     return link;

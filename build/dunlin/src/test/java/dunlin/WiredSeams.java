@@ -42,19 +42,38 @@ final class WiredSeams implements Seams {
 
   private static final int MESSAGE_MAX = 16 << 20;
 
-  private final Random random;
+  private final Wires network;
+  private final Runnable close;
   private @Nullable SessionLinks sessions;
   private volatile Runnable lose = () -> {};
-  private final List<TestWire> wires = new ArrayList<>();
+  private final List<Wire> wires = new ArrayList<>();
   private final List<ExecutorService> threads = new ArrayList<>();
 
-  WiredSeams(long seed) {
-    LOG.warn("wires with -Ddunlin.test.seed={}", seed);
-    random = new Random(seed);
+  private WiredSeams(Wires network, Runnable close) {
+    this.network = network;
+    this.close = close;
   }
 
-  private synchronized TestWire wire(Executor near, Executor far, TestWire.Accepting accepting) {
-    var wire = new TestWire(random.nextLong(), near, far, accepting);
+  /** Over queues that delay frames, and break. */
+  static WiredSeams overQueues(long seed) {
+    LOG.warn("wires with -Ddunlin.test.seed={}", seed);
+    var random = new Random(seed);
+    return new WiredSeams((near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), () -> {});
+  }
+
+  /** Over gRPC on loopback. */
+  static WiredSeams overGrpc() {
+    var grpc = new GrpcWires();
+    return new WiredSeams(grpc::wire, grpc::close);
+  }
+
+  /** Makes wires. */
+  private interface Wires {
+    Wire wire(Executor near, Executor far, Wire.Accepting accepting);
+  }
+
+  private synchronized Wire wire(Executor near, Executor far, Wire.Accepting accepting) {
+    var wire = network.wire(near, far, accepting);
     wires.add(wire);
     return wire;
   }
@@ -121,7 +140,8 @@ final class WiredSeams implements Seams {
   @Override
   public synchronized void close() {
     if (sessions != null) sessions.close();
-    for (TestWire wire : wires) wire.close();
+    for (Wire wire : wires) wire.close();
+    close.run();
     for (ExecutorService thread : threads) thread.shutdownNow();
   }
 
