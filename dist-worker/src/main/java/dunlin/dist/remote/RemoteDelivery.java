@@ -30,7 +30,8 @@ public final class RemoteDelivery implements Delivery {
    * messages have changed it by half. So a group that gets no messages, since it took none before, is not passed by for ever.
    *
    * Owner: the lane's thread.
-   * Bounds: the stream's; the credit of CREDITS_MAX groups, all of which is forgotten when there are more; one question about a group at a time.
+   * Bounds: the stream's; the credit of CREDITS_MAX groups, all of which is forgotten when there are more; one question about a group at a time, and
+   *   none while the link is half full.
    * Failure: the stream's. What is known of groups is forgotten with a link.
    */
   private static final int CREDITS_MAX = 4_096;
@@ -56,8 +57,9 @@ public final class RemoteDelivery implements Delivery {
     private long saidNanos;
     private boolean asked;
 
-    private Credit(int value) {
+    private Credit(int value, long saidNanos) {
       this.value = value;
+      this.saidNanos = saidNanos;
     }
   }
 
@@ -104,7 +106,7 @@ public final class RemoteDelivery implements Delivery {
 
   private Credit add(Route group, int value) {
     if (credits.size() == CREDITS_MAX) credits.clear();
-    var credit = new Credit(value);
+    var credit = new Credit(value, nanoTime.getAsLong() - BELIEVED_NANOS);
     credits.put(group, credit);
     return credit;
   }
@@ -123,19 +125,13 @@ public final class RemoteDelivery implements Delivery {
   @Override
   public int groupCredit(Route route) {
     var credit = credits.get(route);
-    if (credit == null) {
-      credit = add(route, route.shard().kind() == ShardId.Kind.FRONTEND ? UNKNOWN_OF_FRONTEND : UNKNOWN_OF_INBOX);
-      ask(route, credit);
-    } else if (!credit.asked && nanoTime.getAsLong() - credit.saidNanos >= BELIEVED_NANOS) {
-      ask(route, credit);
+    if (credit == null) credit = add(route, route.shard().kind() == ShardId.Kind.FRONTEND ? UNKNOWN_OF_FRONTEND : UNKNOWN_OF_INBOX);
+    if (!credit.asked && nanoTime.getAsLong() - credit.saidNanos >= BELIEVED_NANOS && stream.hasRoom()) {
+      credit.asked = true;
+      asking = route;
+      stream.say();
     }
     return credit.value;
-  }
-
-  private void ask(Route group, Credit credit) {
-    credit.asked = true;
-    asking = group;
-    stream.say();
   }
 
   /** Messages of QoS 0 that were dropped since the destination was too slow. */

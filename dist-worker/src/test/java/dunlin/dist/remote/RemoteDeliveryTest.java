@@ -183,6 +183,19 @@ class RemoteDeliveryTest {
     assertThat(delivery.groupCredit(group)).isEqualTo(7);
   }
 
+  @Test
+  void nothingIsAskedWhileTheLinkIsHalfFull() {
+    connects = false;
+    var first = deliver(QoS.AT_LEAST_ONCE, 6_000, route("#", 1));
+    run();
+
+    for (int i = 0; i < 1_000; i++) delivery.groupCredit(route("$share/group-" + i + "/a/b", 1));
+    run();
+
+    assertThat(first.reason).as("questions have not ended the link").isNull();
+    delivery.close();
+  }
+
   /** All its members may be away, and those of other destinations be there. */
   @Test
   void ofInboxShardsThatHaveSaidNothingOnlyKeepingIsExpected() {
