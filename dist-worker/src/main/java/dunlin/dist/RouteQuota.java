@@ -1,6 +1,5 @@
 package dunlin.dist;
 
-import dunlin.model.TopicFilter;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -10,7 +9,8 @@ import java.util.function.LongSupplier;
 final class RouteQuota {
   /*
    * It is the one that leads the ranges who refuses, so a command means the same to each replica, and what stands in the log is applied whatever the limits are.
-   * A route that is being set counts twice for a moment, as taken and as applied: so the limits are never passed.
+   * A route that is being set counts twice for a moment, as taken and as applied. One that is removed and set again at the same time does not count as new,
+   * so the limits can be passed by as many as are on their way so.
    *
    * Owner: any thread.
    * Bounds: an entry for each topic filter of which a group is being set, which are changes in the queues of the ranges.
@@ -41,35 +41,31 @@ final class RouteQuota {
    * Takes what a new route needs.
    *
    * @param groups groups that its topic filter has already; -1 when it brings no new one
+   * @return gives it back when the change has ended; to be run once
    * @throws RouteQuotaException when there is not enough left, and then nothing is taken
    */
-  void take(Route route, int groups) {
+  Runnable take(Route route, int groups) {
     long memory = RouteRange.memoryOf(route);
     if (applied.getAsLong() + taken.addAndGet(memory) > limits.memoryMax()) {
       taken.addAndGet(-memory);
       refusedForMemory.increment();
       throw new RouteQuotaException(RouteQuotaException.Kind.MEMORY, limits.memoryMax());
     }
-    if (groups < 0) return;
-    int more = groupsTaken.merge(id(route), 1, Integer::sum);
-    if (groups + more <= limits.groupsMax()) return;
-    giveBack(route, groups);
+    if (groups < 0) return () -> taken.addAndGet(-memory);
+    var filter = new FilterId(route.tenant(), route.filter().filter());
+    Runnable giveBack =
+        () -> {
+          taken.addAndGet(-memory);
+          groupsTaken.computeIfPresent(filter, (_, count) -> count == 1 ? null : count - 1);
+        };
+    int more = groupsTaken.merge(filter, 1, Integer::sum);
+    if (groups + more <= limits.groupsMax()) return giveBack;
+    giveBack.run();
     refusedForGroups.increment();
     throw new RouteQuotaException(RouteQuotaException.Kind.GROUPS, limits.groupsMax());
   }
 
-  /** The change that {@link #take} was called for has ended, with the same arguments. */
-  void giveBack(Route route, int groups) {
-    taken.addAndGet(-RouteRange.memoryOf(route));
-    if (groups >= 0) groupsTaken.computeIfPresent(id(route), (_, count) -> count == 1 ? null : count - 1);
-  }
-
   long refused(RouteQuotaException.Kind kind) {
     return (kind == RouteQuotaException.Kind.MEMORY ? refusedForMemory : refusedForGroups).sum();
-  }
-
-  private static FilterId id(Route route) {
-    TopicFilter filter = route.filter();
-    return new FilterId(route.tenant(), filter.filter());
   }
 }

@@ -75,30 +75,21 @@ final class RouteServer {
     var id = new RouteId(route.tenant(), route.filter(), route.shard());
     // In this order: what is no longer under way is in the index.
     boolean underWay = changing.containsKey(id) || purging.containsKey(route.shard());
-    if (!underWay && settledFailures.get() == failures.get()) {
-      if (route.equals(routes.find(route.tenant(), route.filter(), route.shard()))) {
-        return CompletableFuture.completedFuture(null);
-      }
+    var present = routes.find(route.tenant(), route.filter(), route.shard());
+    if (!underWay && settledFailures.get() == failures.get() && route.equals(present)) return CompletableFuture.completedFuture(null);
+    Runnable giveBack;
+    try {
+      giveBack = present == null ? quota.take(route, routes.groupsBeside(route)) : () -> {};
+    } catch (RouteQuotaException full) {
+      return CompletableFuture.failedFuture(full);
     }
     var future = new CompletableFuture<Void>();
-    boolean isNew = routes.find(route.tenant(), route.filter(), route.shard()) == null;
-    int groups = isNew ? routes.groupsBeside(route) : -1;
-    if (isNew) {
-      try {
-        quota.take(route, groups);
-      } catch (RouteQuotaException full) {
-        return CompletableFuture.failedFuture(full);
-      }
-    }
-    Runnable ended = () -> {
-      if (isNew) quota.giveBack(route, groups);
-    };
     propose(
         new Add(route),
         changing,
         id,
         result -> {
-          ended.run();
+          giveBack.run();
           switch (result) {
             case RouteResult.Superseded(long incarnation) ->
                 future.completeExceptionally(
@@ -109,7 +100,7 @@ final class RouteServer {
           }
         },
         failure -> {
-          ended.run();
+          giveBack.run();
           future.completeExceptionally(failure);
         });
     return future;
