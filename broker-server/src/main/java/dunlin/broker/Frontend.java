@@ -493,7 +493,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     var _ = (loopOf(connection) == null ? inbox().settled(connection) : settled(connection)).thenRun(then);
   }
 
-  /** A figure of all loops, which they change meanwhile. Any thread. */
+  /** The sum of a figure over all loops, which may change it while it is read. Any thread. */
   long sum(ToLongFunction<Loop> number) {
     long sum = 0;
     for (Loop loop : loops) sum += number.applyAsLong(loop);

@@ -57,10 +57,9 @@ class RouteHeapTest {
     range.open(rows);
     long bytes = liveBytes() - before;
 
-    System.out.printf("a route of %s: %d bytes, counted as %d%n", filterOf.apply(1), bytes / ROUTES, range.memory() / ROUTES);
     assertThat(range.size()).isEqualTo(ROUTES);
     assertThat(range.memory()).isEqualTo(IntStream.range(0, ROUTES).mapToLong(i -> RouteRange.memoryOf(rows.route(i))).sum());
-    assertThat(bytes).isLessThanOrEqualTo(range.memory());
+    assertThat(bytes).as("%d routes as %s", ROUTES, filterOf.apply(1)).isLessThanOrEqualTo(range.memory());
   }
 
   @Test

@@ -4,9 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
-import dunlin.store.CommandCodec;
-import dunlin.store.Range;
-import dunlin.store.RangeLogic;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -27,14 +24,10 @@ class RouteQuotaTest {
   private DistWorker worker(long memoryMax, int groupsMax) {
     byte[] cut = "m".getBytes(StandardCharsets.UTF_8);
     return new DistWorker(
-        new DistWorker.RangeOpener() {
-          @Override
-          public Range<RouteCommand, RouteResult> range(
-              String name, CommandCodec<RouteCommand> codec, RangeLogic<RouteCommand, RouteResult> logic) {
-            var range = new InMemoryRange<>(codec, logic);
-            ranges.add(range);
-            return range;
-          }
+        (_, codec, logic) -> {
+          var range = new InMemoryRange<>(codec, logic);
+          ranges.add(range);
+          return range;
         },
         List.of(RouteRows.prefix(TENANT, cut, cut.length)),
         new DistSettings(memoryMax, groupsMax),
