@@ -114,6 +114,18 @@ public interface InboxClient {
       long sessions, long online, long sessionsExpired, long subscriptions, long sharedSubscriptions, long queued, long queuedBytes) {
     /** Of a tier that holds nothing. */
     public static final Statistics NONE = new Statistics(0, 0, 0, 0, 0, 0, 0);
+
+    /** Of both together. */
+    public Statistics plus(Statistics other) {
+      return new Statistics(
+          sessions + other.sessions,
+          online + other.online,
+          sessionsExpired + other.sessionsExpired,
+          subscriptions + other.subscriptions,
+          sharedSubscriptions + other.sharedSubscriptions,
+          queued + other.queued,
+          queuedBytes + other.queuedBytes);
+    }
   }
 
   /**

@@ -160,13 +160,13 @@ final class Appender {
 
     Bodies(List<Target> all) {
       boolean one = all.size() == 1;
-      targets = new int[one ? 1 : state.shards];
+      targets = new int[one ? 1 : state.interval.size()];
       headers = new Header[targets.length];
       for (Target each : all) targets[place(each)]++;
     }
 
     private int place(Target target) {
-      return targets.length == 1 ? 0 : target.bodyShard();
+      return targets.length == 1 ? 0 : target.bodyShard() - state.interval.from();
     }
 
     Header header(Change change, Target target, Publication message, byte[] encoded) {

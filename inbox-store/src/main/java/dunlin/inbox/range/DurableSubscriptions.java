@@ -78,7 +78,7 @@ final class DurableSubscriptions {
     var subscribers = state.index.get(tenant, subscriber.filter.filter());
     boolean isNew = subscribers == null;
     if (subscribers == null) subscribers = new FilterSubscribers(subscriber.filter);
-    boolean first = subscribers.add(subscriber, state.shards);
+    boolean first = subscribers.add(subscriber, state.interval);
     if (isNew) state.index.put(tenant, subscriber.filter.filter(), subscribers);
     return first;
   }
@@ -112,7 +112,7 @@ final class DurableSubscriptions {
     String tenant = subscriber.session.key.tenant();
     var subscribers = state.index.get(tenant, subscriber.filter.filter());
     if (subscribers == null) throw new IllegalStateException("not in the index: " + subscriber.filter);
-    if (subscribers.remove(subscriber)) change.effects().route(groups.route(subscriber), false);
+    if (subscribers.remove(subscriber, state.interval)) change.effects().route(groups.route(subscriber), false);
     if (subscribers.isEmpty()) state.index.remove(tenant, subscriber.filter.filter());
   }
 

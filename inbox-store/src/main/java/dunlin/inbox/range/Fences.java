@@ -41,7 +41,7 @@ final class Fences {
 
   void add(RangeWriter out, long fence) {
     if (fence == 0 || orders.containsKey(fence)) return;
-    long order = state.counters.nextEpoch(out, RangeState.FIRST_SHARD);
+    long order = state.counters.nextEpoch(out, state.interval.from());
     orders.put(fence, order);
     out.put(SessionKeys.fence(order), FieldWriter.bytesOf(fields -> fields.number(fence)));
     if (orders.size() <= MAX) return;

@@ -1,5 +1,6 @@
 package dunlin.inbox.range;
 
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.TopicFilter;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Consumer;
@@ -24,7 +25,7 @@ final class FilterSubscribers {
   private int used;
   private int live;
 
-  /** How many there are in each shard; null while they are few enough to look through. */
+  /** How many there are in each shard of the range; null while they are few enough to look through. */
   private int @Nullable [] perShard;
 
   FilterSubscribers(TopicFilter filter) {
@@ -44,38 +45,41 @@ final class FilterSubscribers {
   }
 
   /** Adds a subscriber that is not there. Answers whether it is the first one of its shard. */
-  boolean add(DurableSubscriber subscriber, int shards) {
+  boolean add(DurableSubscriber subscriber, ShardInterval interval) {
     if (used == slots.length()) compact();
-    boolean first = !hasShard(subscriber.session.shard);
+    int shard = subscriber.session.shard - interval.from();
+    boolean first = !hasShard(shard, interval);
     subscriber.slot = used;
     slots.set(used++, subscriber);
     live++;
     if (perShard != null) {
-      perShard[subscriber.session.shard]++;
+      perShard[shard]++;
     } else if (live > SCAN_MAX) {
-      var counts = new int[shards];
-      forEach(each -> counts[each.session.shard]++);
+      var counts = new int[interval.size()];
+      forEach(each -> counts[each.session.shard - interval.from()]++);
       perShard = counts;
     }
     return first;
   }
 
   /** Removes a subscriber that is there. Answers whether it was the last one of its shard. */
-  boolean remove(DurableSubscriber subscriber) {
+  boolean remove(DurableSubscriber subscriber, ShardInterval interval) {
     assert slots.get(subscriber.slot) == subscriber : "a subscriber in another's place";
     slots.set(subscriber.slot, null);
     live--;
-    if (perShard != null) perShard[subscriber.session.shard]--;
+    int shard = subscriber.session.shard - interval.from();
+    if (perShard != null) perShard[shard]--;
     if (used > SLOTS_MIN && live < used / 2) compact();
-    return !hasShard(subscriber.session.shard);
+    return !hasShard(shard, interval);
   }
 
-  private boolean hasShard(int shard) {
+  /** @param shard counted from the first of the range */
+  private boolean hasShard(int shard, ShardInterval interval) {
     if (perShard != null) return perShard[shard] > 0;
     var array = slots;
     for (int i = 0; i < used; i++) {
       DurableSubscriber subscriber = array.get(i);
-      if (subscriber != null && subscriber.session.shard == shard) return true;
+      if (subscriber != null && subscriber.session.shard - interval.from() == shard) return true;
     }
     return false;
   }

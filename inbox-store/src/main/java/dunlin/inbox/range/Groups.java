@@ -78,7 +78,7 @@ final class Groups {
     var key = new GroupKey(subscriber.session.key.tenant(), subscriber.filter);
     var group = state.groups.get(key);
     if (group == null) {
-      group = new GroupState(key, state.counters.nextEpoch(change.out(), key.shard(state.shards)), state.limits.groupWindow());
+      group = new GroupState(key, state.counters.nextEpoch(change.out(), state.interval.of(key)), state.limits.groupWindow());
       writeRecord(change, group);
       state.groups.put(key, group);
     }
@@ -244,7 +244,7 @@ final class Groups {
   }
 
   RouteKey route(DurableSubscriber subscriber) {
-    return RouteKey.of(subscriber.session.key, subscriber.filter, state.shards);
+    return state.interval.route(subscriber.session.key, subscriber.filter);
   }
 
   private GroupState group(DurableSubscriber subscriber) {

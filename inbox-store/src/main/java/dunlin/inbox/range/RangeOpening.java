@@ -71,8 +71,10 @@ final class RangeOpening {
 
   private void take(byte[] key, byte[] value) {
     int shard = SessionKeys.shard(key);
-    if (shard >= state.shards)
-      throw new IllegalStateException("dunlin.inbox.shards is %d, but there is a row of shard %d".formatted(state.shards, shard));
+    if (shard >= state.interval.shards())
+      throw new IllegalStateException("dunlin.inbox.shards is %d, but there is a row of shard %d".formatted(state.interval.shards(), shard));
+    if (!state.interval.contains(shard))
+      throw new IllegalStateException("a row of shard %d in a range with %d to %d".formatted(shard, state.interval.from(), state.interval.to() - 1));
     byte space = SessionKeys.space(key);
     if (SessionKeys.isOfShard(key)) takeOfShard(shard, space, key, value);
     else takeOfTenant(space, key, value);
@@ -146,7 +148,7 @@ final class RangeOpening {
   }
 
   private void restore(SessionState session, TopicFilter filter, byte[] value) {
-    if (subscriptions.restore(session, filter, value)) routes.add(RouteKey.of(session.key, filter, state.shards));
+    if (subscriptions.restore(session, filter, value)) routes.add(state.interval.route(session.key, filter));
   }
 
   /** In the order of the rows, so that a session is a member of its group before it has something of it. */

@@ -9,6 +9,7 @@ import dunlin.inbox.rows.DueKey;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.inbox.rows.ShardCounters;
 import dunlin.model.FilterIndex;
 import dunlin.model.TopicFilter;
@@ -34,17 +35,18 @@ public final class RangeState {
    * Bounds: by the sessions, subscriptions and groups; nothing is kept for a stored message but what caches of fixed size have of it.
    */
   private static final int FORMAT = 1;
+
+  /** Of the only range of a node, and of one of several. */
   private static final int LIMITS_FORMAT = 3;
 
-  /** Where the range's own rows stand. */
-  static final int FIRST_SHARD = 0;
+  private static final int LIMITS_OF_PART_FORMAT = 4;
 
   private static final int ENTRY_BYTES = 256;
   private static final int NAMES_MAX = 1_024;
   private static final int SHARED_USER_MAX = 64;
 
-  /** How many shards the cluster has. */
-  final int shards;
+  /** The shards of this range. Its own rows stand in the first one. */
+  final ShardInterval interval;
 
   final ShardCounters counters = new ShardCounters();
   public final ConcurrentHashMap<SessionKey, SessionState> sessions = new ConcurrentHashMap<>();
@@ -103,8 +105,8 @@ public final class RangeState {
 
   InboxLimits limits = InboxSettings.defaults().limits();
 
-  public RangeState(int shards) {
-    this.shards = shards;
+  public RangeState(ShardInterval interval) {
+    this.interval = interval;
   }
 
   void clear() {
@@ -136,11 +138,15 @@ public final class RangeState {
 
   void writeLimits(RangeWriter out) {
     out.put(
-        SessionKeys.limits(FIRST_SHARD),
+        SessionKeys.limits(interval.from()),
         FieldWriter.bytesOf(
             fields -> {
-              fields.octet(LIMITS_FORMAT);
-              fields.number(shards);
+              fields.octet(interval.isWhole() ? LIMITS_FORMAT : LIMITS_OF_PART_FORMAT);
+              fields.number(interval.shards());
+              if (!interval.isWhole()) {
+                fields.number(interval.from());
+                fields.number(interval.to());
+              }
               limits.writeTo(fields);
             }));
   }
@@ -150,24 +156,38 @@ public final class RangeState {
         FieldReader.read(
             value,
             in -> {
-              in.format(LIMITS_FORMAT, "limits");
-              int stored = in.count();
-              if (stored != shards)
+              var stored = readInterval(in);
+              if (stored.shards() != interval.shards())
                 throw new IllegalStateException(
-                    "dunlin.inbox.shards is %d, but these sessions were stored with %d; it cannot be changed".formatted(shards, stored));
+                    "dunlin.inbox.shards is %d, but these sessions were stored with %d; it cannot be changed"
+                        .formatted(interval.shards(), stored.shards()));
+              if (!stored.equals(interval))
+                throw new IllegalStateException(
+                    "a range of sessions has %s now, but was stored with %s; the number of ranges cannot be changed"
+                        .formatted(text(interval), text(stored)));
               return InboxLimits.readFrom(in);
             });
   }
 
-  /** How many shards the stored sessions have; 0 when none was ever stored. */
+  private static ShardInterval readInterval(FieldReader in) {
+    int format = in.octet();
+    if (format != LIMITS_FORMAT && format != LIMITS_OF_PART_FORMAT) throw new IllegalStateException("limits of unknown format " + format);
+    int shards = in.count();
+    return format == LIMITS_FORMAT ? ShardInterval.whole(shards) : new ShardInterval(in.count(), in.count(), shards);
+  }
+
+  private static String text(ShardInterval interval) {
+    return interval.isWhole() ? "all shards" : "shards %d to %d".formatted(interval.from(), interval.to() - 1);
+  }
+
+  /** How many shards the stored sessions have, as the first range says; 0 when none was ever stored. */
   public static int storedShards(RangeReader rows) {
-    byte[] limits = rows.get(SessionKeys.limits(FIRST_SHARD));
+    byte[] limits = rows.get(SessionKeys.limits(0));
     if (limits == null) return 0;
     return FieldReader.read(
         limits,
         in -> {
-          in.format(LIMITS_FORMAT, "limits");
-          int shards = in.count();
+          int shards = readInterval(in).shards();
           in.skipRest();
           return shards;
         });

@@ -54,7 +54,7 @@ public final class SessionLife {
       settleOldWill(change, before, resumes);
       if (!resumes) end(change, before);
     }
-    long epoch = state.counters.nextEpoch(change.out(), key.shard(state.shards));
+    long epoch = state.counters.nextEpoch(change.out(), state.interval.of(key));
     SessionState session;
     if (before != null && resumes) {
       session = before;

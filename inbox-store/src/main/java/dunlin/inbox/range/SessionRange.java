@@ -23,6 +23,7 @@ import dunlin.inbox.rows.SessionCommand.Tick;
 import dunlin.inbox.rows.SessionCommand.Unsubscribe;
 import dunlin.inbox.rows.SessionCommand.WillPublished;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.store.RangeLogic;
 import dunlin.store.RangeReader;
 import dunlin.store.RangeWriter;
@@ -58,8 +59,8 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
    */
   private @Nullable Set<RouteKey> untaken;
 
-  public SessionRange(int shards) {
-    state = new RangeState(shards);
+  public SessionRange(ShardInterval interval) {
+    state = new RangeState(interval);
     inboxes = new Inboxes(state);
     groups = new Groups(state, inboxes);
     subscriptions = new DurableSubscriptions(state, groups);

@@ -2,7 +2,8 @@ package dunlin.inbox.server;
 
 import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.range.Effects;
-import dunlin.inbox.range.RangeState;
+import dunlin.inbox.range.SessionResult;
+import dunlin.inbox.rows.SessionCommand;
 import dunlin.runtime.DropReason;
 import dunlin.store.serve.ProposalLine;
 import io.micrometer.core.instrument.Counter;
@@ -11,9 +12,12 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.IntSupplier;
+import java.util.function.Supplier;
+import java.util.function.ToLongFunction;
 
 /**
  * The meters of the session tier. At rest, {@code appended = acknowledged + queued + overtaken} + all of {@code dropped} but {@code
@@ -44,45 +48,8 @@ final class InboxMeters {
     FENCED
   }
 
-  InboxMeters(MeterRegistry registry, RangeState state) {
+  InboxMeters(MeterRegistry registry) {
     this.registry = registry;
-    Gauge.builder("dunlin.inbox.sessions", state.sessions, Map::size)
-        .description("Sessions, with and without a connection")
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.sessions-durable", state.durableCount::get)
-        .description("Those of them that outlive their connection")
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.online", state.onlineCount::get)
-        .description("Sessions that have a connection")
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.queued", state.queued::get)
-        .description("Messages in all inboxes")
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.queued.bytes", state.queuedBytes::get)
-        .description("Bytes of these messages, once for each inbox that they wait in")
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.overtaken", state.overtaken::get)
-        .description("Messages that have left full inboxes while their connections may be sending them")
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.subscriptions", state.subscriptions::get)
-        .description("Subscriptions of durable sessions")
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.memory", state.memory::get)
-        .description("Memory that sessions and their subscriptions take, by an estimate: what dunlin.inbox.memory-max bounds")
-        .baseUnit("bytes")
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.subscriptions-shared", state.sharedSubscriptions::get)
-        .description("Those of them that are shared subscriptions")
-        .strongReference(true)
-        .register(registry);
     sessionsExpired =
         Counter.builder("dunlin.inbox.sessions-expired")
             .description("Sessions that ended because their expiry interval had passed")
@@ -146,19 +113,58 @@ final class InboxMeters {
     return (long) sessionsExpired.count();
   }
 
-  /** Watches the length of something that waits. */
-  void waiting(String name, String description, IntSupplier length) {
+  /** Shows what the ranges hold together, and what waits. */
+  void show(List<InboxRangeServer> ranges, LostFrontends lost, WillRunner wills) {
+    sum("dunlin.inbox.sessions", "Sessions, with and without a connection", ranges, range -> range.applied().sessions.mappingCount());
+    sum("dunlin.inbox.sessions-durable", "Those of them that outlive their connection", ranges, range -> range.applied().durableCount.get());
+    sum("dunlin.inbox.online", "Sessions that have a connection", ranges, range -> range.applied().onlineCount.get());
+    sum("dunlin.inbox.queued", "Messages in all inboxes", ranges, range -> range.applied().queued.get());
+    sum("dunlin.inbox.queued.bytes", "Bytes of these messages, once for each inbox that they wait in", ranges, range -> range.applied().queuedBytes.get());
+    sum(
+        "dunlin.inbox.overtaken", "Messages that have left full inboxes while their connections may be sending them", ranges,
+        range -> range.applied().overtaken.get());
+    sum("dunlin.inbox.subscriptions", "Subscriptions of durable sessions", ranges, range -> range.applied().subscriptions.get());
+    sum(
+        "dunlin.inbox.subscriptions-shared", "Those of them that are shared subscriptions", ranges,
+        range -> range.applied().sharedSubscriptions.get());
+    gauge(
+            "dunlin.inbox.memory", "Memory that sessions and their subscriptions take, by an estimate: what dunlin.inbox.memory-max bounds", ranges,
+            range -> range.applied().memory.get())
+        .baseUnit("bytes")
+        .register(registry);
+    sum("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet, or to be proposed again", ranges, InboxRangeServer::acksWaiting);
+    sum("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", ranges, InboxRangeServer::fetchesWaiting);
+    sum("dunlin.inbox.routes-waiting", "Routes not announced yet", ranges, InboxRangeServer::routesWaiting);
+    sum("dunlin.inbox.ghosts", "Connections that are gone and that the session range has not let go of", ranges, InboxRangeServer::ghostsWaiting);
+    sum("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", ranges, InboxRangeServer::drainsWaiting);
+    waiting("dunlin.inbox.frontends-lost", "Frontends that are gone and whose connections the session range has not let go of", lost::waiting);
+    waiting("dunlin.inbox.wills-running", "Wills on their way, and those that the range is to forget", wills::running);
+    lines("messages", ranges.stream().map(range -> range.proposals().messages()).toList());
+    lines("calls", ranges.stream().map(range -> range.proposals().calls()).toList());
+  }
+
+  private void sum(String name, String description, List<InboxRangeServer> ranges, ToLongFunction<InboxRangeServer> one) {
+    gauge(name, description, ranges, one).register(registry);
+  }
+
+  private static Gauge.Builder<Supplier<Number>> gauge(
+      String name, String description, List<InboxRangeServer> ranges, ToLongFunction<InboxRangeServer> one) {
+    Supplier<Number> sum = () -> ranges.stream().mapToLong(one).sum();
+    return Gauge.builder(name, sum).description(description).strongReference(true);
+  }
+
+  private void waiting(String name, String description, IntSupplier length) {
     Gauge.builder(name, length::getAsInt).description(description).strongReference(true).register(registry);
   }
 
-  /** Watches what waits until the range has room. */
-  void line(String kind, ProposalLine<?, ?> line) {
-    Gauge.builder("dunlin.inbox.waiting", line, ProposalLine::waiting)
+  /** What waits until the ranges have room. */
+  private void lines(String kind, List<ProposalLine<SessionCommand, SessionResult>> lines) {
+    Gauge.builder("dunlin.inbox.waiting", () -> lines.stream().mapToInt(ProposalLine::waiting).sum())
         .description("Commands that wait until the session range has room")
         .tag("kind", kind)
         .strongReference(true)
         .register(registry);
-    Gauge.builder("dunlin.inbox.waiting.oldest", line, ProposalLine::oldestSeconds)
+    Gauge.builder("dunlin.inbox.waiting.oldest", () -> lines.stream().mapToDouble(ProposalLine::oldestSeconds).max().orElse(0))
         .description("How long the first of them has waited")
         .baseUnit("seconds")
         .tag("kind", kind)

@@ -8,6 +8,7 @@ import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommandCodec;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.Completion;
@@ -40,7 +41,7 @@ public final class InboxRepair {
    * @param shards as the node has them
    */
   public InboxRepair(RangeStore store, int shards) {
-    logic = new SessionRange(shards);
+    logic = new SessionRange(ShardInterval.whole(shards));
     range = store.range(StoredSessions.RANGE, new SessionCommandCodec(), logic);
   }
 

@@ -32,9 +32,8 @@ final class LostFrontends {
   interface Proposer {
     /**
      * @param before the connections of lives with a lower number are lost
-     * @return false when too many wait, and then the step does not end
      */
-    boolean propose(String frontend, long before, Ended ended);
+    void propose(String frontend, long before, Ended ended);
   }
 
   /** How a step ends; one of these, once. */
@@ -128,7 +127,7 @@ final class LostFrontends {
             refused(loss, failure);
           }
         };
-    if (!proposer.propose(loss.frontend, before, ended)) refused(loss, Proposals.tooMany());
+    proposer.propose(loss.frontend, before, ended);
   }
 
   /** Answers who waits for it, or null when a later life has been lost since the step was proposed. */

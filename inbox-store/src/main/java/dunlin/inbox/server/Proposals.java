@@ -38,15 +38,23 @@ final class Proposals {
   private final Consumer<Effects> perform;
 
   /** @param perform does what a command leaves to do */
-  Proposals(Range<SessionCommand, SessionResult> range, InboxSettings settings, InboxMeters meters, Consumer<Effects> perform) {
+  Proposals(Range<SessionCommand, SessionResult> range, InboxSettings settings, Consumer<Effects> perform) {
     this.range = range;
     this.settings = settings;
     this.perform = perform;
     fenced = new FencedRange(range);
     messages = new ProposalLine<>(fenced, MESSAGES_WAITING_MAX);
     calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
-    meters.line("messages", messages);
-    meters.line("calls", calls);
+  }
+
+  /** The messages that wait until the range has room. */
+  ProposalLine<SessionCommand, SessionResult> messages() {
+    return messages;
+  }
+
+  /** Everything else that waits until then. */
+  ProposalLine<SessionCommand, SessionResult> calls() {
+    return calls;
   }
 
   /** Proposes a command when its turn comes; false when too many wait, and then neither is called. */

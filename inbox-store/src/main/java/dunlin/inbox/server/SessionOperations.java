@@ -8,9 +8,9 @@ import dunlin.runtime.LogText;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -32,7 +32,8 @@ final class SessionOperations implements SessionsMXBean {
   private static final int DELETIONS_MAX = 1_000_000;
   private static final long PATIENCE_SECONDS = 60;
 
-  private final ConcurrentMap<SessionKey, SessionState> sessions;
+  /** Of each range. */
+  private final List<? extends Map<SessionKey, SessionState>> sessions;
   private final Removal removal;
   private final Connections connections;
 
@@ -42,15 +43,15 @@ final class SessionOperations implements SessionsMXBean {
     CompletableFuture<Boolean> remove(String tenant, String clientId);
   }
 
-  SessionOperations(ConcurrentMap<SessionKey, SessionState> sessions, Removal removal, Connections connections) {
-    this.sessions = sessions;
+  SessionOperations(List<? extends Map<SessionKey, SessionState>> sessions, Removal removal, Connections connections) {
+    this.sessions = List.copyOf(sessions);
     this.removal = removal;
     this.connections = connections;
   }
 
   @Override
   public int getSessions() {
-    return sessions.size();
+    return sessions.stream().mapToInt(Map::size).sum();
   }
 
   @Override
@@ -75,11 +76,13 @@ final class SessionOperations implements SessionsMXBean {
   private List<SessionState> page(String tenant, String prefix, String after, int max) {
     Comparator<SessionState> order = Comparator.comparing(session -> session.key.clientId());
     var first = new PriorityQueue<>(order.reversed());
-    for (var session : sessions.values()) {
-      String clientId = session.key.clientId();
-      if (!session.key.tenant().equals(tenant) || !clientId.startsWith(prefix) || clientId.compareTo(after) <= 0) continue;
-      first.add(session);
-      if (first.size() > max) first.remove();
+    for (var range : sessions) {
+      for (var session : range.values()) {
+        String clientId = session.key.clientId();
+        if (!session.key.tenant().equals(tenant) || !clientId.startsWith(prefix) || clientId.compareTo(after) <= 0) continue;
+        first.add(session);
+        if (first.size() > max) first.remove();
+      }
     }
     var page = new ArrayList<>(first);
     page.sort(order);
@@ -88,12 +91,16 @@ final class SessionOperations implements SessionsMXBean {
 
   @Override
   public boolean disconnect(String tenant, String clientId) {
-    var session = sessions.get(new SessionKey(tenant, clientId));
-    var owner = session == null ? null : session.owner();
-    if (owner == null) return false;
-    log.info("An operator disconnects the client {}", LogText.quoted(clientId));
-    connections.dismissed(owner);
-    return true;
+    var key = new SessionKey(tenant, clientId);
+    for (var range : sessions) {
+      var session = range.get(key);
+      var owner = session == null ? null : session.owner();
+      if (owner == null) continue;
+      log.info("An operator disconnects the client {}", LogText.quoted(clientId));
+      connections.dismissed(owner);
+      return true;
+    }
+    return false;
   }
 
   @Override

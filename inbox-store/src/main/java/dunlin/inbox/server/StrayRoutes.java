@@ -4,6 +4,7 @@ import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxRoutes.Announced;
 import dunlin.inbox.InboxRoutes.Page;
 import dunlin.inbox.rows.RouteKey;
+import dunlin.inbox.rows.ShardInterval;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -39,6 +40,7 @@ final class StrayRoutes {
 
   private final InboxRoutes routes;
   private final ScheduledExecutorService timer;
+  private final ShardInterval interval;
   private final IntConsumer removed;
 
   /** Null while nothing is searched for. */
@@ -47,10 +49,14 @@ final class StrayRoutes {
   private int changes;
   private int strays;
 
-  /** @param removed counts the routes that were removed */
-  StrayRoutes(InboxRoutes routes, ScheduledExecutorService timer, IntConsumer removed) {
+  /**
+   * @param interval the shards whose routes are looked at; in the last range, those behind all shards as well
+   * @param removed counts the routes that were removed
+   */
+  StrayRoutes(InboxRoutes routes, ScheduledExecutorService timer, ShardInterval interval, IntConsumer removed) {
     this.routes = routes;
     this.timer = timer;
+    this.interval = interval;
     this.removed = removed;
   }
 
@@ -99,10 +105,15 @@ final class StrayRoutes {
     var unknown = new ArrayList<RouteKey>();
     for (Announced route : page.routes()) {
       var key = new RouteKey(Integer.parseInt(route.shard().name()), route.tenant(), route.filter());
-      if (!needed.contains(key)) unknown.add(key);
+      if (isMine(key.shardNumber()) && !needed.contains(key)) unknown.add(key);
     }
     announcer.remove(unknown);
     whenRemoved(announcer, unknown, page.next());
+  }
+
+  private boolean isMine(int shard) {
+    boolean last = interval.to() == interval.shards();
+    return interval.contains(shard) || (last && shard >= interval.shards());
   }
 
   private void whenRemoved(RouteAnnouncer announcer, List<RouteKey> unknown, byte @Nullable [] next) {

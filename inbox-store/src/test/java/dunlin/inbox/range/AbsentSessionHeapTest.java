@@ -60,7 +60,7 @@ final class AbsentSessionHeapTest {
   }
 
   private static double bytesOfASession(IntFunction<String> filterOf) throws JMException {
-    var range = new SessionRange(RangeHarness.SHARDS);
+    var range = new SessionRange(RangeHarness.INTERVAL);
     long before = liveBytes();
     range.open(new Absent(filterOf));
     assertThat(range.takeRoutes()).isNotEmpty();

@@ -58,7 +58,7 @@ final class FullRead {
         switch (SessionKeys.space(key)) {
           case SessionKeys.BODY, SessionKeys.REFERENCES -> BodyReferences.shardOf(SessionKeys.bodyId(key));
           case SessionKeys.LEFT -> ShardCounters.shardOf(SessionKeys.birth(key));
-          case SessionKeys.GROUP -> new GroupKey(tenant, TopicFilter.parse(Parsed.of(key).name()).orElseThrow()).shard(RangeHarness.SHARDS);
+          case SessionKeys.GROUP -> RangeHarness.INTERVAL.of(new GroupKey(tenant, TopicFilter.parse(Parsed.of(key).name()).orElseThrow()));
           case SessionKeys.SESSION -> new SessionKey(tenant, Parsed.of(key).name()).shard(RangeHarness.SHARDS);
           default -> ShardCounters.shardOf(birthOf(key));
         };
@@ -88,7 +88,7 @@ final class FullRead {
   /** Compares what a start makes of these rows, which were just written out, with what their headers say. */
   static void assertAStartBelievesTheHeadersOf(MemoryRows rows, String as) {
     var read = new FullRead(new MemoryRows(rows));
-    var range = new SessionRange(RangeHarness.SHARDS);
+    var range = new SessionRange(RangeHarness.INTERVAL);
     range.open(rows);
     var state = range.state();
 

@@ -17,6 +17,7 @@ import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommandCodec;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.inbox.server.InboxPages;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
@@ -40,13 +41,14 @@ public final class RangeHarness {
   public MemoryRows rows = new MemoryRows();
 
   public static final int SHARDS = 16;
+  public static final ShardInterval INTERVAL = ShardInterval.whole(SHARDS);
 
   /** The rows as they were written out last, and the commands since; kept for {@link #crash} where that comes. */
   private MemoryRows written = new MemoryRows();
 
   private final List<SessionCommand> unwritten = new ArrayList<>();
   boolean crashes;
-  public SessionRange range = new SessionRange(SHARDS);
+  public SessionRange range = new SessionRange(INTERVAL);
   Effects effects = new Effects();
   public long now = 1_000_000;
   int appended;
@@ -81,7 +83,7 @@ public final class RangeHarness {
   /** What a crash does and the start behind it: the rows written last, and the log from there. */
   void crash() {
     rows = new MemoryRows(written);
-    range = new SessionRange(SHARDS);
+    range = new SessionRange(INTERVAL);
     range.open(rows);
     for (SessionCommand command : unwritten) range.apply(List.of(command), rows);
   }
@@ -90,7 +92,7 @@ public final class RangeHarness {
   public void reopen() {
     write();
     forgotten += range.state().overtaken.get();
-    range = new SessionRange(SHARDS);
+    range = new SessionRange(INTERVAL);
     range.open(rows);
   }
 

@@ -8,7 +8,6 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.InboxSettings;
-import dunlin.inbox.range.RangeHarness;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -376,11 +375,8 @@ final class FrontendsTest {
 
   @Test
   void whatIsNoPushGoesToTheLifeThatTheConnectionNamesOrNowhere() throws Exception {
-    var lost = new LostFrontends((_, _, ended) -> {
-      ended.done(false);
-      return true;
-    });
-    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry(), new RangeHarness().range.state()));
+    var lost = new LostFrontends((_, _, ended) -> ended.done(false));
+    var frontends = new Frontends(CompletableFuture.completedFuture(null), lost, new InboxMeters(new SimpleMeterRegistry()));
     var one = new TestFrontend(node, "one", 7);
     InboxNode.get(frontends.attach("one", 7, one));
 

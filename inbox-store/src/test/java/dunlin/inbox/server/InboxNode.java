@@ -99,7 +99,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     meters = new SimpleMeterRegistry();
     InboxServer opened;
     if (data == null) {
-      opened = new InboxServer(this::range, settings, lease, this, this, this::instant, meters);
+      opened = new InboxServer(this::range, 1, settings, lease, this, this, this::instant, meters);
     } else {
       var opening = RangeStore.open(withoutFsync(), data, meters);
       store = opening;

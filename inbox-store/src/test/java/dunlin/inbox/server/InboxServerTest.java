@@ -14,9 +14,9 @@ import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.StaleSessionException;
 import dunlin.inbox.WillPublisher;
-import dunlin.inbox.rows.RouteKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -213,7 +213,7 @@ final class InboxServerTest {
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     node.subscribe(session, "$share/g/b", QoS.AT_LEAST_ONCE);
     String shard = node.server.shardOf(InboxNode.TENANT, "c").toString();
-    String group = RouteKey.of(new SessionKey(InboxNode.TENANT, "c"), TopicFilter.parse("$share/g/b").orElseThrow(), 16).shard().toString();
+    String group = ShardInterval.whole(16).route(new SessionKey(InboxNode.TENANT, "c"), TopicFilter.parse("$share/g/b").orElseThrow()).shard().toString();
     assertThat(group).as("a group has a shard of its own").isNotEqualTo(shard);
     assertThat(node.routes).containsExactlyInAnyOrder(shard + " a", group + " $share/g/b");
 

@@ -19,10 +19,12 @@ final class LostFrontendsTest {
   private final LostFrontends lost =
       new LostFrontends(
           (frontend, before, ended) -> {
-            if (full) return false;
+            if (full) {
+              ended.failed(Proposals.tooMany());
+              return;
+            }
             proposed.add(frontend + "<" + before);
             unanswered.add(ended);
-            return true;
           });
 
   private LostFrontends.Attempt lose(String frontend, long before) {

@@ -11,6 +11,7 @@ import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.QoS;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -61,7 +62,7 @@ final class StoredSessionsTest {
 
   @Test
   void anotherNumberOfShardsIsRefused() {
-    assertThatThrownBy(() -> new SessionRange(32).open(h.rows))
+    assertThatThrownBy(() -> new SessionRange(ShardInterval.whole(32)).open(h.rows))
         .hasMessage("dunlin.inbox.shards is 32, but these sessions were stored with 16; it cannot be changed");
   }
 
@@ -69,7 +70,7 @@ final class StoredSessionsTest {
   void aRowOfAShardThatThereIsNotIsRefused() {
     h.rows.put(SessionKeys.counters(16), new byte[] {1, 0, 0});
 
-    assertThatThrownBy(() -> new SessionRange(16).open(h.rows)).hasMessage("dunlin.inbox.shards is 16, but there is a row of shard 16");
+    assertThatThrownBy(() -> new SessionRange(ShardInterval.whole(16)).open(h.rows)).hasMessage("dunlin.inbox.shards is 16, but there is a row of shard 16");
   }
 
   @Test

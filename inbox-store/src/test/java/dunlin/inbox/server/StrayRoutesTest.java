@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.rows.RouteKey;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import java.util.ArrayList;
@@ -49,7 +50,7 @@ final class StrayRoutesTest {
         }
       };
 
-  private final StrayRoutes strays = new StrayRoutes(routes, timer, counted::addAndGet);
+  private final StrayRoutes strays = new StrayRoutes(routes, timer, ShardInterval.whole(16), counted::addAndGet);
   private final RouteAnnouncer announcer = new RouteAnnouncer(routes, timer, strays::changed);
 
   @AfterEach

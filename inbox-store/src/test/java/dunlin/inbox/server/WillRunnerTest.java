@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.WillPublisher.Outcome;
 import dunlin.inbox.range.Effects.DueWill;
-import dunlin.inbox.range.RangeState;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
@@ -34,7 +33,7 @@ final class WillRunnerTest {
       new WillRunner(
           this::prepare,
           () -> nanos,
-          new InboxMeters(meters, new RangeState(1)),
+          new InboxMeters(meters),
           will -> {
             if (!full) recorded.add(will.epoch());
             return !full;

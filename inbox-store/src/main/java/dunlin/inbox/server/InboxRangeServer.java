@@ -1,0 +1,468 @@
+package dunlin.inbox.server;
+
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.InboxClient.Appended;
+import dunlin.inbox.InboxClient.Connect;
+import dunlin.inbox.InboxClient.Connected;
+import dunlin.inbox.InboxClient.Page;
+import dunlin.inbox.InboxClient.Subscription;
+import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.QuotaExceededException;
+import dunlin.inbox.SessionRef;
+import dunlin.inbox.StaleSessionException;
+import dunlin.inbox.range.Effects;
+import dunlin.inbox.range.RangeState;
+import dunlin.inbox.range.SessionRange;
+import dunlin.inbox.range.SessionResult;
+import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.GroupKey;
+import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.rows.SessionCommandCodec;
+import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.ShardInterval;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import dunlin.store.Range;
+import dunlin.store.StoreException;
+import dunlin.transport.Acknowledgement;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One range of sessions as the node that leads it serves it. */
+final class InboxRangeServer {
+  /*
+   * Owner: any thread calls it, none blocks. What a command leaves to do runs in its completion, on the range's applying
+   * thread and so in log order: pushes, displaced connections. Routes and time run on the tier's one timer thread.
+   * Bounds: what waits here says so in the parts: Proposals, AckCollector, FetchLine, RouteAnnouncer, StrayRoutes, Ghosts and GroupDrains.
+   * Failure: what the range refuses fails, and what it may not lose is proposed again at a turn of the timer. What is
+   *   lost with the process is in the log, and start() makes it good.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(InboxRangeServer.class);
+  private static final long ACK_LINGER_MILLIS = 5;
+  private static final long FETCH_AGAIN_MILLIS = 5;
+  private static final int EXPIRED_WAITING_MAX = 4 * SessionExpirySweep.HEADERS_MAX;
+
+  private final ShardInterval interval;
+  private final InboxSettings settings;
+  private final InstantSource clock;
+  private final Frontends frontends;
+  private final WillRunner wills;
+  private final ScheduledExecutorService timer;
+  private final InboxMeters meters;
+  private final Runnable tickSoon;
+  private final SessionRange logic;
+  private final Range<SessionCommand, SessionResult> range;
+  private final Proposals proposals;
+  private final DirectDelivery direct;
+  private final LoggedDelivery logged;
+  private final RetainedAppends appends;
+  private final InboxPages reader;
+  private final FetchLine fetches;
+  private final ConnectCalls connects;
+  private final SessionExpirySweep expirySweep;
+  private final AckCollector acks;
+  private final RouteAnnouncer announcer;
+  private final StrayRoutes strays;
+  private final GroupDrains drains;
+  private final Ghosts ghosts;
+  private final DueWork dueWork;
+  private final AtomicBoolean flushing = new AtomicBoolean();
+
+  /**
+   * What the ranges of a node have in common.
+   *
+   * @param wills publishes the wills of all ranges
+   * @param timer the one thread for routes and time
+   * @param tickSoon has the timer's next turn come at once
+   */
+  record Tier(
+      InboxSettings settings,
+      InstantSource clock,
+      Frontends frontends,
+      WillRunner wills,
+      InboxRoutes routes,
+      ScheduledExecutorService timer,
+      InboxMeters meters,
+      Runnable tickSoon) {}
+
+  /** Declares the range. */
+  InboxRangeServer(String name, ShardInterval interval, InboxServer.Ranges ranges, Tier tier) {
+    this.interval = interval;
+    settings = tier.settings();
+    clock = tier.clock();
+    frontends = tier.frontends();
+    wills = tier.wills();
+    timer = tier.timer();
+    meters = tier.meters();
+    tickSoon = tier.tickSoon();
+    logic = new SessionRange(interval);
+    range = ranges.range(name, new SessionCommandCodec(), logic);
+    proposals = new Proposals(range, settings, this::perform);
+    ghosts = new Ghosts(logic.state(), this::endConnection);
+    connects = new ConnectCalls(proposals, frontends, ghosts, settings.sums(), clock);
+    direct = new DirectDelivery(logic.state(), frontends, meters);
+    logged = new LoggedDelivery(proposals, clock, meters);
+    appends = new RetainedAppends(proposals, clock);
+    acks = new AckCollector(this::proposeAcknowledged, this::isCurrent);
+    reader = new InboxPages(this::expired);
+    expirySweep = new SessionExpirySweep(logic.state(), this::expired);
+    fetches =
+        new FetchLine(
+            range::readers,
+            connects::isAnyWaiting,
+            System::nanoTime,
+            task -> timer.schedule(task, FETCH_AGAIN_MILLIS, TimeUnit.MILLISECONDS));
+    strays = new StrayRoutes(tier.routes(), timer, interval, meters::routesRepaired);
+    announcer = new RouteAnnouncer(tier.routes(), timer, strays::changed);
+    drains = new GroupDrains(this::drain);
+    dueWork = new DueWork(logic, proposals, wills::room);
+  }
+
+  /** Sessions and groups as applied so far. Any thread, as {@link RangeState} says. */
+  RangeState applied() {
+    return logic.state();
+  }
+
+  Proposals proposals() {
+    return proposals;
+  }
+
+  /** Acknowledged sequences that are not proposed yet, or are to be proposed again. */
+  int acksWaiting() {
+    return acks.waiting();
+  }
+
+  /** Sessions that wait for a reader. */
+  int fetchesWaiting() {
+    return fetches.waiting();
+  }
+
+  /** Routes that are not announced yet. */
+  int routesWaiting() {
+    return announcer.waiting();
+  }
+
+  /** Connections that are gone and that the range has not let go of. */
+  int ghostsWaiting() {
+    return ghosts.waiting();
+  }
+
+  /** Groups whose inbox is to be handed on when the range takes it. */
+  int drainsWaiting() {
+    return drains.waiting();
+  }
+
+  /**
+   * Takes up the work. Completes when the limits hold, with what completes when all routes that the range needs are announced; {@link #tick} is to be called from
+   * then on.
+   */
+  CompletableFuture<CompletableFuture<Void>> start() {
+    var configured = new CompletableFuture<CompletableFuture<Void>>();
+    proposals.call(
+        new SessionCommand.Configure(settings.limits()),
+        configured,
+        (_, _) -> {
+          var routes = logic.takeRoutes();
+          strays.expect(routes);
+          announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
+          configured.complete(announcer.settledOrFull(routes));
+        });
+    return configured;
+  }
+
+  /** Looks for routes that no session needs, left over from earlier lives, and has them removed. */
+  void searchStrays() {
+    strays.search(announcer);
+  }
+
+  /** Proposes a step of treating connections of lives of a frontend before one as lost. */
+  void endFrontend(String frontend, long before, LostFrontends.Ended ended) {
+    boolean queued =
+        proposals.inLine(
+            new SessionCommand.FrontendGone(clock.millis(), frontend, before, DueWork.STEPS_MAX),
+            result -> ended.done(result.effects().hasMoreWork()),
+            ended::failed);
+    if (!queued) ended.failed(Proposals.tooMany());
+  }
+
+  /** {@link InboxServer#deliver} to the sessions and groups of this range. */
+  void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
+    if (message.qos() == QoS.AT_MOST_ONCE) {
+      direct.deliver(message, groups);
+      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+      return;
+    }
+    logged.deliver(message, groups, acknowledgement);
+  }
+
+  /** {@link InboxServer#groupCredit} of the group's members in this range. */
+  int groupCredit(String tenant, TopicFilter filter) {
+    var group = logic.state().groups.get(new GroupKey(tenant, filter));
+    return group == null ? 0 : group.credit();
+  }
+
+  CompletableFuture<Connected> connect(Connect request) {
+    acks.flush(request.clientId());
+    return connects.connect(request);
+  }
+
+  /** {@link InboxServer#remove} for a session of this range. */
+  CompletableFuture<Boolean> remove(String tenant, String clientId) {
+    var removed = new CompletableFuture<Boolean>();
+    proposals.call(
+        new SessionCommand.Remove(clock.millis(), tenant, clientId),
+        removed,
+        (outcome, _) -> removed.complete(outcome instanceof Outcome.Done));
+    return removed;
+  }
+
+  /** What this range holds; sessions that have expired are counted for all ranges together. */
+  InboxClient.Statistics statistics() {
+    var state = logic.state();
+    return new InboxClient.Statistics(
+        state.sessions.mappingCount(), state.onlineCount.get(), 0, state.subscriptions.get(), state.sharedSubscriptions.get(), state.queued.get(),
+        state.queuedBytes.get());
+  }
+
+  void missing(ConnectionId connection) {
+    ghosts.missing(connection);
+  }
+
+  private boolean endConnection(SessionKey session, ConnectionId connection) {
+    return proposals.now(
+        new SessionCommand.ConnectionGone(clock.millis(), session.tenant(), session.clientId(), connection),
+        _ -> {},
+        () -> ghosts.end(session, connection));
+  }
+
+  CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {
+    var existed = new CompletableFuture<List<Boolean>>();
+    var key = SessionKey.of(session);
+    var routes = subscriptions.stream().map(each -> interval.route(key, each.filter())).distinct().toList();
+    proposals.call(
+        session,
+        new SessionCommand.Subscribe(session, List.copyOf(subscriptions)),
+        existed,
+        (outcome, _) -> {
+          if (outcome instanceof Outcome.Existed(var value)) {
+            var _ =
+                announcer
+                    .settled(routes)
+                    .whenComplete(
+                        (_, failure) -> {
+                          if (failure == null) existed.complete(value);
+                          else if (failure instanceof QuotaExceededException) withdraw(session, subscriptions, value, () -> existed.completeExceptionally(failure));
+                          else existed.completeExceptionally(failure);
+                        });
+          } else existed.completeExceptionally(Proposals.unexpected(outcome));
+        });
+    return existed;
+  }
+
+  /** Takes back what a SUBSCRIBE has brought that there is no room for: else it would stay in the session, and get nothing. */
+  private void withdraw(SessionRef session, List<Subscription> subscriptions, List<Boolean> existed, Runnable then) {
+    var brought = IntStream.range(0, existed.size()).filter(i -> !existed.get(i)).mapToObj(i -> subscriptions.get(i).filter()).toList();
+    if (brought.isEmpty()) then.run();
+    else unsubscribe(session, brought).whenComplete((_, _) -> then.run());
+  }
+
+  CompletableFuture<List<Boolean>> unsubscribe(SessionRef session, List<TopicFilter> filters) {
+    var existed = new CompletableFuture<List<Boolean>>();
+    proposals.call(
+        session,
+        new SessionCommand.Unsubscribe(session, List.copyOf(filters)),
+        existed,
+        (outcome, _) -> {
+          if (outcome instanceof Outcome.Existed(var value)) existed.complete(value);
+          else existed.completeExceptionally(Proposals.unexpected(outcome));
+        });
+    return existed;
+  }
+
+  CompletableFuture<Void> disconnect(SessionRef session, boolean publishWill, long sessionExpirySeconds) {
+    acks.flush(session.clientId());
+    var present = logic.state().sessions.get(SessionKey.of(session));
+    long handed = present == null || present.epoch() != session.epoch() ? 0 : present.handed();
+    return proposals.run(
+        session, new SessionCommand.Disconnect(clock.millis(), session, publishWill, sessionExpirySeconds, handed));
+  }
+
+  CompletableFuture<Appended> append(
+      SessionRef session, SubscriptionOptions options, long from, List<Publication> retained) {
+    return appends.append(session, options, from, retained);
+  }
+
+  CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
+    // Most groups have no durable member, and finding that out must cost no entry.
+    if (!logic.state().groups.containsKey(new GroupKey(message.tenant(), group))) return CompletableFuture.completedFuture(false);
+    var taken = new CompletableFuture<Boolean>();
+    proposals.call(
+        new SessionCommand.AppendToGroup(clock.millis(), group, message),
+        taken,
+        (outcome, _) -> {
+          switch (outcome) {
+            case Outcome.Existed(var existed) -> taken.complete(existed.getFirst());
+            case Outcome.Full _ -> taken.completeExceptionally(new StoreException("the inbox of " + group.text() + " is full"));
+            case Outcome.Done _, Outcome.Stale _, Outcome.Fenced _, Outcome.Repeated _, Outcome.Connected _, Outcome.OtherUser _,
+                Outcome.Appended _, Outcome.AllFull _ ->
+                taken.completeExceptionally(Proposals.unexpected(outcome));
+          }
+        });
+    return taken;
+  }
+
+  void acknowledge(SessionRef session, long[] sequences) {
+    acks.add(session, sequences, false);
+    flushSoon();
+  }
+
+  private void expired(SessionRef session, long[] sequences) {
+    acks.add(session, sequences, true);
+    flushSoon();
+  }
+
+  private void flushSoon() {
+    if (!flushing.compareAndSet(false, true)) return;
+    try {
+      var _ = timer.schedule(this::flush, ACK_LINGER_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      LOG.debug("Closed before acknowledgements were proposed; their messages are sent again");
+    }
+  }
+
+  private void flush() {
+    flushing.set(false);
+    if (!acks.flushAll()) flushSoon();
+  }
+
+  private boolean proposeAcknowledged(SessionCommand.Acknowledge command, AckCollector.Ended ended) {
+    return proposals.now(
+        command,
+        _ -> ended.ended(true),
+        () -> {
+          meters.acknowledgementsRefused();
+          ended.ended(false);
+        });
+  }
+
+  /** Whether a session still has the epoch of a reference to it. Any thread. */
+  private boolean isCurrent(SessionRef ref) {
+    var present = logic.state().sessions.get(SessionKey.of(ref));
+    return present != null && present.epoch() == ref.epoch();
+  }
+
+  CompletableFuture<Void> received(SessionRef session, long sequence) {
+    return proposals.run(session, new SessionCommand.Received(session, sequence));
+  }
+
+  CompletableFuture<Void> released(SessionRef session, int packetId) {
+    return proposals.run(session, new SessionCommand.Released(session, packetId));
+  }
+
+  CompletableFuture<Page> fetch(SessionRef session, long fromSequence, int messagesMax, int bytesMax) {
+    var page = new CompletableFuture<Page>();
+    var present = logic.state().sessions.get(SessionKey.of(session));
+    if (present == null || present.epoch() != session.epoch()) {
+      page.completeExceptionally(new StaleSessionException(session));
+      return page;
+    }
+    fetches.add(
+        new FetchLine.Fetch() {
+          @Override
+          public void read() {
+            if (present.epoch() != session.epoch()) {
+              page.completeExceptionally(new StaleSessionException(session));
+              return;
+            }
+            try {
+              page.complete(
+                  reader.read(range.reader(), present, session, fromSequence, messagesMax, bytesMax, clock.millis()));
+            } catch (RuntimeException e) {
+              page.completeExceptionally(e);
+            }
+          }
+
+          @Override
+          public void refused() {
+            page.completeExceptionally(new StoreException("the session tier was closed"));
+          }
+        });
+    return page;
+  }
+
+  /** Does what a command left to do. On the applying thread, in log order. */
+  private void perform(Effects effects) {
+    meters.count(effects);
+    for (Effects.Push push : effects.pushes()) push(push);
+    var displaced = effects.displaced();
+    if (displaced != null) frontends.displaced(displaced);
+    var dismissed = effects.dismissed();
+    if (dismissed != null) frontends.dismissed(dismissed);
+    if (!effects.routes().isEmpty()) announcer.change(effects.routes());
+    if (!effects.wills().isEmpty()) wills.start(effects.wills());
+    drains.ask(effects.drains());
+    if (effects.hasWillDue()) tickSoon.run();
+  }
+
+  private void push(Effects.Push push) {
+    var message = push.message();
+    if (message.sequence() > 0) {
+      if (message.message().expired(clock.millis())) {
+        var key = push.session().key;
+        expired(
+            new SessionRef(key.tenant(), key.clientId(), push.session().epoch()), new long[] {message.sequence()});
+        return;
+      }
+      push.session().backlog().handed(message.sequence());
+    }
+    frontends.push(push.connection(), message);
+  }
+
+  /** One turn of the timer. */
+  void tick(long now) {
+    try {
+      acks.again();
+      drains.again();
+      ghosts.again();
+      // What was found and is not removed yet comes first.
+      if (acks.waiting() <= EXPIRED_WAITING_MAX) expirySweep.turn(range, now);
+      dueWork.turn(now);
+    } catch (RuntimeException e) {
+      LOG.error("The timer of a range of sessions failed and goes on", e);
+    }
+  }
+
+  /** Proposes to record that a will of this range is done with; false when the range's queue is full. */
+  boolean record(Effects.DueWill will) {
+    var session = will.session();
+    return proposals.now(
+        new SessionCommand.WillPublished(session.tenant(), session.clientId(), will.epoch()),
+        _ -> wills.recorded(will.epoch()),
+        () -> wills.notRecorded(will.epoch()));
+  }
+
+  private boolean drain(GroupKey group) {
+    return proposals.now(
+        new SessionCommand.DrainGroup(clock.millis(), group, settings.groupWindow()), _ -> drains.ended(group), () -> drains.refused(group));
+  }
+
+  /** Proposes what was gathered and stops. */
+  void close() {
+    acks.flushAll();
+    fetches.close();
+  }
+}
