@@ -140,7 +140,7 @@ final class RealTiers implements AutoCloseable {
 
     @Override
     public int groupCredit(Route route) {
-      return inbox.groupCredit(route.tenant(), route.filter());
+      return inbox.groupCredit(route.shard(), route.tenant(), route.filter());
     }
   }
 }

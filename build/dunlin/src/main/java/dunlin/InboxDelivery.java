@@ -22,6 +22,16 @@ final class InboxDelivery implements Delivery {
 
   @Override
   public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    if (inbox.isOneRange()) {
+      inbox.deliver(message, groups(routes), acknowledgement);
+      return;
+    }
+    var matched = inbox.matched();
+    for (int i = 0; i < routes.size(); i++) matched.add(routes.get(i).shard(), routes.get(i).filter());
+    inbox.deliver(message, matched, acknowledgement);
+  }
+
+  private static List<TopicFilter> groups(MatchedRoutes routes) {
     List<TopicFilter> groups = List.of();
     for (int i = 0; i < routes.size(); i++) {
       TopicFilter filter = routes.get(i).filter();
@@ -29,11 +39,11 @@ final class InboxDelivery implements Delivery {
       if (groups.isEmpty()) groups = new ArrayList<>(2);
       groups.add(filter);
     }
-    inbox.deliver(message, groups, acknowledgement);
+    return groups;
   }
 
   @Override
   public int groupCredit(Route route) {
-    return inbox.groupCredit(route.tenant(), route.filter());
+    return inbox.groupCredit(route.shard(), route.tenant(), route.filter());
   }
 }

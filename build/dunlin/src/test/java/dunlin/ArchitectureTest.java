@@ -49,7 +49,7 @@ class ArchitectureTest {
             "dunlin.store", "dunlin.store.settings", "dunlin.store.disk", "dunlin.store.snapshot", "dunlin.store.node", "dunlin.store.raft", "dunlin.store.serve",
             "dunlin.store.remote", "dunlin.store.grpc", "dunlin.links", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",
             "dunlin.dist", "dunlin.dist.remote", "dunlin.retain",
-            "dunlin.inbox", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.rows", "dunlin.inbox.server",
+            "dunlin.inbox", "dunlin.inbox.propose", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.rows", "dunlin.inbox.server",
             "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter");
   }
 
@@ -201,7 +201,7 @@ class ArchitectureTest {
   /** Packages that only their own tier uses, though their types are public for each other; and the types that others do use. */
   @Test
   void whatATierIsMadeOfStaysInIt() {
-    only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range"), List.of());
+    only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range", "dunlin.inbox.propose"), List.of());
     only("dunlin.store", List.of("dunlin.store.node", "dunlin.store.disk"), List.of("StoredRows"));
     only("dunlin.broker", List.of("dunlin.broker.limit"), List.of("NodeBudget", "MemoryKeys"));
   }

@@ -40,7 +40,7 @@ final class DurableSubscriptions {
       if (each.filter().levels() > FilterIndex.LEVELS_MAX) return new Outcome.Full();
     }
     if (session.subscriptionCount() + fresh > state.limits.subscriptionsMax()) return new Outcome.Full();
-    if (fresh > 0 && state.memory.get() + freshBytes > state.limits.sums().memory()) return new Outcome.AllFull();
+    if (fresh > 0 && state.memoryEverywhere() + freshBytes > state.limits.sums().memory()) return new Outcome.AllFull();
     var existed = new ArrayList<Boolean>(wanted.size());
     for (Subscription each : wanted) existed.add(subscribe(change, session, each));
     return new Outcome.Existed(existed);

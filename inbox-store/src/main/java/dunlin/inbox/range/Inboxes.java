@@ -50,7 +50,7 @@ final class Inboxes {
   /** No inbox holds more than is left for all others, so the largest are full first. A little is left for each, or new ones would have nothing. */
   private long mostForOne() {
     long max = state.limits.sums().messageBytes();
-    return Math.max(Math.min(max / SMALLS, SMALL_MAX), max - state.queuedBytes.get());
+    return Math.max(Math.min(max / SMALLS, SMALL_MAX), max - state.queuedBytesEverywhere());
   }
 
   /** Makes room for a message and reserves it, or counts what did not find any. */

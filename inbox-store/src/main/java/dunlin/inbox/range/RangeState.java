@@ -46,7 +46,7 @@ public final class RangeState {
   private static final int SHARED_USER_MAX = 64;
 
   /** The shards of this range. Its own rows stand in the first one. */
-  final ShardInterval interval;
+  public final ShardInterval interval;
 
   final ShardCounters counters = new ShardCounters();
   public final ConcurrentHashMap<SessionKey, SessionState> sessions = new ConcurrentHashMap<>();
@@ -104,6 +104,14 @@ public final class RangeState {
   private final Map<String, String> users = new HashMap<>();
 
   InboxLimits limits = InboxSettings.defaults().limits();
+
+  /** While a command is applied: what other ranges have, as the command says. */
+  Elsewhere elsewhere = Elsewhere.NOTHING;
+
+  /** What other ranges have of what is bounded for all of them together; see {@link dunlin.inbox.rows.SessionCommand.Beside}. */
+  record Elsewhere(long sessions, long memory, long messageBytes) {
+    static final Elsewhere NOTHING = new Elsewhere(0, 0, 0);
+  }
 
   public RangeState(ShardInterval interval) {
     this.interval = interval;
@@ -205,12 +213,27 @@ public final class RangeState {
   }
 
   /** About what a subscription takes of the heap: its text stands in the session, in the index, in the range's routes and in the dist tier's. */
-  static long memoryOf(TopicFilter filter) {
+  public static long memoryOf(TopicFilter filter) {
     return ENTRY_BYTES + 4L * filter.text().length();
   }
 
-  static long memoryOf(SessionKey key, String user) {
+  public static long memoryOf(SessionKey key, String user) {
     return ENTRY_BYTES + 2L * (key.clientId().length() + user.length());
+  }
+
+  /** Durable sessions of all ranges, as far as is known while a command is applied. */
+  long durableEverywhere() {
+    return durableCount.get() + elsewhere.sessions();
+  }
+
+  /** Memory of the sessions and subscriptions of all ranges, likewise. */
+  long memoryEverywhere() {
+    return memory.get() + elsewhere.memory();
+  }
+
+  /** Bytes of the messages in the inboxes of all ranges, likewise. */
+  long queuedBytesEverywhere() {
+    return queuedBytes.get() + elsewhere.messageBytes();
   }
 
   /** A session has begun, or is taken back in. */

@@ -43,7 +43,7 @@ public final class SessionLife {
     if (before != null && lives(before, change.now()) && !before.user.equals(request.user())) return new Outcome.OtherUser();
     boolean resumes = before != null && !request.cleanStart() && isResumable(before, change.now());
     boolean adds = request.durable() && (before == null || before.expirySeconds() == 0);
-    if (adds && state.durableCount.get() >= state.limits.sums().sessions()) return new Outcome.Full();
+    if (adds && state.durableEverywhere() >= state.limits.sums().sessions()) return new Outcome.Full();
     if (adds && !fitsMemory(key, request.user(), before)) return new Outcome.AllFull();
     var displaced = before != null && resumes ? before.owner : null;
     if (before != null) {
@@ -95,7 +95,7 @@ public final class SessionLife {
 
   /** Whether there is memory for a new durable session; the one that it takes the place of leaves its own. */
   private boolean fitsMemory(SessionKey key, String user, @Nullable SessionState before) {
-    return before != null || state.memory.get() + RangeState.memoryOf(key, user) <= state.limits.sums().memory();
+    return before != null || state.memoryEverywhere() + RangeState.memoryOf(key, user) <= state.limits.sums().memory();
   }
 
   /** Whether a session is there; one that has expired is not, also when nobody has removed it yet. */

@@ -9,6 +9,7 @@ import dunlin.inbox.rows.SessionCommand.Acknowledge;
 import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.Beside;
 import dunlin.inbox.rows.SessionCommand.Configure;
 import dunlin.inbox.rows.SessionCommand.Connect;
 import dunlin.inbox.rows.SessionCommand.ConnectionGone;
@@ -127,6 +128,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case ConnectionGone(var now, _, _, _) -> now;
       case Remove(var now, _, _) -> now;
       case DrainGroup(var now, _, _) -> now;
+      case Beside beside -> now(beside.command());
       case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _ -> 0;
     };
   }
@@ -177,7 +179,17 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
         groups.drain(change, group, max);
         yield DONE;
       }
+      case Beside beside -> beside(beside, change);
     };
+  }
+
+  private Outcome beside(Beside command, Change change) {
+    state.elsewhere = new RangeState.Elsewhere(command.sessions(), command.memory(), command.messageBytes());
+    try {
+      return apply(command.command(), change);
+    } finally {
+      state.elsewhere = RangeState.Elsewhere.NOTHING;
+    }
   }
 
   /** Does something for the session if it still is the one that the caller knows. */

@@ -38,8 +38,8 @@ public sealed interface SessionCommand {
   record Append(
       long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, boolean once, long fence)
       implements SessionCommand {
-    public static Append of(long now, Publication message, List<TopicFilter> groups, boolean once, long fence) {
-      var exchange = message.exchange();
+    public static Append of(
+        long now, Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, boolean once, long fence) {
       if (exchange != null) checkPacketId(exchange.packetId());
       return new Append(now, message, exchange, List.copyOf(groups), once, fence);
     }
@@ -88,6 +88,19 @@ public sealed interface SessionCommand {
 
   /** Hands messages of a group's inbox to its members. */
   record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
+
+  /**
+   * A command to one of several ranges, for which bounds on what all sessions have together hold beside what the other ranges have.
+   *
+   * @param sessions durable sessions of the others
+   * @param memory bytes that sessions and subscriptions of the others take
+   * @param messageBytes bytes of messages in inboxes of the others
+   */
+  record Beside(long sessions, long memory, long messageBytes, SessionCommand command) implements SessionCommand {
+    public Beside {
+      if (command instanceof Beside) throw new IllegalArgumentException("a command beside others twice");
+    }
+  }
 
   /** A command that cannot be read again would stop every replica, so none is made. */
   private static void checkPacketId(int packetId) {

@@ -20,6 +20,7 @@ import dunlin.inbox.rows.SessionCommand.Acknowledge;
 import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.Beside;
 import dunlin.inbox.rows.SessionCommand.Configure;
 import dunlin.inbox.rows.SessionCommand.Connect;
 import dunlin.inbox.rows.SessionCommand.ConnectionGone;
@@ -62,6 +63,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int CONNECT = 18; // 2 was one that did not say whose
   private static final int APPEND_FENCED = 19;
   private static final int REMOVE = 20;
+  private static final int BESIDE = 21;
 
   @Override
   public CommandKind kind(SessionCommand command) {
@@ -71,6 +73,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
       case Acknowledge _, Received _, Released _, WillPublished _ -> CommandKind.RELEASE;
       case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _ -> CommandKind.RELEASE;
+      case Beside beside -> kind(beside.command());
     };
   }
 
@@ -208,11 +211,22 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         writeFilter(out, group.filter());
         out.number(messagesMax);
       }
+      case Beside(var sessions, var memory, var messageBytes, var beside) -> {
+        out.octet(BESIDE);
+        out.number(sessions);
+        out.number(memory);
+        out.number(messageBytes);
+        write(beside, out);
+      }
     }
   }
 
   private static SessionCommand readCommand(FieldReader in) {
     int kind = in.octet();
+    return kind == BESIDE ? new Beside(in.number(), in.number(), in.number(), readPlain(in, in.octet())) : readPlain(in, kind);
+  }
+
+  private static SessionCommand readPlain(FieldReader in, int kind) {
     return switch (kind) {
       case CONFIGURE -> new Configure(InboxLimits.readFrom(in));
       case CONNECT -> new Connect(in.number(), readRequest(in));

@@ -6,6 +6,7 @@ import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.OtherUserException;
 import dunlin.inbox.QuotaExceededException;
+import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;

@@ -1,5 +1,6 @@
 package dunlin.inbox.server;
 
+import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.rows.SessionCommand;
 import java.util.concurrent.atomic.AtomicBoolean;

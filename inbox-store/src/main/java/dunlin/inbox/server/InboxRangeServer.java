@@ -12,6 +12,10 @@ import dunlin.inbox.InboxSettings;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.StaleSessionException;
+import dunlin.inbox.propose.BoundedRange;
+import dunlin.inbox.propose.Proposals;
+import dunlin.inbox.propose.RefusedConnections;
+import dunlin.inbox.propose.SharedSums;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.RangeState;
 import dunlin.inbox.range.SessionRange;
@@ -85,6 +89,7 @@ final class InboxRangeServer {
   /**
    * What the ranges of a node have in common.
    *
+   * @param refused connections of which no range takes anything any more
    * @param wills publishes the wills of all ranges
    * @param timer the one thread for routes and time
    * @param tickSoon has the timer's next turn come at once
@@ -93,15 +98,21 @@ final class InboxRangeServer {
       InboxSettings settings,
       InstantSource clock,
       Frontends frontends,
+      RefusedConnections refused,
       WillRunner wills,
       InboxRoutes routes,
       ScheduledExecutorService timer,
       InboxMeters meters,
       Runnable tickSoon) {}
 
-  /** Declares the range. */
-  InboxRangeServer(String name, ShardInterval interval, InboxServer.Ranges ranges, Tier tier) {
-    this.interval = interval;
+  /**
+   * Declares the range.
+   *
+   * @param sums what all ranges have together; null when it is the only one
+   */
+  InboxRangeServer(String name, SessionRange logic, @Nullable SharedSums sums, InboxServer.Ranges ranges, Tier tier) {
+    this.logic = logic;
+    interval = logic.state().interval;
     settings = tier.settings();
     clock = tier.clock();
     frontends = tier.frontends();
@@ -109,9 +120,9 @@ final class InboxRangeServer {
     timer = tier.timer();
     meters = tier.meters();
     tickSoon = tier.tickSoon();
-    logic = new SessionRange(interval);
-    range = ranges.range(name, new SessionCommandCodec(), logic);
-    proposals = new Proposals(range, settings, this::perform);
+    var declared = ranges.range(name, new SessionCommandCodec(), logic);
+    range = sums == null ? declared : new BoundedRange(declared, logic.state(), sums);
+    proposals = new Proposals(range, tier.refused(), settings, this::perform);
     ghosts = new Ghosts(logic.state(), this::endConnection);
     connects = new ConnectCalls(proposals, frontends, ghosts, settings.sums(), clock);
     direct = new DirectDelivery(logic.state(), frontends, meters);
@@ -199,14 +210,18 @@ final class InboxRangeServer {
     if (!queued) ended.failed(Proposals.tooMany());
   }
 
-  /** {@link InboxServer#deliver} to the sessions and groups of this range. */
-  void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
+  /**
+   * {@link InboxServer#deliver} to the sessions and groups of this range.
+   *
+   * @param records whether the message's exchange, if it has one, is recorded here
+   */
+  void deliver(Publication message, List<TopicFilter> groups, boolean records, @Nullable Acknowledgement acknowledgement) {
     if (message.qos() == QoS.AT_MOST_ONCE) {
       direct.deliver(message, groups);
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
       return;
     }
-    logged.deliver(message, groups, acknowledgement);
+    logged.deliver(message, groups, records, acknowledgement);
   }
 
   /** {@link InboxServer#groupCredit} of the group's members in this range. */

@@ -8,7 +8,11 @@ import dunlin.inbox.InboxSettings;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.WillPublisher;
+import dunlin.inbox.propose.Proposals;
+import dunlin.inbox.propose.RefusedConnections;
+import dunlin.inbox.propose.SharedSums;
 import dunlin.inbox.range.Effects;
+import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionState;
 import dunlin.inbox.rows.SessionCommand;
@@ -123,13 +127,15 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     lost = new LostFrontends(this::endFrontend);
     frontends = new Frontends(started, lost, meters);
     this.wills = new WillRunner(wills, System::nanoTime, meters, this::recordWill);
-    var tier = new InboxRangeServer.Tier(settings, clock, frontends, this.wills, routes, timer, meters, this::tickSoon);
-    var intervals = ShardInterval.divide(settings.shards(), count);
+    var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon);
+    var logics = ShardInterval.divide(settings.shards(), count).stream().map(SessionRange::new).toList();
+    var sums = count == 1 ? null : new SharedSums(settings.sums(), logics.stream().map(SessionRange::state).toList());
     rangeOfShard = new int[settings.shards()];
-    var made = new ArrayList<InboxRangeServer>();
+    var made = new ArrayList<InboxRangeServer>(count);
     for (int i = 0; i < count; i++) {
-      made.add(new InboxRangeServer(i == 0 ? RANGE : RANGE + "-" + i, intervals.get(i), ranges, tier));
-      Arrays.fill(rangeOfShard, intervals.get(i).from(), intervals.get(i).to(), i);
+      var logic = logics.get(i);
+      made.add(new InboxRangeServer(i == 0 ? RANGE : RANGE + "-" + i, logic, sums, ranges, tier));
+      Arrays.fill(rangeOfShard, logic.state().interval.from(), logic.state().interval.to(), i);
     }
     this.ranges = List.copyOf(made);
     shards = IntStream.range(0, settings.shards()).mapToObj(ShardId::inbox).toList();
@@ -226,8 +232,12 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     for (InboxRangeServer range : ranges) range.endFrontend(frontend, before, all);
   }
 
+  private int rangeOf(String tenant, String clientId) {
+    return isOneRange() ? 0 : rangeOfShard[SessionKey.shard(settings.shards(), tenant, clientId)];
+  }
+
   private InboxRangeServer of(String tenant, String clientId) {
-    return ranges.size() == 1 ? ranges.getFirst() : ranges.get(rangeOfShard[SessionKey.shard(settings.shards(), tenant, clientId)]);
+    return ranges.get(rangeOf(tenant, clientId));
   }
 
   private InboxRangeServer of(SessionRef session) {
@@ -249,23 +259,52 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return ShardId.inbox(new SessionKey(tenant, clientId).shard(shards));
   }
 
+  /** Whether there is one range only, so that {@link #deliver} needs not be told where a message goes. */
+  public boolean isOneRange() {
+    return ranges.size() == 1;
+  }
+
+  /** What a message matched, to be filled in. */
+  public MatchedRanges matched() {
+    return new MatchedRanges(rangeOfShard, ranges.size());
+  }
+
   /**
-   * Takes a message for every durable session here that subscribes to it. Any thread; what one thread hands over keeps its
+   * Takes a message for every durable session of the only range that subscribes to it. Any thread; what one thread hands over keeps its
    * order.
    *
    * @param groups the shared subscriptions for which a shard of this server was picked
    * @param acknowledgement expects one answer, which is given when the message is stored where it has to be; null for none
    */
   public void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
-    ranges.getFirst().deliver(message, groups, acknowledgement);
+    ranges.getFirst().deliver(message, groups, true, acknowledgement);
   }
 
   /**
-   * How many messages a group's members here can take at once: 0 without members, at least 1 with any, since its inbox takes
+   * The same with several ranges: only those take it in which something matched, and the one that has the session whose exchange it is.
+   *
+   * @param matched filled in; not changed any more
+   */
+  public void deliver(Publication message, MatchedRanges matched, @Nullable Acknowledgement acknowledgement) {
+    int home = message.exchange() == null ? -1 : rangeOf(message.tenant(), message.publisher().clientId());
+    if (home >= 0) matched.add(home);
+    if (acknowledgement != null) for (int more = matched.count(); more > 1; more--) acknowledgement.expect();
+    for (int i = 0; i < ranges.size(); i++) {
+      var groups = matched.groups(i);
+      if (groups != null) ranges.get(i).deliver(message, groups, home < 0 || i == home, acknowledgement);
+    }
+  }
+
+  /**
+   * How many messages the members of a group can take at once that are in the range of a shard: 0 without members, at least 1 with any, since its inbox takes
    * what they cannot. Any thread; an estimate.
    */
-  public int groupCredit(String tenant, TopicFilter filter) {
-    return ranges.getFirst().groupCredit(tenant, filter);
+  public int groupCredit(ShardId shard, String tenant, TopicFilter filter) {
+    return ofGroup(shard).groupCredit(tenant, filter);
+  }
+
+  private InboxRangeServer ofGroup(ShardId shard) {
+    return isOneRange() ? ranges.getFirst() : ranges.get(rangeOfShard[Integer.parseInt(shard.name())]);
   }
 
   @Override
@@ -327,7 +366,16 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Boolean> appendToGroup(TopicFilter group, Publication message) {
-    return ranges.getFirst().appendToGroup(group, message);
+    // The range with the most room in its members' windows, and one with members that are away rather than none.
+    var best = ranges.getFirst();
+    int most = 0;
+    for (InboxRangeServer range : ranges) {
+      int credit = isOneRange() ? 0 : range.groupCredit(message.tenant(), group);
+      if (credit <= most) continue;
+      most = credit;
+      best = range;
+    }
+    return best.appendToGroup(group, message);
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dunlin.inbox.server;
 
+import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.SessionCommand;
@@ -31,11 +32,12 @@ final class LoggedDelivery {
     this.meters = meters;
   }
 
-  void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
+  void deliver(Publication message, List<TopicFilter> groups, boolean records, @Nullable Acknowledgement acknowledgement) {
     var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
     boolean once = terms.publishedOnce();
     long fence = once ? 0 : terms.fence();
-    var append = SessionCommand.Append.of(clock.millis(), message, groups, once, fence);
+    var exchange = records ? message.exchange() : null;
+    var append = SessionCommand.Append.of(clock.millis(), message, exchange, groups, once, fence);
     boolean queued =
         proposals.inLine(
             append,

@@ -2,6 +2,7 @@ package dunlin.inbox.server;
 
 import dunlin.inbox.InboxClient.Appended;
 import dunlin.inbox.SessionRef;
+import dunlin.inbox.propose.Proposals;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.model.Publication;

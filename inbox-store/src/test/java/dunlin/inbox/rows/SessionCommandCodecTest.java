@@ -58,7 +58,9 @@ final class SessionCommandCodecTest {
         new SessionCommand.FrontendGone(1, "node", 2, 3),
         new SessionCommand.ConnectionGone(1, "t", "c", new ConnectionId("node", 2, 3)),
         new SessionCommand.Remove(1, "t", "c"),
-        new SessionCommand.DrainGroup(1, new GroupKey("t", RangeHarness.filter("$share/g/a")), 4));
+        new SessionCommand.DrainGroup(1, new GroupKey("t", RangeHarness.filter("$share/g/a")), 4),
+        new SessionCommand.Beside(1, 1L << 40, Long.MAX_VALUE, new SessionCommand.Remove(1, "t", "c")),
+        new SessionCommand.Beside(0, 0, 5, new SessionCommand.Append(5, message, null, List.of(), true, 0)));
   }
 
   @ParameterizedTest

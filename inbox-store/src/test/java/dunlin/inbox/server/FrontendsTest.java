@@ -19,14 +19,21 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several frontends of one server, which come and go, over a range in memory. */
+@ParameterizedClass(name = "{0} ranges")
+@ValueSource(ints = {1, 3})
 final class FrontendsTest {
+  @Parameter int ranges;
+
   private InboxNode node;
 
   @BeforeEach
   void open() throws Exception {
-    node = new InboxNode(null, InboxSettings.defaults());
+    node = new InboxNode(null, ranges, InboxSettings.defaults());
   }
 
   @AfterEach
@@ -45,7 +52,7 @@ final class FrontendsTest {
   }
 
   private void publishQos0(String payload) {
-    node.server.deliver(node.message(QoS.AT_MOST_ONCE, payload), List.of(), null);
+    node.deliver(node.message(QoS.AT_MOST_ONCE, payload), List.of(), null);
   }
 
   private double online() {

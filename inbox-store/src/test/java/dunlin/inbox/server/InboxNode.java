@@ -15,6 +15,7 @@ import dunlin.inbox.WillPublisher;
 import dunlin.inbox.range.MemoryRows;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
@@ -35,7 +36,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -71,11 +75,15 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
 
   SimpleMeterRegistry meters = new SimpleMeterRegistry();
   InboxServer server;
-  @Nullable LocalRange<SessionCommand, SessionResult> local;
   long incarnation;
 
   private final @Nullable Path data;
-  private final MemoryRows rows = new MemoryRows();
+  private final int ranges;
+
+  /** Of the ranges in memory, by their names. */
+  private final Map<String, MemoryRows> rows = new HashMap<>();
+
+  private final RangeFaults faults = new RangeFaults();
   private @Nullable RangeStore store;
   private long connections;
 
@@ -83,6 +91,12 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
    * @param data where the real store keeps its files, or null for a range in memory
    */
   InboxNode(@Nullable Path data, InboxSettings settings) throws Exception {
+    this(data, 1, settings);
+  }
+
+  /** With several ranges. */
+  InboxNode(@Nullable Path data, int ranges, InboxSettings settings) throws Exception {
+    this.ranges = ranges;
     Awaitility.setDefaultTimeout(Duration.ofMinutes(2)); // it only ends what hangs: a machine may be as busy as it likes
     this.data = data;
     server = open(settings);
@@ -95,15 +109,17 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     assertThat(started).isCompleted();
   }
 
+  private static final Duration FRONTEND_LEASE = Duration.ofSeconds(30);
+
   private InboxServer open(InboxSettings settings) throws Exception {
     meters = new SimpleMeterRegistry();
     InboxServer opened;
     if (data == null) {
-      opened = new InboxServer(this::range, 1, settings, lease, this, this, this::instant, meters);
+      opened = new InboxServer(this::range, ranges, settings, lease, this, this, this::instant, meters);
     } else {
       var opening = RangeStore.open(withoutFsync(), data, meters);
       store = opening;
-      opened = new InboxServer(opening, settings, this, this, this::instant, meters);
+      opened = new InboxServer(opening::range, ranges, settings, FRONTEND_LEASE, this, this, this::instant, meters);
       opening.start(Duration.ofMinutes(2));
     }
     return opened;
@@ -111,15 +127,13 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
 
   private LocalRange<SessionCommand, SessionResult> range(
       String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic) {
-    var range = new LocalRange<>(codec, logic, rows);
-    local = range;
-    return range;
+    return new LocalRange<>(codec, logic, rows.computeIfAbsent(name, _ -> new MemoryRows()), faults);
   }
 
-  LocalRange<SessionCommand, SessionResult> local() {
-    var range = local;
-    if (range == null) throw new AssertionError("the store is a real one");
-    return range;
+  /** What the ranges in memory do wrong. */
+  RangeFaults local() {
+    if (data != null) throw new AssertionError("the store is a real one");
+    return faults;
   }
 
   private Instant instant() {
@@ -155,7 +169,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   public void close() {
     server.close();
     if (store != null) store.close();
-    if (local != null) local.close();
+    faults.ranges.forEach(LocalRange::close);
   }
 
   @Override
@@ -266,10 +280,44 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     return Publication.of(new Publisher(TENANT, "p"), "a", qos, false, now.get(), bytes);
   }
 
+  /** Hands a message to the shards whose routes match, and of each group to the one with the most credit. */
+  void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
+    if (server.isOneRange()) {
+      server.deliver(message, groups, acknowledgement);
+      return;
+    }
+    var matched = server.matched();
+    var all = routes.stream().map(InboxNode::announced).toList();
+    for (var route : all) if (!route.filter().shared() && route.filter().matches(message.topic())) matched.add(route.shard(), route.filter());
+    for (TopicFilter group : groups) {
+      all.stream()
+          .filter(route -> route.filter().equals(group))
+          .max(Comparator.comparingInt(route -> server.groupCredit(route.shard(), TENANT, group)))
+          .ifPresent(route -> matched.add(route.shard(), group));
+    }
+    if (matched.count() > 0 || message.exchange() != null) server.deliver(message, matched, acknowledgement);
+    else if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+  }
+
+  /** The shards of the range that has a client's session. */
+  ShardInterval intervalOf(String clientId) {
+    int shard = Integer.parseInt(server.shardOf(TENANT, clientId).name());
+    return ShardInterval.divide(server.shards().size(), ranges).stream().filter(each -> each.contains(shard)).findFirst().orElseThrow();
+  }
+
+  /** What all ranges report for a group. */
+  int groupCredit(TopicFilter group) {
+    return routes.stream()
+        .map(InboxNode::announced)
+        .filter(route -> route.filter().equals(group))
+        .mapToInt(route -> server.groupCredit(route.shard(), TENANT, group))
+        .sum();
+  }
+
   /** Publishes to topic "a" with QoS 1. */
   ReasonCode publish(String payload, TopicFilter... groups) throws Exception {
     var answer = new Answer();
-    server.deliver(message(QoS.AT_LEAST_ONCE, payload), List.of(groups), answer);
+    deliver(message(QoS.AT_LEAST_ONCE, payload), List.of(groups), answer);
     return get(answer.reason);
   }
 
@@ -280,7 +328,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     var publisher = new Publisher(TENANT, "p");
     var answer = new Answer();
     var message = new Publication(publisher, QoS.AT_LEAST_ONCE, false, now.get(), seconds, 2, 1, 5, body.array(), null);
-    server.deliver(message, List.of(), answer);
+    deliver(message, List.of(), answer);
     assertThat(get(answer.reason)).isEqualTo(ReasonCode.SUCCESS);
   }
 

@@ -16,16 +16,23 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The server over the real store, restarts included. */
+@ParameterizedClass(name = "{0} ranges")
+@ValueSource(ints = {1, 3})
 final class InboxServerStoreTest {
+  @Parameter int ranges;
+
   @TempDir Path data;
 
   private InboxNode node;
 
   @BeforeEach
   void open() throws Exception {
-    node = new InboxNode(data, InboxSettings.defaults());
+    node = new InboxNode(data, ranges, InboxSettings.defaults());
   }
 
   @AfterEach
@@ -66,17 +73,17 @@ final class InboxServerStoreTest {
   @Test
   void theInboxOfAGroupIsDrainedByWhoComes() throws Exception {
     var filter = TopicFilter.parse("$share/g/a").orElseThrow();
-    assertThat(node.server.groupCredit(InboxNode.TENANT, filter)).isZero();
+    assertThat(node.groupCredit(filter)).isZero();
     var session = node.connect("c").session();
     node.subscribe(session, filter.text(), QoS.AT_LEAST_ONCE);
-    assertThat(node.server.groupCredit(InboxNode.TENANT, filter)).isEqualTo(256);
+    assertThat(node.groupCredit(filter)).isEqualTo(256);
     InboxNode.get(node.server.disconnect(session, false, 3600));
-    assertThat(node.server.groupCredit(InboxNode.TENANT, filter)).isEqualTo(1);
+    assertThat(node.groupCredit(filter)).isEqualTo(1);
     var answers = new ArrayList<InboxNode.Answer>();
     for (int i = 0; i < 1_000; i++) {
       var answer = new InboxNode.Answer();
       answers.add(answer);
-      node.server.deliver(node.message(QoS.AT_LEAST_ONCE, "m" + i), List.of(filter), answer);
+      node.deliver(node.message(QoS.AT_LEAST_ONCE, "m" + i), List.of(filter), answer);
     }
     for (InboxNode.Answer answer : answers) assertThat(InboxNode.get(answer.reason)).isEqualTo(ReasonCode.SUCCESS);
 

@@ -16,7 +16,6 @@ import dunlin.inbox.StaleSessionException;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
-import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -31,14 +30,21 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The server over a range in memory. */
+@ParameterizedClass(name = "{0} ranges")
+@ValueSource(ints = {1, 3})
 final class InboxServerTest {
+  @Parameter int ranges;
+
   private InboxNode node;
 
   @BeforeEach
   void open() throws Exception {
-    node = new InboxNode(null, InboxSettings.defaults());
+    node = new InboxNode(null, ranges, InboxSettings.defaults());
   }
 
   @AfterEach
@@ -59,7 +65,7 @@ final class InboxServerTest {
       answers.add(answer);
       // As if there were room in between: what waits already must not be overtaken.
       if (i == 5) node.local().full = false;
-      node.server.deliver(node.message(QoS.AT_LEAST_ONCE, "m" + i), List.of(), answer);
+      node.deliver(node.message(QoS.AT_LEAST_ONCE, "m" + i), List.of(), answer);
     }
     node.local().full = true;
     node.server.acknowledge(session, new long[] {1});
@@ -157,9 +163,10 @@ final class InboxServerTest {
 
   @Test
   void aRangeThatFailsFailsWhatWaitsForIt() throws Exception {
+    node.subscribe(node.connect("c").session(), "a", QoS.AT_LEAST_ONCE);
     node.local().full = true;
     var answer = new InboxNode.Answer();
-    node.server.deliver(node.message(QoS.AT_LEAST_ONCE, "m"), List.of(), answer);
+    node.deliver(node.message(QoS.AT_LEAST_ONCE, "m"), List.of(), answer);
     assertThat(answer.reason).isNotDone();
 
     node.local().broken = true;
@@ -193,12 +200,13 @@ final class InboxServerTest {
 
   private InboxNode.Answer deliver(String payload, long fence) {
     var answer = new InboxNode.Answer(fence);
-    node.server.deliver(node.message(QoS.AT_LEAST_ONCE, payload), List.of(), answer);
+    node.deliver(node.message(QoS.AT_LEAST_ONCE, payload), List.of(), answer);
     return answer;
   }
 
   @Test
   void aRangeThatCannotSayWhetherItStoredIsNoSuccess() throws Exception {
+    node.subscribe(node.connect("c").session(), "a", QoS.AT_LEAST_ONCE);
     node.local().broken = true;
 
     assertThat(node.publish("m")).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
@@ -213,7 +221,7 @@ final class InboxServerTest {
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
     node.subscribe(session, "$share/g/b", QoS.AT_LEAST_ONCE);
     String shard = node.server.shardOf(InboxNode.TENANT, "c").toString();
-    String group = ShardInterval.whole(16).route(new SessionKey(InboxNode.TENANT, "c"), TopicFilter.parse("$share/g/b").orElseThrow()).shard().toString();
+    String group = node.intervalOf("c").route(new SessionKey(InboxNode.TENANT, "c"), TopicFilter.parse("$share/g/b").orElseThrow()).shard().toString();
     assertThat(group).as("a group has a shard of its own").isNotEqualTo(shard);
     assertThat(node.routes).containsExactlyInAnyOrder(shard + " a", group + " $share/g/b");
 
@@ -282,12 +290,12 @@ final class InboxServerTest {
   void qos0GoesPastTheLog() throws Exception {
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.EXACTLY_ONCE);
-    node.server.deliver(node.message(QoS.AT_MOST_ONCE, "q0"), List.of(), null);
+    node.deliver(node.message(QoS.AT_MOST_ONCE, "q0"), List.of(), null);
     assertThat(node.pushed).containsExactly("q0");
     assertThat(node.sequences).containsExactly(0L);
 
     InboxNode.get(node.server.disconnect(session, false, 3600));
-    node.server.deliver(node.message(QoS.AT_MOST_ONCE, "lost"), List.of(), null);
+    node.deliver(node.message(QoS.AT_MOST_ONCE, "lost"), List.of(), null);
 
     assertThat(node.pushed).containsExactly("q0");
     assertThat(node.count("dunlin.inbox.dropped", "reason", "offline")).isEqualTo(1);
@@ -306,8 +314,8 @@ final class InboxServerTest {
 
     node.now.addAndGet(10_000);
 
-    await().untilAsserted(() -> assertThat(node.gauge("dunlin.inbox.queued")).isEqualTo(1));
-    assertThat(node.count("dunlin.inbox.dropped", "reason", "expired")).isEqualTo(1);
+    await().untilAsserted(() -> assertThat(node.count("dunlin.inbox.dropped", "reason", "expired")).isEqualTo(1));
+    assertThat(node.gauge("dunlin.inbox.queued")).isEqualTo(1);
     node.assertBalance();
   }
 
@@ -352,7 +360,7 @@ final class InboxServerTest {
   @Test
   void tooManySubscriptionsAreRefused() throws Exception {
     node.close();
-    node = new InboxNode(null, new InboxSettings(16, 1, 1 << 20, OverflowPolicy.REJECT, 1, 4, Sums.ofSessions(1_000)));
+    node = new InboxNode(null, ranges, new InboxSettings(16, 1, 1 << 20, OverflowPolicy.REJECT, 1, 4, Sums.ofSessions(1_000)));
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
 

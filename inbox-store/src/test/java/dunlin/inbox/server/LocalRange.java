@@ -16,8 +16,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.atomic.AtomicInteger;
-import org.jspecify.annotations.Nullable;
 
 /** A range over rows in memory with an applying thread of its own, which can be told to be full or broken. */
 final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
@@ -27,32 +25,21 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
   private final ExecutorService applying = Executors.newSingleThreadExecutor();
   private final ExecutorService reading = Executors.newSingleThreadExecutor();
   private final List<Runnable> callers = new ArrayList<>();
-  volatile boolean full;
-  volatile boolean broken;
+  private final RangeFaults faults;
 
-  /** So many of the next commands are refused at once, as when the disk is full for a moment. */
-  final AtomicInteger withoutDisk = new AtomicInteger();
-
-  /** Commands of this class fail; null when none do. */
-  volatile @Nullable Class<?> refusing;
-
-  /** Commands of this class are applied, and nobody is told so; null when none are. */
-  volatile @Nullable Class<?> silent;
-
-  /** How many have failed. */
-  final AtomicInteger refused = new AtomicInteger();
-
-  LocalRange(CommandCodec<C> codec, RangeLogic<C, R> logic, MemoryRows rows) {
+  LocalRange(CommandCodec<C> codec, RangeLogic<C, R> logic, MemoryRows rows, RangeFaults faults) {
     this.codec = codec;
     this.logic = logic;
     this.rows = rows;
+    this.faults = faults;
     logic.open(rows);
+    faults.ranges.add(this);
   }
 
   @Override
   public boolean propose(C command, Completion<R> completion) {
-    if (full) return false;
-    if (withoutDisk.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
+    if (faults.full) return false;
+    if (faults.withoutDisk.getAndUpdate(left -> Math.max(0, left - 1)) > 0) {
       completion.failed(new LowDiskException("no room"));
       return true;
     }
@@ -69,32 +56,26 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
   @Override
   public synchronized boolean whenRoom(Runnable caller) {
     callers.add(caller);
-    if (!full) tellRoom();
+    if (!faults.full) tellRoom();
     return true;
   }
 
-  /** Is not full any more, and tells those that wait for that. */
-  synchronized void hasRoom() {
-    full = false;
-    tellRoom();
-  }
-
-  private void tellRoom() {
+  synchronized void tellRoom() {
     callers.forEach(applying::execute);
     callers.clear();
   }
 
   private void apply(ByteBuffer bytes, Completion<R> completion) {
     C command = codec.decode(bytes);
-    var refuses = refusing;
-    if (broken || (refuses != null && refuses.isInstance(command))) {
-      refused.incrementAndGet();
+    var refuses = faults.refusing;
+    if (faults.broken || (refuses != null && refuses.isInstance(command))) {
+      faults.refused.incrementAndGet();
       completion.failed(new StoreException("refused"));
       return;
     }
     R result = logic.apply(List.of(command), rows).getFirst();
     logic.summarize(rows);
-    var unheard = silent;
+    var unheard = faults.silent;
     if (unheard != null && unheard.isInstance(command)) {
       completion.failed(new OutcomeUnknownException("applied, for all that is known", new IllegalStateException()));
     } else {
@@ -109,12 +90,13 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
 
   @Override
   public Executor readers() {
-    if (full) throw new RejectedExecutionException("full");
+    if (faults.full) throw new RejectedExecutionException("full");
     return reading;
   }
 
   @Override
   public void close() {
+    faults.ranges.remove(this);
     applying.close();
     reading.close();
   }

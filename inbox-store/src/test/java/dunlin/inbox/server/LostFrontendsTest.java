@@ -3,6 +3,7 @@ package dunlin.inbox.server;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dunlin.inbox.propose.Proposals;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import java.util.ArrayDeque;

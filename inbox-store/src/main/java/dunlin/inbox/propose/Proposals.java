@@ -1,4 +1,4 @@
-package dunlin.inbox.server;
+package dunlin.inbox.propose;
 
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.QuotaExceededException;
@@ -18,7 +18,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /** The ways of commands into the session range. What a command leaves to do is done before its caller hears of it. */
-final class Proposals {
+public final class Proposals {
   /*
    * Owner: any thread proposes, none blocks. What a command leaves to do runs on the range's applying thread, and so in log order.
    * Bounds: the range's queue. What that refuses waits in two lines, in its order: messages with the credit that their lanes gave them, and
@@ -31,41 +31,45 @@ final class Proposals {
   private static final int CALLS_WAITING_MAX = 1 << 16;
 
   private final Range<SessionCommand, SessionResult> range;
-  private final FencedRange fenced;
+  private final RefusedConnections refused;
   private final ProposalLine<SessionCommand, SessionResult> messages;
   private final ProposalLine<SessionCommand, SessionResult> calls;
   private final InboxSettings settings;
   private final Consumer<Effects> perform;
 
-  /** @param perform does what a command leaves to do */
-  Proposals(Range<SessionCommand, SessionResult> range, InboxSettings settings, Consumer<Effects> perform) {
+  /**
+   * @param refused of all ranges of the node
+   * @param perform does what a command leaves to do
+   */
+  public Proposals(
+      Range<SessionCommand, SessionResult> range, RefusedConnections refused, InboxSettings settings, Consumer<Effects> perform) {
     this.range = range;
+    this.refused = refused;
     this.settings = settings;
     this.perform = perform;
-    fenced = new FencedRange(range);
-    messages = new ProposalLine<>(fenced, MESSAGES_WAITING_MAX);
+    messages = new ProposalLine<>(new FencedRange(range, refused), MESSAGES_WAITING_MAX);
     calls = new ProposalLine<>(range, CALLS_WAITING_MAX);
   }
 
   /** The messages that wait until the range has room. */
-  ProposalLine<SessionCommand, SessionResult> messages() {
+  public ProposalLine<SessionCommand, SessionResult> messages() {
     return messages;
   }
 
   /** Everything else that waits until then. */
-  ProposalLine<SessionCommand, SessionResult> calls() {
+  public ProposalLine<SessionCommand, SessionResult> calls() {
     return calls;
   }
 
   /** Proposes a command when its turn comes; false when too many wait, and then neither is called. */
-  boolean inLine(SessionCommand command, Consumer<SessionResult> done, Consumer<StoreException> failed) {
+  public boolean inLine(SessionCommand command, Consumer<SessionResult> done, Consumer<StoreException> failed) {
     // A message that waits must not hold up what the range keeps a part of its queue for.
     var line = SessionCommandCodec.isMessage(command) ? messages : calls;
     return line.propose(command, completion(done, failed));
   }
 
   /** Proposes a command past all that waits; false when the range's queue is full, and then neither is called. */
-  boolean now(SessionCommand command, Consumer<Effects> done, Runnable failed) {
+  public boolean now(SessionCommand command, Consumer<Effects> done, Runnable failed) {
     return range.propose(command, completion(result -> done.accept(result.effects()), _ -> failed.run()));
   }
 
@@ -85,19 +89,19 @@ final class Proposals {
   }
 
   /** Refuses from here on what the connection with this fence publishes. */
-  void refuse(long fence) {
-    fenced.refuse(fence);
+  public void refuse(long fence) {
+    refused.add(fence);
   }
 
   /** Proposes what has no answer but that it was done. */
-  CompletableFuture<Void> run(SessionRef session, SessionCommand command) {
+  public CompletableFuture<Void> run(SessionRef session, SessionCommand command) {
     var done = new CompletableFuture<Void>();
     call(session, command, done, (_, _) -> done.complete(null));
     return done;
   }
 
   /** Proposes what needs the session, and passes on that it has another owner. */
-  void call(SessionRef session, SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
+  public void call(SessionRef session, SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
     call(
         command,
         answer,
@@ -120,21 +124,21 @@ final class Proposals {
   }
 
   /** Proposes what has an answer, which fails when the command does. */
-  void call(SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
+  public void call(SessionCommand command, CompletableFuture<?> answer, BiConsumer<Outcome, Effects> done) {
     boolean queued = inLine(command, result -> done.accept(result.outcome(), result.effects()), answer::completeExceptionally);
     if (!queued) answer.completeExceptionally(tooMany());
   }
 
-  static StoreException tooMany() {
+  public static StoreException tooMany() {
     return new StoreException("too many commands wait for the session range");
   }
 
-  static IllegalStateException unexpected(Outcome outcome) {
+  public static IllegalStateException unexpected(Outcome outcome) {
     return new IllegalStateException("the session range answered " + outcome);
   }
 
   /** Does something when the first one has completed; when that has failed, so does the other. */
-  static void follow(CompletableFuture<?> first, CompletableFuture<?> then, Runnable complete) {
+  public static void follow(CompletableFuture<?> first, CompletableFuture<?> then, Runnable complete) {
     var _ =
         first.whenComplete(
             (_, failure) -> {
