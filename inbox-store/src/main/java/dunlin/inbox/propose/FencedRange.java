@@ -5,6 +5,7 @@ import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommand.Append;
+import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.store.Completion;
 import dunlin.store.Range;
 import dunlin.store.RangeReader;
@@ -31,9 +32,17 @@ final class FencedRange implements Range<SessionCommand, SessionResult> {
 
   @Override
   public boolean propose(SessionCommand command, Completion<SessionResult> completion) {
-    if (!(command instanceof Append append) || !refused.holds(append.fence())) return range.propose(command, completion);
+    if (!refused.holds(fence(command))) return range.propose(command, completion);
     completion.done(new SessionResult(new Outcome.Fenced(), new Effects()));
     return true;
+  }
+
+  private static long fence(SessionCommand command) {
+    return switch (command) {
+      case Append append -> append.fence();
+      case AppendOfExchange(_, _, var append) -> append.fence();
+      default -> 0;
+    };
   }
 
   @Override

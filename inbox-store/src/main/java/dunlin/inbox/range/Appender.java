@@ -8,6 +8,7 @@ import dunlin.inbox.range.GroupState.GroupMember;
 import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand.Append;
+import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
 import dunlin.inbox.rows.SessionKey;
@@ -97,6 +98,19 @@ final class Appender {
       change.out().put(SessionKeys.exchange(publisher.shard, publisher.key, exchange.packetId()), new byte[] {1});
     }
     return rejects && !everywhere ? new Outcome.Full() : new Outcome.Done();
+  }
+
+  /** The message of an exchange of another range's session, unless it was stored before. */
+  Outcome appendOfExchange(Change change, AppendOfExchange command) {
+    var message = command.append().message();
+    var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
+    if (state.foreignExchanges.has(publisher, command.birth(), command.packetId())) return new Outcome.Done();
+    if (state.foreignExchanges.hasLater(publisher, command.birth())) return new Outcome.Stale();
+    var outcome = append(change, command.append());
+    if (outcome instanceof Outcome.Done) {
+      state.foreignExchanges.add(change.out(), state.interval, publisher, command.birth(), command.packetId());
+    }
+    return outcome;
   }
 
   private Target target(Change change, GroupState group, Publication message, int size) {

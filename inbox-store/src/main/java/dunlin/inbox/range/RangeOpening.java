@@ -98,6 +98,11 @@ final class RangeOpening {
       }
       case SessionKeys.GROUP -> takeGroup(Parsed.of(key), value);
       case SessionKeys.SESSION -> takeSession(Parsed.of(key), value);
+      case SessionKeys.FOREIGN_EXCHANGE -> {
+        var parsed = Parsed.of(key);
+        long birth = parsed.rest().getLong();
+        state.foreignExchanges.restore(sessionKey(parsed), birth, Short.toUnsignedInt(parsed.rest().getShort()));
+      }
       default -> throw new IllegalStateException("row in unknown space " + space);
     }
   }

@@ -6,6 +6,7 @@ import dunlin.inbox.InboxLimits;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.rows.BodyReferences;
 import dunlin.inbox.rows.DueKey;
+import dunlin.inbox.rows.ForeignExchanges;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys;
@@ -79,6 +80,7 @@ public final class RangeState {
   final BodyReferences references = new BodyReferences();
   final Summaries summaries = new Summaries(this);
   final Fences fences = new Fences(this);
+  public final ForeignExchanges foreignExchanges = new ForeignExchanges();
 
   final OnlineSessions online = new OnlineSessions();
 
@@ -132,6 +134,7 @@ public final class RangeState {
     references.clear();
     summaries.clear();
     fences.clear();
+    foreignExchanges.clear();
     online.clear();
     expiring.clear();
     dueWills.clear();

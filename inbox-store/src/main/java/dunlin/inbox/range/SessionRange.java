@@ -7,6 +7,7 @@ import dunlin.inbox.rows.RouteKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommand.Acknowledge;
 import dunlin.inbox.rows.SessionCommand.Append;
+import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
 import dunlin.inbox.rows.SessionCommand.Beside;
@@ -15,6 +16,7 @@ import dunlin.inbox.rows.SessionCommand.Connect;
 import dunlin.inbox.rows.SessionCommand.ConnectionGone;
 import dunlin.inbox.rows.SessionCommand.Disconnect;
 import dunlin.inbox.rows.SessionCommand.DrainGroup;
+import dunlin.inbox.rows.SessionCommand.ForgetExchange;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
 import dunlin.inbox.rows.SessionCommand.Received;
 import dunlin.inbox.rows.SessionCommand.Released;
@@ -121,6 +123,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case Connect(var now, _) -> now;
       case Disconnect(var now, _, _, _, _) -> now;
       case Append(var now, _, _, _, _, _) -> now;
+      case AppendOfExchange(_, _, var append) -> append.now();
       case AppendTo(var now, _, _, _, _) -> now;
       case AppendToGroup(var now, _, _) -> now;
       case Tick(var now, _, _) -> now;
@@ -129,7 +132,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case Remove(var now, _, _) -> now;
       case DrainGroup(var now, _, _) -> now;
       case Beside beside -> now(beside.command());
-      case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _ -> 0;
+      case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _, ForgetExchange _ -> 0;
     };
   }
 
@@ -144,6 +147,13 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case Disconnect(_, var ref, var publishWill, var expirySeconds, var handed) ->
           owned(ref, session -> life.disconnect(change, session, publishWill, expirySeconds, handed));
       case Append append -> appender.append(change, append);
+      case AppendOfExchange append -> appender.appendOfExchange(change, append);
+      case ForgetExchange forget -> {
+        var session = new SessionKey(forget.tenant(), forget.clientId());
+        if (forget.packetId() == 0) state.foreignExchanges.removeAll(change.out(), state.interval, session, forget.birth());
+        else state.foreignExchanges.remove(change.out(), state.interval, session, forget.birth(), forget.packetId());
+        yield DONE;
+      }
       case AppendTo append -> owned(append.session(), session -> appender.appendTo(change, session, append));
       case AppendToGroup append -> appender.appendToGroup(change, append);
       case Acknowledge(var ref, var sequences, var expired) ->

@@ -203,6 +203,10 @@ public final class SessionState {
     if (receivedPacketIds.isEmpty()) receivedPacketIds = null;
   }
 
+  public long birth() {
+    return birth;
+  }
+
   public long epoch() {
     return epoch;
   }

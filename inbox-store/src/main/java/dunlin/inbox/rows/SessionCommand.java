@@ -46,6 +46,30 @@ public sealed interface SessionCommand {
   }
 
   /**
+   * The message of a QoS 2 exchange of a session that another range has: stored once, however often it comes, until it is forgotten.
+   *
+   * @param birth of the session
+   * @param append records no exchange
+   */
+  record AppendOfExchange(long birth, int packetId, Append append) implements SessionCommand {
+    public AppendOfExchange {
+      checkPacketId(packetId);
+      if (append.exchange() != null) throw new IllegalArgumentException("an exchange that is recorded in two ranges");
+    }
+  }
+
+  /**
+   * Forgets an exchange of a session that another range has, or all of a session that has ended.
+   *
+   * @param packetId 0 for all
+   */
+  record ForgetExchange(String tenant, String clientId, long birth, int packetId) implements SessionCommand {
+    public ForgetExchange {
+      if (packetId != 0) checkPacketId(packetId);
+    }
+  }
+
+  /**
    * Retained messages to one session, but for those whose topics have changed since they were read.
    *
    * @param from what has come to the inbox from this sequence on may be newer than they

@@ -18,6 +18,7 @@ import static dunlin.inbox.rows.SessionFields.writeSubscription;
 import dunlin.inbox.InboxLimits;
 import dunlin.inbox.rows.SessionCommand.Acknowledge;
 import dunlin.inbox.rows.SessionCommand.Append;
+import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
 import dunlin.inbox.rows.SessionCommand.Beside;
@@ -26,6 +27,7 @@ import dunlin.inbox.rows.SessionCommand.Connect;
 import dunlin.inbox.rows.SessionCommand.ConnectionGone;
 import dunlin.inbox.rows.SessionCommand.Disconnect;
 import dunlin.inbox.rows.SessionCommand.DrainGroup;
+import dunlin.inbox.rows.SessionCommand.ForgetExchange;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
 import dunlin.inbox.rows.SessionCommand.Received;
 import dunlin.inbox.rows.SessionCommand.Released;
@@ -64,22 +66,27 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int APPEND_FENCED = 19;
   private static final int REMOVE = 20;
   private static final int BESIDE = 21;
+  private static final int APPEND_OF_EXCHANGE = 22;
+  private static final int FORGET_EXCHANGE = 23;
 
   @Override
   public CommandKind kind(SessionCommand command) {
     return switch (command) {
-      case Append _, AppendTo _, AppendToGroup _ -> CommandKind.FLOW;
+      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _ -> CommandKind.FLOW;
       case Configure _, Subscribe _ -> CommandKind.CALL;
       case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
       case Acknowledge _, Received _, Released _, WillPublished _ -> CommandKind.RELEASE;
-      case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _ -> CommandKind.RELEASE;
+      case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _, ForgetExchange _ -> CommandKind.RELEASE;
       case Beside beside -> kind(beside.command());
     };
   }
 
   /** Whether a command brings messages. */
   public static boolean isMessage(SessionCommand command) {
-    return command instanceof Append || command instanceof AppendTo || command instanceof AppendToGroup;
+    return switch (command) {
+      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _ -> true;
+      default -> false;
+    };
   }
 
   @Override
@@ -128,18 +135,19 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         out.number(expirySeconds);
         out.number(handed);
       }
-      case Append(var now, var message, var exchange, var groups, var once, var fence) -> {
-        out.octet(fence != 0 ? APPEND_FENCED : once ? APPEND_ONCE : APPEND);
-        out.number(now);
-        writePublication(out, message);
-        out.flag(exchange != null);
-        if (exchange != null) {
-          out.number(exchange.epoch());
-          out.number(exchange.packetId());
-        }
-        out.number(groups.size());
-        groups.forEach(group -> writeFilter(out, group));
-        if (fence != 0) out.number(fence);
+      case Append append -> writeAppend(out, append);
+      case AppendOfExchange(var birth, var packetId, var append) -> {
+        out.octet(APPEND_OF_EXCHANGE);
+        out.number(birth);
+        out.number(packetId);
+        writeAppend(out, append);
+      }
+      case ForgetExchange(var tenant, var clientId, var birth, var packetId) -> {
+        out.octet(FORGET_EXCHANGE);
+        out.text(tenant);
+        out.text(clientId);
+        out.number(birth);
+        out.number(packetId);
       }
       case AppendTo(var now, var session, var options, var from, var retained) -> {
         out.octet(APPEND_TO);
@@ -221,6 +229,22 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
     }
   }
 
+  private static void writeAppend(FieldWriter out, Append append) {
+    var exchange = append.exchange();
+    long fence = append.fence();
+    out.octet(fence != 0 ? APPEND_FENCED : append.once() ? APPEND_ONCE : APPEND);
+    out.number(append.now());
+    writePublication(out, append.message());
+    out.flag(exchange != null);
+    if (exchange != null) {
+      out.number(exchange.epoch());
+      out.number(exchange.packetId());
+    }
+    out.number(append.groups().size());
+    append.groups().forEach(group -> writeFilter(out, group));
+    if (fence != 0) out.number(fence);
+  }
+
   private static SessionCommand readCommand(FieldReader in) {
     int kind = in.octet();
     return kind == BESIDE ? new Beside(in.number(), in.number(), in.number(), readPlain(in, in.octet())) : readPlain(in, kind);
@@ -234,6 +258,8 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case UNSUBSCRIBE -> new Unsubscribe(readSession(in), in.list(SessionFields::readFilter));
       case DISCONNECT -> new Disconnect(in.number(), readSession(in), in.flag(), in.number(), in.number());
       case APPEND, APPEND_ONCE, APPEND_FENCED -> readAppend(in, kind);
+      case APPEND_OF_EXCHANGE -> new AppendOfExchange(in.number(), readPacketId(in), readAppendWithoutExchange(in));
+      case FORGET_EXCHANGE -> new ForgetExchange(in.text(), in.text(), in.number(), readPacketIdOrNone(in));
       case APPEND_TO ->
           new AppendTo(in.number(), readSession(in), readOptions(in), in.number(), in.list(SessionFields::readPublication));
       case APPEND_TO_GROUP -> new AppendToGroup(in.number(), readFilter(in), readPublication(in));
@@ -258,6 +284,20 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         in.list(SessionFields::readFilter),
         kind == APPEND_ONCE,
         kind == APPEND_FENCED ? readFence(in) : 0);
+  }
+
+  private static Append readAppendWithoutExchange(FieldReader in) {
+    int kind = in.octet();
+    if (kind != APPEND && kind != APPEND_ONCE && kind != APPEND_FENCED) throw new IllegalStateException("no message in a command of kind " + kind);
+    var append = readAppend(in, kind);
+    if (append.exchange() != null) throw new IllegalStateException("an exchange that is recorded in two ranges");
+    return append;
+  }
+
+  private static int readPacketIdOrNone(FieldReader in) {
+    int packetId = in.count();
+    if (packetId > 65_535) throw new IllegalStateException("packet identifier " + packetId);
+    return packetId;
   }
 
   private static Publication.@Nullable Exchange readExchange(FieldReader in) {

@@ -28,11 +28,13 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 s client 0 5 filter             what it has not acknowledged of a group's messages, summed up
  *   tenant 0 s client 0 6 epoch              will of the connection with that epoch
  *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
+ *   tenant 0 x client 0 birth packet id.     QoS 2 exchange of a session of another range, whose message is stored in this one
  * </pre>
  *
  * <p>A session's shard follows from its tenant and client identifier, a group's from its tenant and filter. The rows of a message stand in
  * the shard of its inbox. A body stands in the shard that its number names: that of the sessions whose headers refer to it, or for a message
- * that came through a group, that of the group, wherever its header goes. Limits and fences are the range's, and stand in its first shard.
+ * that came through a group, that of the group, wherever its header goes. Limits and fences are the range's, and stand in its first shard. An exchange of
+ * another range's session stands in a shard that follows from its tenant and client identifier.
  *
  * <p>The birth of a session, group or queue keeps its messages apart from those of its predecessor, which are deleted step by
  * step after the predecessor has ended. A start reads the spaces g, l and s, which have a few rows for each session and group,
@@ -50,6 +52,7 @@ public final class SessionKeys {
   public static final byte REFERENCES = 'r';
   public static final byte SESSION = 's';
   static final byte CONTENT = 't';
+  public static final byte FOREIGN_EXCHANGE = 'x';
 
   public static final int GROUP_RECORD = 1;
   public static final int GROUP_INBOX = 2;
@@ -164,6 +167,11 @@ public final class SessionKeys {
     return session(shard, session, EXCHANGE, 2).putShort((short) packetId).array();
   }
 
+  /** An exchange of a session that is in another range. */
+  public static byte[] foreignExchange(int shard, SessionKey session, long birth, int packetId) {
+    return named(shard, session.tenant(), FOREIGN_EXCHANGE, session.clientId(), 10).putLong(birth).putShort((short) packetId).array();
+  }
+
   /** What a member has not acknowledged of a group's messages. */
   public static byte[] outstanding(int shard, SessionKey session, String filterText) {
     byte[] filter = utf8(filterText);
@@ -260,12 +268,12 @@ public final class SessionKeys {
   }
 
   /**
-   * The key of a group's or session's row taken apart, or that of a message's header.
+   * The key of a group's or session's row taken apart, or that of a message's header or of a foreign exchange.
    *
-   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE} or {@link #MESSAGE}
+   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE}, {@link #MESSAGE} or {@link #FOREIGN_EXCHANGE}
    * @param name the filter's text or the client identifier
-   * @param kind of a header 0
-   * @param rest what stands behind the kind; of a header its birth and its sequence
+   * @param kind of a header or foreign exchange 0
+   * @param rest what stands behind the kind; of a header its birth and its sequence, of a foreign exchange its session's birth and its packet identifier
    */
   public record Parsed(int shard, String tenant, byte space, String name, int kind, ByteBuffer rest) {
     public static Parsed of(byte[] key) {
@@ -275,7 +283,7 @@ public final class SessionKeys {
       byte space = key[tenantEnd + 1];
       int nameEnd = zeroFrom(key, tenantEnd + 2);
       String name = text(key, tenantEnd + 2, nameEnd);
-      if (space == GROUP_MESSAGE || space == MESSAGE) return new Parsed(shard, tenant, space, name, 0, rest(key, nameEnd + 1));
+      if (space == GROUP_MESSAGE || space == MESSAGE || space == FOREIGN_EXCHANGE) return new Parsed(shard, tenant, space, name, 0, rest(key, nameEnd + 1));
       if (nameEnd + 1 >= key.length) throw new IllegalStateException("key of " + key.length + " bytes has no kind");
       return new Parsed(shard, tenant, space, name, key[nameEnd + 1], rest(key, nameEnd + 2));
     }

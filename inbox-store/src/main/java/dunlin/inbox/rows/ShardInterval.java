@@ -51,6 +51,11 @@ public record ShardInterval(int from, int to, int shards) {
     return from + SessionKey.shard(size(), group.tenant(), group.filter().text());
   }
 
+  /** The shard that has what this range keeps of a session of another one. */
+  public int homeOf(SessionKey foreign) {
+    return from + foreign.shard(size());
+  }
+
   /** The route through which a session of this range gets the messages of a subscription: its group's, or its shard's. */
   public RouteKey route(SessionKey session, TopicFilter filter) {
     return new RouteKey(filter.shared() ? of(new GroupKey(session.tenant(), filter)) : of(session), session.tenant(), filter);

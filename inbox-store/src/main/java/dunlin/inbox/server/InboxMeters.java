@@ -114,7 +114,7 @@ final class InboxMeters {
   }
 
   /** Shows what the ranges hold together, and what waits. */
-  void show(List<InboxRangeServer> ranges, LostFrontends lost, WillRunner wills) {
+  void show(List<InboxRangeServer> ranges, LostFrontends lost, WillRunner wills, Exchanges exchanges) {
     sum("dunlin.inbox.sessions", "Sessions, with and without a connection", ranges, range -> range.applied().sessions.mappingCount());
     sum("dunlin.inbox.sessions-durable", "Those of them that outlive their connection", ranges, range -> range.applied().durableCount.get());
     sum("dunlin.inbox.online", "Sessions that have a connection", ranges, range -> range.applied().onlineCount.get());
@@ -139,6 +139,10 @@ final class InboxMeters {
     sum("dunlin.inbox.drains-waiting", "Groups whose inbox is to be handed on when the range takes it", ranges, InboxRangeServer::drainsWaiting);
     waiting("dunlin.inbox.frontends-lost", "Frontends that are gone and whose connections the session range has not let go of", lost::waiting);
     waiting("dunlin.inbox.wills-running", "Wills on their way, and those that the range is to forget", wills::running);
+    sum(
+        "dunlin.inbox.exchanges-foreign", "Publishers with open QoS 2 exchanges whose messages are stored in a range that does not have their session", ranges,
+        range -> range.applied().foreignExchanges.size());
+    waiting("dunlin.inbox.exchanges-waiting", "Publishers with QoS 2 messages that other ranges store before their own records them", exchanges::waiting);
     lines("messages", ranges.stream().map(range -> range.proposals().messages()).toList());
     lines("calls", ranges.stream().map(range -> range.proposals().calls()).toList());
   }

@@ -35,12 +35,14 @@ import dunlin.store.Range;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import java.time.InstantSource;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiPredicate;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -58,6 +60,8 @@ final class InboxRangeServer {
   private static final Logger LOG = LoggerFactory.getLogger(InboxRangeServer.class);
   private static final long ACK_LINGER_MILLIS = 5;
   private static final long FETCH_AGAIN_MILLIS = 5;
+  private static final int FORGET_TURNS = 25;
+  private static final int FORGET_MAX = 64;
   private static final int EXPIRED_WAITING_MAX = 4 * SessionExpirySweep.HEADERS_MAX;
 
   private final ShardInterval interval;
@@ -68,6 +72,7 @@ final class InboxRangeServer {
   private final ScheduledExecutorService timer;
   private final InboxMeters meters;
   private final Runnable tickSoon;
+  private final BiPredicate<SessionKey, Long> foreignLives;
   private final SessionRange logic;
   private final Range<SessionCommand, SessionResult> range;
   private final Proposals proposals;
@@ -86,6 +91,11 @@ final class InboxRangeServer {
   private final DueWork dueWork;
   private final AtomicBoolean flushing = new AtomicBoolean();
 
+  private int turns; // the timer's thread
+
+  /** Set once a message of a foreign exchange may have been stored without an answer. */
+  private volatile boolean mayHoldMore;
+
   /**
    * What the ranges of a node have in common.
    *
@@ -93,6 +103,7 @@ final class InboxRangeServer {
    * @param wills publishes the wills of all ranges
    * @param timer the one thread for routes and time
    * @param tickSoon has the timer's next turn come at once
+   * @param lives whether a session that began with this birth has not ended, in any range
    */
   record Tier(
       InboxSettings settings,
@@ -103,7 +114,8 @@ final class InboxRangeServer {
       InboxRoutes routes,
       ScheduledExecutorService timer,
       InboxMeters meters,
-      Runnable tickSoon) {}
+      Runnable tickSoon,
+      BiPredicate<SessionKey, Long> lives) {}
 
   /**
    * Declares the range.
@@ -120,6 +132,7 @@ final class InboxRangeServer {
     timer = tier.timer();
     meters = tier.meters();
     tickSoon = tier.tickSoon();
+    foreignLives = tier.lives();
     var declared = ranges.range(name, new SessionCommandCodec(), logic);
     range = sums == null ? declared : new BoundedRange(declared, logic.state(), sums);
     proposals = new Proposals(range, tier.refused(), settings, this::perform);
@@ -213,15 +226,40 @@ final class InboxRangeServer {
   /**
    * {@link InboxServer#deliver} to the sessions and groups of this range.
    *
-   * @param records whether the message's exchange, if it has one, is recorded here
+   * @param exchange is recorded here; null for none
    */
-  void deliver(Publication message, List<TopicFilter> groups, boolean records, @Nullable Acknowledgement acknowledgement) {
+  void deliver(
+      Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
     if (message.qos() == QoS.AT_MOST_ONCE) {
       direct.deliver(message, groups);
       if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
       return;
     }
-    logged.deliver(message, groups, records, acknowledgement);
+    logged.deliver(message, exchange, groups, acknowledgement);
+  }
+
+  /** The same for a message of an exchange of another range's session, which is stored here once until {@link #forget}. */
+  void deliverOfExchange(Publication message, long birth, int packetId, List<TopicFilter> groups, Acknowledgement acknowledgement) {
+    logged.deliverOfExchange(message, birth, packetId, groups, acknowledgement, () -> mayHoldMore = true);
+  }
+
+  /** Whether the message of an exchange of another range's session may be stored here. */
+  boolean mayHold(SessionKey session, long birth, int packetId) {
+    return mayHoldMore || logic.state().foreignExchanges.has(session, birth, packetId);
+  }
+
+  /** Forgets an exchange of another range's session. */
+  CompletableFuture<Void> forget(SessionKey session, long birth, int packetId) {
+    var forgotten = new CompletableFuture<Void>();
+    proposals.call(
+        new SessionCommand.ForgetExchange(session.tenant(), session.clientId(), birth, packetId), forgotten, (_, _) -> forgotten.complete(null));
+    return forgotten;
+  }
+
+  /** The birth of a session of this range; 0 when it is not there with this epoch. */
+  long birthOf(SessionKey session, long epoch) {
+    var present = logic.state().sessions.get(session);
+    return present == null || present.epoch() != epoch ? 0 : present.birth();
   }
 
   /** {@link InboxServer#groupCredit} of the group's members in this range. */
@@ -455,10 +493,22 @@ final class InboxRangeServer {
       ghosts.again();
       // What was found and is not removed yet comes first.
       if (acks.waiting() <= EXPIRED_WAITING_MAX) expirySweep.turn(range, now);
+      if (++turns % FORGET_TURNS == 0) forgetEnded();
       dueWork.turn(now);
     } catch (RuntimeException e) {
       LOG.error("The timer of a range of sessions failed and goes on", e);
     }
+  }
+
+  /** Has exchanges forgotten whose sessions have ended. One that could not be proposed is found again. */
+  private void forgetEnded() {
+    var ended = new ArrayList<SessionCommand.ForgetExchange>();
+    logic.state().foreignExchanges.forEach(
+        (session, birth) -> {
+          if (ended.size() == FORGET_MAX || foreignLives.test(session, birth)) return;
+          ended.add(new SessionCommand.ForgetExchange(session.tenant(), session.clientId(), birth, 0));
+        });
+    for (var each : ended) proposals.now(each, _ -> {}, () -> {});
   }
 
   /** Proposes to record that a will of this range is done with; false when the range's queue is full. */

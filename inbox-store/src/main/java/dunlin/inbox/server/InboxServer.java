@@ -35,6 +35,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.Executors;
@@ -42,6 +43,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -86,6 +88,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final ScheduledExecutorService timer;
   private final InboxMeters meters;
   private final WillRunner wills;
+  private final Exchanges exchanges = new Exchanges();
   private final List<ShardId> shards;
 
   /** Where the range comes from. */
@@ -127,7 +130,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     lost = new LostFrontends(this::endFrontend);
     frontends = new Frontends(started, lost, meters);
     this.wills = new WillRunner(wills, System::nanoTime, meters, this::recordWill);
-    var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon);
+    var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::lives);
     var logics = ShardInterval.divide(settings.shards(), count).stream().map(SessionRange::new).toList();
     var sums = count == 1 ? null : new SharedSums(settings.sums(), logics.stream().map(SessionRange::state).toList());
     rangeOfShard = new int[settings.shards()];
@@ -139,7 +142,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     }
     this.ranges = List.copyOf(made);
     shards = IntStream.range(0, settings.shards()).mapToObj(ShardId::inbox).toList();
-    meters.show(this.ranges, lost, this.wills);
+    meters.show(this.ranges, lost, this.wills, exchanges);
   }
 
   /**
@@ -277,7 +280,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * @param acknowledgement expects one answer, which is given when the message is stored where it has to be; null for none
    */
   public void deliver(Publication message, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
-    ranges.getFirst().deliver(message, groups, true, acknowledgement);
+    ranges.getFirst().deliver(message, message.exchange(), groups, acknowledgement);
   }
 
   /**
@@ -286,12 +289,38 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * @param matched filled in; not changed any more
    */
   public void deliver(Publication message, MatchedRanges matched, @Nullable Acknowledgement acknowledgement) {
-    int home = message.exchange() == null ? -1 : rangeOf(message.tenant(), message.publisher().clientId());
-    if (home >= 0) matched.add(home);
+    var exchange = message.exchange();
+    if (exchange != null && acknowledgement != null) {
+      deliver(message, exchange, matched, acknowledgement);
+      return;
+    }
     if (acknowledgement != null) for (int more = matched.count(); more > 1; more--) acknowledgement.expect();
     for (int i = 0; i < ranges.size(); i++) {
       var groups = matched.groups(i);
-      if (groups != null) ranges.get(i).deliver(message, groups, home < 0 || i == home, acknowledgement);
+      if (groups != null) ranges.get(i).deliver(message, null, groups, acknowledgement);
+    }
+  }
+
+  private void deliver(Publication message, Publication.Exchange exchange, MatchedRanges matched, Acknowledgement acknowledgement) {
+    var publisher = new SessionKey(message.tenant(), message.publisher().clientId());
+    int home = rangeOf(publisher.tenant(), publisher.clientId());
+    matched.add(home);
+    var recorder = ranges.get(home);
+    var groups = Objects.requireNonNull(matched.groups(home));
+    long birth = recorder.birthOf(publisher, exchange.epoch());
+    Consumer<Acknowledgement> record = answer -> recorder.deliver(message, exchange, groups, answer);
+    // One whose session is another connection's by now is refused at home.
+    if (matched.count() == 1 || birth == 0) exchanges.deliver(publisher, record, acknowledgement);
+    else exchanges.deliver(publisher, answer -> deliverElsewhere(message, exchange, birth, home, matched, answer), record, acknowledgement);
+  }
+
+  private void deliverElsewhere(
+      Publication message, Publication.Exchange exchange, long birth, int home, MatchedRanges matched, Acknowledgement acknowledgement) {
+    for (int i = 0; i < ranges.size(); i++) {
+      var groups = matched.groups(i);
+      if (groups == null || i == home) continue;
+      acknowledgement.expect();
+      ranges.get(i).deliverOfExchange(message, birth, exchange.packetId(), groups, acknowledgement);
     }
   }
 
@@ -390,7 +419,30 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   @Override
   public CompletableFuture<Void> released(SessionRef session, int packetId) {
-    return of(session).released(session, packetId);
+    var key = SessionKey.of(session);
+    var home = of(session);
+    long birth = isOneRange() ? 0 : home.birthOf(key, session.epoch());
+    if (birth == 0) return home.released(session, packetId);
+    var forgetting = new ArrayList<CompletableFuture<Void>>();
+    for (var range : ranges) {
+      if (!range.equals(home) && range.mayHold(key, birth, packetId)) forgetting.add(range.forget(key, birth, packetId));
+    }
+    if (forgetting.isEmpty()) return home.released(session, packetId);
+    // From here on the client may use the identifier for another message, which no range must take for this one.
+    var released = new CompletableFuture<Void>();
+    Proposals.follow(
+        all(forgetting),
+        released,
+        () -> {
+          var atHome = home.released(session, packetId);
+          Proposals.follow(atHome, released, () -> released.complete(null));
+        });
+    return released;
+  }
+
+  private boolean lives(SessionKey session, long birth) {
+    var present = of(session.tenant(), session.clientId()).applied().sessions.get(session);
+    return present != null && present.birth() == birth;
   }
 
   @Override

@@ -32,17 +32,41 @@ final class LoggedDelivery {
     this.meters = meters;
   }
 
-  void deliver(Publication message, List<TopicFilter> groups, boolean records, @Nullable Acknowledgement acknowledgement) {
+  /** @param exchange is recorded with it; null for none */
+  void deliver(
+      Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
+    var append = append(message, exchange, groups, acknowledgement);
+    propose(append, append.fence(), acknowledgement, () -> {});
+  }
+
+  /**
+   * A message of an exchange that another range records.
+   *
+   * @param birth of its publisher's session
+   * @param unknown is called before the answer when nobody knows whether it is stored
+   */
+  void deliverOfExchange(
+      Publication message, long birth, int packetId, List<TopicFilter> groups, Acknowledgement acknowledgement, Runnable unknown) {
+    var append = append(message, null, groups, acknowledgement);
+    propose(new SessionCommand.AppendOfExchange(birth, packetId, append), append.fence(), acknowledgement, unknown);
+  }
+
+  private SessionCommand.Append append(
+      Publication message, Publication.@Nullable Exchange exchange, List<TopicFilter> groups, @Nullable Acknowledgement acknowledgement) {
     var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
     boolean once = terms.publishedOnce();
-    long fence = once ? 0 : terms.fence();
-    var exchange = records ? message.exchange() : null;
-    var append = SessionCommand.Append.of(clock.millis(), message, exchange, groups, once, fence);
+    return SessionCommand.Append.of(clock.millis(), message, exchange, groups, once, once ? 0 : terms.fence());
+  }
+
+  private void propose(SessionCommand command, long fence, @Nullable Acknowledgement acknowledgement, Runnable unknown) {
     boolean queued =
         proposals.inLine(
-            append,
+            command,
             result -> stored(result, fence, acknowledgement),
-            _ -> refused(Refusal.FAILED, ReasonCode.UNSPECIFIED_ERROR, fence, acknowledgement));
+            _ -> {
+              unknown.run();
+              refused(Refusal.FAILED, ReasonCode.UNSPECIFIED_ERROR, fence, acknowledgement);
+            });
     if (!queued) refused(Refusal.BUSY, ReasonCode.SERVER_BUSY, fence, acknowledgement);
   }
 

@@ -59,6 +59,10 @@ final class SessionCommandCodecTest {
         new SessionCommand.ConnectionGone(1, "t", "c", new ConnectionId("node", 2, 3)),
         new SessionCommand.Remove(1, "t", "c"),
         new SessionCommand.DrainGroup(1, new GroupKey("t", RangeHarness.filter("$share/g/a")), 4),
+        new SessionCommand.AppendOfExchange(
+            Long.MAX_VALUE, 65_535, new SessionCommand.Append(5, message, null, List.of(RangeHarness.filter("$share/g/a")), false, 7)),
+        new SessionCommand.ForgetExchange("t", "c", 9, 65_535),
+        new SessionCommand.ForgetExchange("t", "c", 9, 0),
         new SessionCommand.Beside(1, 1L << 40, Long.MAX_VALUE, new SessionCommand.Remove(1, "t", "c")),
         new SessionCommand.Beside(0, 0, 5, new SessionCommand.Append(5, message, null, List.of(), true, 0)));
   }
@@ -73,7 +77,7 @@ final class SessionCommandCodecTest {
     assertThat(encoded(read)).isEqualTo(bytes);
     assertThat(read)
         .usingRecursiveComparison()
-        .ignoringFields("message.exchange")
+        .ignoringFields("message.exchange", "append.message.exchange", "command.message.exchange")
         .isEqualTo(command);
   }
 

@@ -256,8 +256,10 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     }
   }
 
+  static final Duration PATIENCE = Duration.ofMinutes(2);
+
   static <T> T get(CompletableFuture<T> future) throws Exception {
-    return future.get(2, TimeUnit.MINUTES);
+    return future.get(PATIENCE.toMinutes(), TimeUnit.MINUTES);
   }
 
   Connected connect(String clientId, Will... will) throws Exception {
@@ -297,6 +299,15 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     }
     if (matched.count() > 0 || message.exchange() != null) server.deliver(message, matched, acknowledgement);
     else if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+  }
+
+  /** A client identifier with this beginning for each range, in the order of the ranges. */
+  List<String> clients(String beginning) {
+    return ShardInterval.divide(server.shards().size(), ranges).stream().map(interval -> client(beginning, interval)).toList();
+  }
+
+  private String client(String beginning, ShardInterval interval) {
+    for (int i = 0; ; i++) if (intervalOf(beginning + i).equals(interval)) return beginning + i;
   }
 
   /** The shards of the range that has a client's session. */

@@ -9,7 +9,6 @@ import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.inbox.SessionRef;
-import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
@@ -45,20 +44,9 @@ final class SeveralInboxRangesTest {
     node.close();
   }
 
-  /** A client identifier of each range, with this beginning. */
-  private List<String> clients(String beginning) {
-    var clients = new ArrayList<String>();
-    for (var interval : ShardInterval.divide(node.server.shards().size(), RANGES)) clients.add(client(beginning, interval));
-    return clients;
-  }
-
-  private String client(String beginning, ShardInterval interval) {
-    for (int i = 0; ; i++) if (node.intervalOf(beginning + i).equals(interval)) return beginning + i;
-  }
-
   @Test
   void aMessageGoesToTheRangesThatWantItAndIsAnsweredWhenAllHaveIt() throws Exception {
-    var clients = clients("c");
+    var clients = node.clients("c");
     node.subscribe(node.connect(clients.get(0)).session(), "a", QoS.AT_LEAST_ONCE);
     node.subscribe(node.connect(clients.get(2)).session(), "a", QoS.AT_LEAST_ONCE);
     node.subscribe(node.connect(clients.get(1)).session(), "b", QoS.AT_LEAST_ONCE);
@@ -78,7 +66,7 @@ final class SeveralInboxRangesTest {
 
   @Test
   void figuresAreSums() throws Exception {
-    for (String client : clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
+    for (String client : node.clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
     assertThat(node.publish("m")).isEqualTo(ReasonCode.SUCCESS);
 
     var statistics = InboxNode.get(node.server.statistics());
@@ -96,8 +84,8 @@ final class SeveralInboxRangesTest {
   @Test
   void sessionsAreBoundedForAllRangesTogether() throws Exception {
     open(Sums.ofSessions(4));
-    var all = new ArrayList<>(clients("c"));
-    all.addAll(clients("d"));
+    var all = new ArrayList<>(node.clients("c"));
+    all.addAll(node.clients("d"));
     var frontend = TestFrontend.attached(node, "other", 1);
     node.local().full = true;
     var connecting = new ArrayList<CompletableFuture<?>>();
@@ -126,7 +114,7 @@ final class SeveralInboxRangesTest {
   void memoryOfSubscriptionsIsBoundedForAllRangesTogether() throws Exception {
     open(new Sums(100, 3_000, Long.MAX_VALUE));
     var sessions = new ArrayList<SessionRef>();
-    for (String client : clients("c")) sessions.add(node.connect(client).session());
+    for (String client : node.clients("c")) sessions.add(node.connect(client).session());
     int taken = 0;
     for (int i = 0; i < 30; i++) {
       try {
@@ -146,7 +134,7 @@ final class SeveralInboxRangesTest {
   @Test
   void anInboxIsFullWhenAllRangesTogetherHoldWhatTheyMay() throws Exception {
     open(new Sums(100, Long.MAX_VALUE, 300_000));
-    for (String client : clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
+    for (String client : node.clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
     String payload = "x".repeat(10_000);
     ReasonCode reason = ReasonCode.SUCCESS;
     int stored = 0;
@@ -159,7 +147,7 @@ final class SeveralInboxRangesTest {
 
   @Test
   void whatOneRangeHasRefusedIsRefusedByAllOfThem() throws Exception {
-    for (String client : clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
+    for (String client : node.clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
     node.local().withoutDisk.set(1);
     var refused = new InboxNode.Answer(7);
     node.deliver(node.message(QoS.AT_LEAST_ONCE, "m1"), List.of(), refused);
@@ -175,7 +163,7 @@ final class SeveralInboxRangesTest {
 
   @Test
   void eachRangeRemovesTheStrayRoutesOfItsOwnShards() throws Exception {
-    for (String client : clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
+    for (String client : node.clients("c")) node.subscribe(node.connect(client).session(), "a", QoS.AT_LEAST_ONCE);
     var needed = List.copyOf(node.routes);
     for (int shard : List.of(0, 5, 10, 15, 16, 4_000)) node.routes.add("inbox:" + shard + " left");
 
@@ -188,7 +176,7 @@ final class SeveralInboxRangesTest {
   @Test
   void aGroupHasARouteInEachRangeWithMembers() throws Exception {
     var filter = TopicFilter.parse("$share/g/a").orElseThrow();
-    var clients = clients("c");
+    var clients = node.clients("c");
     node.subscribe(node.connect(clients.get(0)).session(), filter.text(), QoS.AT_LEAST_ONCE);
     var two = node.connect(clients.get(1)).session();
     node.subscribe(two, filter.text(), QoS.AT_LEAST_ONCE);

@@ -1,0 +1,80 @@
+package dunlin.inbox.rows;
+
+import dunlin.store.RangeWriter;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.BiConsumer;
+
+/**
+ * QoS 2 exchanges of sessions of other ranges whose messages are stored in this one: what comes again of them is not stored again. A session is
+ * known by its birth as well, so that a later one of the same client does not find the exchanges of an earlier one.
+ */
+public final class ForeignExchanges {
+  /*
+   * Owner: the applying thread; any thread may look.
+   * Bounds: the exchanges that clients have open, of which each has at most as many as there are packet identifiers. One session for each client: what
+   *   there is of an earlier one goes when a later one comes, or when it is found that it has ended.
+   * Failure: rows, so every replica knows the same.
+   */
+  private static final byte[] ROW = {1};
+
+  private final Map<SessionKey, Held> sessions = new ConcurrentHashMap<>();
+
+  private record Held(long birth, Set<Integer> packetIds) {}
+
+  /** Whether the message of an exchange is stored here. */
+  public boolean has(SessionKey session, long birth, int packetId) {
+    var held = sessions.get(session);
+    return held != null && held.birth == birth && held.packetIds.contains(packetId);
+  }
+
+  /** Whether a later session of the same client has exchanges here. */
+  public boolean hasLater(SessionKey session, long birth) {
+    var held = sessions.get(session);
+    return held != null && held.birth > birth;
+  }
+
+  public void add(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId) {
+    var held = sessions.get(session);
+    if (held != null && held.birth != birth) removeAll(out, interval, session, held.birth);
+    restore(session, birth, packetId);
+    out.put(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId), ROW);
+  }
+
+  /** Takes a row. */
+  public void restore(SessionKey session, long birth, int packetId) {
+    sessions.computeIfAbsent(session, _ -> new Held(birth, ConcurrentHashMap.newKeySet(4))).packetIds.add(packetId);
+  }
+
+  public void remove(RangeWriter out, ShardInterval interval, SessionKey session, long birth, int packetId) {
+    if (!has(session, birth, packetId)) return;
+    var held = sessions.get(session);
+    if (held == null) return;
+    held.packetIds.remove(packetId);
+    if (held.packetIds.isEmpty()) sessions.remove(session);
+    out.delete(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId));
+  }
+
+  /** Removes all of a session, which has ended. */
+  public void removeAll(RangeWriter out, ShardInterval interval, SessionKey session, long birth) {
+    var held = sessions.get(session);
+    if (held == null || held.birth != birth) return;
+    sessions.remove(session);
+    for (int packetId : held.packetIds) out.delete(SessionKeys.foreignExchange(interval.homeOf(session), session, birth, packetId));
+  }
+
+  /** Visits the sessions and their births; any thread. */
+  public void forEach(BiConsumer<SessionKey, Long> visitor) {
+    sessions.forEach((session, held) -> visitor.accept(session, held.birth));
+  }
+
+  /** How many sessions there are. */
+  public int size() {
+    return sessions.size();
+  }
+
+  public void clear() {
+    sessions.clear();
+  }
+}
