@@ -2,9 +2,9 @@ package dunlin;
 
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
-import dunlin.inbox.server.InboxRepair;
+import dunlin.inbox.repair.InboxRepair;
+import dunlin.inbox.repair.StoredSessions;
 import dunlin.inbox.server.InboxServer;
-import dunlin.inbox.server.StoredSessions;
 import dunlin.model.Publisher;
 import dunlin.retain.RetainRepair;
 import dunlin.runtime.LogText;

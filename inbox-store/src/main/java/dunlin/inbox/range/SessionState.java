@@ -1,6 +1,7 @@
 package dunlin.inbox.range;
 
 import dunlin.inbox.ConnectionId;
+import dunlin.inbox.rows.PacketIds;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardCounters;
 import java.util.Collection;

@@ -3,6 +3,7 @@ package dunlin.inbox.range;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.inbox.range.GroupState.GroupMember;
+import dunlin.inbox.repair.StoredSessions;
 import dunlin.inbox.rows.BodyReferences;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionKey;
@@ -10,7 +11,6 @@ import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.SessionKeys.Parsed;
 import dunlin.inbox.rows.ShardCounters;
 import dunlin.inbox.rows.StoredMessage;
-import dunlin.inbox.server.StoredSessions;
 import dunlin.model.TopicFilter;
 import java.nio.ByteBuffer;
 import java.util.HashMap;

@@ -2,7 +2,7 @@ package dunlin.bench.start;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.inbox.server.StoredSessions;
+import dunlin.inbox.repair.StoredSessions;
 import dunlin.retain.RetainRepair;
 import dunlin.store.disk.StoredRows;
 import java.io.ByteArrayOutputStream;

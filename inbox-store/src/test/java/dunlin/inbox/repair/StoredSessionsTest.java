@@ -1,4 +1,4 @@
-package dunlin.inbox.server;
+package dunlin.inbox.repair;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

@@ -1,4 +1,4 @@
-package dunlin.inbox.server;
+package dunlin.inbox.repair;
 
 import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.range.Backlog;

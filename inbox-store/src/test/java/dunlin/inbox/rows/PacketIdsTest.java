@@ -1,4 +1,4 @@
-package dunlin.inbox.range;
+package dunlin.inbox.rows;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

@@ -1,11 +1,11 @@
-package dunlin.inbox.range;
+package dunlin.inbox.rows;
 
 import java.util.Arrays;
 import java.util.BitSet;
 import org.jspecify.annotations.Nullable;
 
 /** A set of packet identifiers. */
-final class PacketIds {
+public final class PacketIds {
   /*
    * Owner: the applying thread.
    * Bounds: two bytes for each while there are few, and never more than 8 KiB, a bit for each there can be: a single high identifier must not
@@ -19,15 +19,15 @@ final class PacketIds {
   private int count;
   private @Nullable BitSet many;
 
-  int size() {
+  public int size() {
     return count;
   }
 
-  boolean isEmpty() {
+  public boolean isEmpty() {
     return count == 0;
   }
 
-  boolean contains(int id) {
+  public boolean contains(int id) {
     return many != null ? many.get(id) : place(id) >= 0;
   }
 
@@ -35,7 +35,7 @@ final class PacketIds {
     return Arrays.binarySearch(few, 0, count, (char) id);
   }
 
-  void add(int id) {
+  public void add(int id) {
     if (contains(id)) return;
     if (many == null && count == FEW) becomeMany();
     if (many != null) {
@@ -56,7 +56,7 @@ final class PacketIds {
     few = new char[0];
   }
 
-  void remove(int id) {
+  public void remove(int id) {
     if (!contains(id)) return;
     if (many != null) {
       many.clear(id);
@@ -68,7 +68,7 @@ final class PacketIds {
   }
 
   /** All of them, ascending. */
-  int[] toArray() {
+  public int[] toArray() {
     if (many != null) return many.stream().toArray();
     int[] all = new int[count];
     for (int i = 0; i < count; i++) all[i] = few[i];

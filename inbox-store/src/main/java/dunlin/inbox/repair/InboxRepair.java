@@ -1,4 +1,4 @@
-package dunlin.inbox.server;
+package dunlin.inbox.repair;
 
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.range.Effects;
