@@ -89,7 +89,9 @@ public final class SharedSums {
 
   private static boolean storesMessages(SessionCommand command) {
     return switch (command) {
-      case SessionCommand.Append _, SessionCommand.AppendOfExchange _, SessionCommand.AppendTo _, SessionCommand.AppendToGroup _, SessionCommand.DrainGroup _ -> true;
+      case SessionCommand.Append _, SessionCommand.AppendOfExchange _, SessionCommand.AppendTo _, SessionCommand.AppendToGroup _,
+          SessionCommand.AcceptTransfer _, SessionCommand.DrainGroup _ ->
+          true;
       default -> false;
     };
   }

@@ -81,8 +81,10 @@ final class Appender {
           new Target(match.session().backlog(), null, null, match.qos(), match.retain(), match.identifiers()));
     }
     for (TopicFilter filter : command.groups()) {
-      var group = state.groups.get(new GroupKey(message.tenant(), filter));
-      if (group == null) continue;
+      var key = new GroupKey(message.tenant(), filter);
+      var group = state.groups.get(key);
+      if (group == null && state.interval.isWhole()) continue;
+      if (group == null) group = groups.begin(change, key);
       var target = target(change, group, message, encoded.length);
       (target.qos() == QoS.AT_MOST_ONCE ? passing : stored).add(target);
     }
@@ -256,6 +258,19 @@ final class Appender {
             owner,
             new InboxMessage(
                 sequence, target.qos(), target.retain(), false, false, target.identifiers(), message));
+  }
+
+  /** A message of a group that waited in another range; it has been counted there. */
+  void acceptInGroup(Change change, GroupState group, Publication message) {
+    byte[] encoded = StoredMessage.bytes(message);
+    var target = target(change, group, message, encoded.length);
+    if (target.qos() == QoS.AT_MOST_ONCE) {
+      change.effects().acknowledge();
+      pass(change, target, message);
+      return;
+    }
+    inboxes.reserve(target.inbox(), encoded.length);
+    write(change, target, message, new Bodies(List.of(target)).header(change, target, message, encoded), null);
   }
 
   /** A message that a group's members elsewhere do not take: to one here, or to the group's inbox. */

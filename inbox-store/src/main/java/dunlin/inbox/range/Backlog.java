@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * How much stands in one inbox, a session's or a group's, and how far a session's is sent; the messages themselves are rows. All of it but
  * {@code handed} and {@code overtaken} can be built again from these, and a start takes it from a row that sums it up.
  */
-public sealed class Backlog permits MemberQueue {
+public sealed class Backlog permits MemberQueue, Transfers.Transfer {
   /*
    * Owner: the applying thread.
    * Bounds: messages and bytes by InboxLimits; Inboxes keeps to them.

@@ -22,6 +22,7 @@ public final class Effects {
   private List<Push> pushes = List.of();
   private List<RouteChange> routes = List.of();
   private List<GroupKey> drains = List.of();
+  private List<GroupKey> stuck = List.of();
   private List<DueWill> wills = List.of();
   private Map<InboxDropReason, Integer> dropped = Map.of();
   private @Nullable ConnectionId displaced;
@@ -56,6 +57,13 @@ public final class Effects {
     if (drains.contains(group)) return;
     if (drains.isEmpty()) drains = new ArrayList<>();
     drains.add(group);
+  }
+
+  /** Messages wait in the group that no member in this range takes now. */
+  void stuck(GroupKey group) {
+    if (stuck.contains(group)) return;
+    if (stuck.isEmpty()) stuck = new ArrayList<>();
+    stuck.add(group);
   }
 
   void will(DueWill will) {
@@ -107,6 +115,10 @@ public final class Effects {
 
   public List<GroupKey> drains() {
     return drains;
+  }
+
+  public List<GroupKey> stuck() {
+    return stuck;
   }
 
   public List<DueWill> wills() {

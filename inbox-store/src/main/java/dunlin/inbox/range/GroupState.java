@@ -58,9 +58,22 @@ public final class GroupState {
 
   private volatile int credit;
 
-  public GroupState(GroupKey key, long birth, int window) {
+  /** Whether a member that is online has room in its window; for other threads. */
+  private volatile boolean takes;
+
+  private volatile boolean waitsForOthers;
+
+  /** Whether there can be no members in other ranges, since this is the only one. */
+  final boolean whole;
+
+  /** What of its messages is on its way to another range; null when nothing is. Written by the applying thread. */
+  volatile Transfers.@Nullable Transfer transfer;
+
+  /** @param whole whether its range is the only one */
+  public GroupState(GroupKey key, long birth, int window, boolean whole) {
     this.key = key;
     this.birth = birth;
+    this.whole = whole;
     shard = ShardCounters.shardOf(birth);
     this.window = window;
     backlog = new Backlog(this, birth, ORIGIN);
@@ -79,6 +92,9 @@ public final class GroupState {
     boolean touched;
 
     boolean summed;
+
+    /** Whether all that is outstanding was looked at since it went away, and stays with it: QoS 2 exchanges that have begun. */
+    boolean keeps;
 
     /** What it counted for when it was looked at last: its room, and the load that it stands under. */
     private int room;
@@ -128,9 +144,57 @@ public final class GroupState {
     return connected;
   }
 
-  /** How many messages its members can take at once; at least 1 while there are any, for the group's inbox takes it. */
+  /**
+   * How many messages its members can take at once; at least 1 while there are any, for the group's inbox takes it. With several ranges at least 2 while one is connected, so that
+   * messages do not wait where nobody is.
+   */
   public int credit() {
     return credit;
+  }
+
+  /** Whether a member takes a message at once. Any thread. */
+  public boolean takes() {
+    return takes;
+  }
+
+  /** The transfer that has begun and not ended. Any thread. */
+  public Transfers.@Nullable Transfer transfer() {
+    return transfer;
+  }
+
+  /** Whether something waits for members in other ranges, or is on its way to them, as {@link #lookForOthers} found last. Any thread. */
+  public boolean waitsForOthers() {
+    return waitsForOthers;
+  }
+
+  /** Finds out whether something waits for members in other ranges, or is on its way to them. On the applying thread. */
+  boolean lookForOthers() {
+    waitsForOthers = !whole && (transfer != null || isStuck() || isAloneAndAway());
+    return waitsForOthers;
+  }
+
+  /** Whether something waits that no member here takes before it does something: comes, or acknowledges. */
+  boolean isStuck() {
+    if (queues == null) return backlog.count > 0 && room == 0;
+    return connected.size() == 0 && (backlog.count > 0 || !queues.all().isEmpty());
+  }
+
+  /** Whether its only member here is away, and has been given messages that members elsewhere could have. */
+  boolean isAloneAndAway() {
+    if (members.size() != 1) return false;
+    var member = members.firstEntry().getValue();
+    return !member.online() && !member.outstanding.isEmpty() && !member.keeps;
+  }
+
+  /** Whether there is anything but members. */
+  boolean holds() {
+    return waits() || transfer != null;
+  }
+
+  /** Where the message waits that is handed on first. */
+  Backlog nextToHandOn() {
+    var gone = queues == null ? null : queues.lastGone();
+    return gone == null ? backlog : gone;
   }
 
   /** Whether a member that is online has room in its window. */
@@ -225,7 +289,8 @@ public final class GroupState {
   }
 
   private void publishCredit() {
-    credit = members.isEmpty() ? 0 : Math.clamp(room, 1, Integer.MAX_VALUE);
+    credit = members.isEmpty() ? 0 : Math.clamp(room, whole || connected.size() == 0 ? 1 : 2, Integer.MAX_VALUE);
+    takes = room > 0;
   }
 
   @Nullable GroupMember member(SessionState session) {

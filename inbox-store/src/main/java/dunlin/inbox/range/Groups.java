@@ -78,15 +78,22 @@ final class Groups {
     var key = new GroupKey(subscriber.session.key.tenant(), subscriber.filter);
     var group = state.groups.get(key);
     if (group == null) {
-      group = new GroupState(key, state.counters.nextEpoch(change.out(), state.interval.of(key)), state.limits.groupWindow());
-      writeRecord(change, group);
-      state.groups.put(key, group);
+      group = begin(change, key);
     }
     var alone = group.size() == 1 ? group.members().iterator().next() : null;
     if (group.join(subscriber)) change.effects().route(route(subscriber), true);
     // A lone member that is away kept its messages, since nobody else could have taken them.
     if (alone != null && !alone.online()) giveBack(change, group, alone);
     askForDrain(change, group);
+  }
+
+  /** A group that has no member yet. With several ranges one may stay so: for a message that comes when the last member here has just gone, and there may be others elsewhere. */
+  GroupState begin(Change change, GroupKey key) {
+    var group =
+        new GroupState(key, state.counters.nextEpoch(change.out(), state.interval.of(key)), state.limits.groupWindow(), state.interval.isWhole());
+    writeRecord(change, group);
+    state.groups.put(key, group);
+    return group;
   }
 
   /** A member is gone, but its session stays: what it was sent, it keeps. */
@@ -106,19 +113,37 @@ final class Groups {
   void end(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
     var member = member(group, subscriber.session);
-    if (group.size() > 1) giveBack(change, group, member);
+    if (group.size() > 1 || !group.whole) giveBack(change, group, member);
     remove(change, group, member);
   }
 
   private void remove(Change change, GroupState group, GroupMember member) {
     state.summaries.left(change.out(), group, member);
-    if (group.queues != null && group.size() > 1) ordered.gone(change, group, member);
-    if (group.queues != null && group.size() == 1) ordered.end(change, group);
+    boolean ends = group.size() == 1 && group.whole;
+    if (group.queues != null && !ends) ordered.gone(change, group, member);
+    if (group.queues != null && ends) ordered.end(change, group);
     if (group.leave(member)) change.effects().route(route(member.subscriber), false);
     if (group.size() > 0) {
       askForDrain(change, group);
       return;
     }
+    // What waits may be for members in other ranges.
+    if (!group.whole && group.holds()) askForDrain(change, group);
+    else drop(change, group);
+  }
+
+  /** Removes a group without members in which nothing waits any more. */
+  void endIfEmpty(Change change, GroupState group) {
+    if (group.size() == 0 && !group.holds()) drop(change, group);
+  }
+
+  /** Removes a group without members; nobody will have what waits. */
+  void dropAll(Change change, GroupState group) {
+    if (group.queues != null) ordered.end(change, group);
+    drop(change, group);
+  }
+
+  private void drop(Change change, GroupState group) {
     state.groups.remove(group.key);
     change.out().delete(SessionKeys.group(group.shard, group.key));
     change.out().delete(SessionKeys.groupInbox(group.shard, group.key));
@@ -128,7 +153,9 @@ final class Groups {
   /** A member's connection has come. */
   void online(Change change, DurableSubscriber subscriber) {
     var group = group(subscriber);
-    group.changed(member(group, subscriber.session));
+    var member = member(group, subscriber.session);
+    member.keeps = false;
+    group.changed(member);
     askForDrain(change, group);
   }
 
@@ -155,11 +182,29 @@ final class Groups {
       boolean begun = stored.qos() == QoS.EXACTLY_ONCE && (stored.released() || sequence < session.sentBelow());
       if (!begun) given.add(new Inboxes.Row(sequence, stored));
     }
+    member.keeps = !member.online();
     if (group.queues == null) {
       putInFront(change, group.backlog, member, given);
     } else {
       ordered.giveBack(change, group, member, given);
       ordered.gone(change, group, member);
+    }
+  }
+
+  /** Has what the only member has not acknowledged wait for others, when that is away. */
+  void giveBackAlone(Change change, GroupState group) {
+    if (group.size() != 1) return;
+    var member = group.members().iterator().next();
+    if (!member.online()) giveBack(change, group, member);
+  }
+
+  /** Puts messages that were put aside in front of what waits. */
+  void putBack(Change change, GroupState group, Backlog aside, List<Inboxes.Row> given) {
+    var waits = group.queues == null ? group.backlog : ordered.front(change, group);
+    for (Inboxes.Row row : given.reversed()) {
+      inboxes.take(change, aside, row.sequence(), row.stored());
+      inboxes.reserve(waits, row.stored().size());
+      inboxes.writeFirst(change, waits, row.stored());
     }
   }
 
@@ -241,6 +286,7 @@ final class Groups {
 
   void askForDrain(Change change, GroupState group) {
     if (group.drains()) change.effects().drain(group.key);
+    else if (group.lookForOthers()) change.effects().stuck(group.key);
   }
 
   RouteKey route(DurableSubscriber subscriber) {
@@ -272,13 +318,13 @@ final class Groups {
                 }));
   }
 
-  static GroupState readRecord(GroupKey key, byte[] value, int window) {
+  static GroupState readRecord(GroupKey key, byte[] value, int window, boolean whole) {
     return FieldReader.read(
         value,
         in -> {
           int format = in.octet();
           if (format != FORMAT) throw new IllegalStateException("row of unknown format " + format);
-          var group = new GroupState(key, in.number(), window);
+          var group = new GroupState(key, in.number(), window, whole);
           group.restoreTurn(in.text());
           return group;
         });

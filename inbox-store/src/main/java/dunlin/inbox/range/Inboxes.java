@@ -47,6 +47,12 @@ final class Inboxes {
     return inbox.count < state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= mostForOne();
   }
 
+  /** Whether an inbox has room for all of several messages. */
+  boolean fitAll(Backlog inbox, int messages, long more) {
+    long bytes = inbox.bytes + more;
+    return inbox.count + messages <= state.limits.messagesMax() && bytes <= state.limits.bytesMax() && bytes <= mostForOne();
+  }
+
   /** No inbox holds more than is left for all others, so the largest are full first. A little is left for each, or new ones would have nothing. */
   private long mostForOne() {
     long max = state.limits.sums().messageBytes();

@@ -101,6 +101,13 @@ final class OrderedGroups {
     group.changed(member);
   }
 
+  /** A queue from which messages are handed on before all that waits. */
+  MemberQueue front(Change change, GroupState group) {
+    var queue = new MemberQueue(group, state.counters.nextEpoch(change.out(), group.shard), "");
+    queues(group).gone(queue, state.counters.nextEpoch(change.out(), group.shard));
+    return queue;
+  }
+
   /** The last member is gone: nobody will have what waits. */
   void end(Change change, GroupState group) {
     for (MemberQueue queue : queues(group).all()) {

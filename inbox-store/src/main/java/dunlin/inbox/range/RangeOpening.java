@@ -98,6 +98,10 @@ final class RangeOpening {
       }
       case SessionKeys.GROUP -> takeGroup(Parsed.of(key), value);
       case SessionKeys.SESSION -> takeSession(Parsed.of(key), value);
+      case SessionKeys.ACCEPTED_TRANSFER -> {
+        var parsed = Parsed.of(key);
+        state.acceptedTransfers.restore(new GroupKey(parsed.tenant(), filter(parsed.name())), parsed.rest().getLong());
+      }
       case SessionKeys.FOREIGN_EXCHANGE -> {
         var parsed = Parsed.of(key);
         long birth = parsed.rest().getLong();
@@ -110,7 +114,7 @@ final class RangeOpening {
   private void takeGroup(Parsed parsed, byte[] value) {
     var group = new GroupKey(parsed.tenant(), filter(parsed.name()));
     switch (parsed.kind()) {
-      case SessionKeys.GROUP_RECORD -> state.groups.put(group, Groups.readRecord(group, value, state.limits.groupWindow()));
+      case SessionKeys.GROUP_RECORD -> state.groups.put(group, Groups.readRecord(group, value, state.limits.groupWindow(), state.interval.isWhole()));
       case SessionKeys.GROUP_INBOX -> {
         var inbox = group(group).backlog;
         Summaries.read(value, inbox);
@@ -122,6 +126,11 @@ final class RangeOpening {
         var queue = Summaries.readQueue(present, parsed.rest().getLong(), value);
         present.queues.add(queue);
         count(queue);
+      }
+      case SessionKeys.GROUP_TRANSFER -> {
+        var present = group(group);
+        present.transfer = Summaries.readTransfer(present, parsed.rest().getLong(), value);
+        count(present.transfer);
       }
       default -> throw new IllegalStateException("group row of unknown kind " + parsed.kind());
     }

@@ -4,6 +4,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxDropReason;
 import dunlin.inbox.InboxLimits;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.rows.AcceptedTransfers;
 import dunlin.inbox.rows.BodyReferences;
 import dunlin.inbox.rows.DueKey;
 import dunlin.inbox.rows.ForeignExchanges;
@@ -81,6 +82,7 @@ public final class RangeState {
   final Summaries summaries = new Summaries(this);
   final Fences fences = new Fences(this);
   public final ForeignExchanges foreignExchanges = new ForeignExchanges();
+  public final AcceptedTransfers acceptedTransfers = new AcceptedTransfers();
 
   final OnlineSessions online = new OnlineSessions();
 
@@ -135,6 +137,7 @@ public final class RangeState {
     summaries.clear();
     fences.clear();
     foreignExchanges.clear();
+    acceptedTransfers.clear();
     online.clear();
     expiring.clear();
     dueWills.clear();

@@ -3,20 +3,26 @@ package dunlin.inbox.range;
 import dunlin.inbox.InboxLimits;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.RouteKey;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.rows.SessionCommand.AcceptTransfer;
 import dunlin.inbox.rows.SessionCommand.Acknowledge;
 import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.BeginTransfer;
 import dunlin.inbox.rows.SessionCommand.Beside;
 import dunlin.inbox.rows.SessionCommand.Configure;
 import dunlin.inbox.rows.SessionCommand.Connect;
 import dunlin.inbox.rows.SessionCommand.ConnectionGone;
 import dunlin.inbox.rows.SessionCommand.Disconnect;
 import dunlin.inbox.rows.SessionCommand.DrainGroup;
+import dunlin.inbox.rows.SessionCommand.EndGroup;
+import dunlin.inbox.rows.SessionCommand.EndTransfer;
 import dunlin.inbox.rows.SessionCommand.ForgetExchange;
+import dunlin.inbox.rows.SessionCommand.ForgetTransfer;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
 import dunlin.inbox.rows.SessionCommand.Received;
 import dunlin.inbox.rows.SessionCommand.Released;
@@ -51,6 +57,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   private final Groups groups;
   private final DurableSubscriptions subscriptions;
   private final Appender appender;
+  private final Transfers transfers;
   private final Wills wills;
   private final SessionLife life;
 
@@ -68,6 +75,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     groups = new Groups(state, inboxes);
     subscriptions = new DurableSubscriptions(state, groups);
     appender = new Appender(state, inboxes, groups);
+    transfers = new Transfers(state, inboxes, groups, appender);
     wills = new Wills(state);
     life = new SessionLife(state, inboxes, subscriptions, wills);
   }
@@ -85,6 +93,11 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     var routes = untaken == null ? List.<RouteKey>of() : List.copyOf(untaken);
     untaken = null;
     return routes;
+  }
+
+  /** The groups in which messages wait that no member here takes now, or are on their way to another range. On the applying thread. */
+  public List<GroupKey> stuckGroups() {
+    return state.groups.values().stream().filter(GroupState::lookForOthers).map(group -> group.key).toList();
   }
 
   @Override
@@ -131,8 +144,12 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
       case ConnectionGone(var now, _, _, _) -> now;
       case Remove(var now, _, _) -> now;
       case DrainGroup(var now, _, _) -> now;
+      case BeginTransfer(var now, _, _, _) -> now;
+      case AcceptTransfer(var now, _, _, _) -> now;
+      case EndTransfer(var now, _, _, _) -> now;
       case Beside beside -> now(beside.command());
-      case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _, ForgetExchange _ -> 0;
+      case Configure _, Subscribe _, Unsubscribe _, Acknowledge _, Received _, Released _, WillPublished _ -> 0;
+      case ForgetExchange _, ForgetTransfer _, EndGroup _ -> 0;
     };
   }
 
@@ -189,6 +206,14 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
         groups.drain(change, group, max);
         yield DONE;
       }
+      case BeginTransfer begin -> transfers.begin(change, begin);
+      case AcceptTransfer accept -> transfers.accept(change, accept);
+      case EndTransfer end -> transfers.end(change, end);
+      case ForgetTransfer(var group, var number) -> {
+        transfers.forget(change, group, number);
+        yield DONE;
+      }
+      case EndGroup(var group) -> transfers.endGroup(change, group);
       case Beside beside -> beside(beside, change);
     };
   }

@@ -82,6 +82,11 @@ public final class Summaries {
     if (reason != null) {
       long birth = inbox.birth();
       if (state.leftovers.get(birth) == inbox) out.put(SessionKeys.left(inbox.tenant, birth), leftRow(inbox, reason));
+    } else if (inbox instanceof Transfers.Transfer transfer) {
+      var of = Objects.requireNonNull(transfer.group);
+      byte[] key = SessionKeys.groupTransfer(of.key, transfer.birth());
+      if (of.transfer == transfer) out.put(key, row(transfer));
+      else out.delete(key);
     } else if (inbox instanceof MemberQueue queue) {
       byte[] key = SessionKeys.groupQueue(Objects.requireNonNull(queue.group).key, queue.birth());
       if (queue.count > 0) out.put(key, row(queue));
@@ -129,6 +134,15 @@ public final class Summaries {
         });
   }
 
+  private static byte[] row(Transfers.Transfer transfer) {
+    return FieldWriter.bytesOf(
+        fields -> {
+          fields.octet(FORMAT);
+          fields.number(transfer.target);
+          write(fields, transfer);
+        });
+  }
+
   private static byte[] leftRow(Backlog inbox, InboxDropReason reason) {
     return FieldWriter.bytesOf(
         fields -> {
@@ -167,6 +181,18 @@ public final class Summaries {
           queue.goneAt = in.number();
           readFields(in, queue);
           return queue;
+        });
+  }
+
+  /** What of a group's messages is on its way to another range. */
+  public static Transfers.Transfer readTransfer(GroupState group, long number, byte[] value) {
+    return FieldReader.read(
+        value,
+        in -> {
+          in.format(FORMAT, "summary of a transfer");
+          var transfer = new Transfers.Transfer(group, number, in.count());
+          readFields(in, transfer);
+          return transfer;
         });
   }
 

@@ -207,6 +207,7 @@ public record StoredSessions(
           var row = Parsed.of(key);
           if (row.kind() == SessionKeys.GROUP_INBOX) sum(summary(value));
           else if (row.kind() == SessionKeys.GROUP_QUEUE) sum(queue(groupOf(row.tenant(), row.name()), row.rest().getLong(), value));
+          else if (row.kind() == SessionKeys.GROUP_TRANSFER) sum(transfer(groupOf(row.tenant(), row.name()), row.rest().getLong(), value));
         }
         case SessionKeys.SESSION -> takeSession(Parsed.of(key), value);
         default -> {} // a message
@@ -276,6 +277,8 @@ public record StoredSessions(
         var group = groupOf(of.tenant, of.name);
         value = rows.get(SessionKeys.groupQueue(group, of.birth));
         if (value != null) return queue(group, of.birth, value);
+        value = rows.get(SessionKeys.groupTransfer(group, of.birth));
+        if (value != null) return transfer(group, of.birth, value);
         value = rows.get(SessionKeys.groupInbox(ShardCounters.shardOf(of.birth), group));
       } else {
         value = rows.get(SessionKeys.inbox(ShardCounters.shardOf(of.birth), new SessionKey(of.tenant, of.name)));
@@ -288,7 +291,11 @@ public record StoredSessions(
     }
 
     private static Backlog queue(GroupKey group, long birth, byte[] value) {
-      return Summaries.readQueue(new GroupState(group, birth, 0), birth, value);
+      return Summaries.readQueue(new GroupState(group, birth, 0, true), birth, value);
+    }
+
+    private static Backlog transfer(GroupKey group, long number, byte[] value) {
+      return Summaries.readTransfer(new GroupState(group, number, 0, true), number, value);
     }
 
     private void tellWrong(Counted of, @Nullable Backlog summed) {

@@ -114,6 +114,30 @@ public sealed interface SessionCommand {
   record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
 
   /**
+   * Begins to hand messages that wait in a group on to members in another range: up to so many are put aside for it. Nothing is done when one is under way, or members here
+   * can take what waits.
+   *
+   * @param target the first shard of the other range
+   */
+  record BeginTransfer(long now, GroupKey group, int target, int messagesMax) implements SessionCommand {}
+
+  /** Takes messages of a group from another range, all or none; once, however often they come. */
+  record AcceptTransfer(long now, GroupKey group, long number, List<Publication> messages) implements SessionCommand {}
+
+  /**
+   * Lets go of what was put aside for a transfer.
+   *
+   * @param accepted whether the other range has it; otherwise it waits here again, in front
+   */
+  record EndTransfer(long now, GroupKey group, long number, boolean accepted) implements SessionCommand {}
+
+  /** Forgets a transfer, of which the other range has let go. */
+  record ForgetTransfer(GroupKey group, long number) implements SessionCommand {}
+
+  /** Drops what waits in a group that has no member, in no range. */
+  record EndGroup(GroupKey group) implements SessionCommand {}
+
+  /**
    * A command to one of several ranges, for which bounds on what all sessions have together hold beside what the other ranges have.
    *
    * @param sessions durable sessions of the others

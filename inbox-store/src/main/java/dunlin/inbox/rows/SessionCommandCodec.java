@@ -16,18 +16,23 @@ import static dunlin.inbox.rows.SessionFields.writeSession;
 import static dunlin.inbox.rows.SessionFields.writeSubscription;
 
 import dunlin.inbox.InboxLimits;
+import dunlin.inbox.rows.SessionCommand.AcceptTransfer;
 import dunlin.inbox.rows.SessionCommand.Acknowledge;
 import dunlin.inbox.rows.SessionCommand.Append;
 import dunlin.inbox.rows.SessionCommand.AppendOfExchange;
 import dunlin.inbox.rows.SessionCommand.AppendTo;
 import dunlin.inbox.rows.SessionCommand.AppendToGroup;
+import dunlin.inbox.rows.SessionCommand.BeginTransfer;
 import dunlin.inbox.rows.SessionCommand.Beside;
 import dunlin.inbox.rows.SessionCommand.Configure;
 import dunlin.inbox.rows.SessionCommand.Connect;
 import dunlin.inbox.rows.SessionCommand.ConnectionGone;
 import dunlin.inbox.rows.SessionCommand.Disconnect;
 import dunlin.inbox.rows.SessionCommand.DrainGroup;
+import dunlin.inbox.rows.SessionCommand.EndGroup;
+import dunlin.inbox.rows.SessionCommand.EndTransfer;
 import dunlin.inbox.rows.SessionCommand.ForgetExchange;
+import dunlin.inbox.rows.SessionCommand.ForgetTransfer;
 import dunlin.inbox.rows.SessionCommand.FrontendGone;
 import dunlin.inbox.rows.SessionCommand.Received;
 import dunlin.inbox.rows.SessionCommand.Released;
@@ -68,15 +73,21 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   private static final int BESIDE = 21;
   private static final int APPEND_OF_EXCHANGE = 22;
   private static final int FORGET_EXCHANGE = 23;
+  private static final int BEGIN_TRANSFER = 24;
+  private static final int ACCEPT_TRANSFER = 25;
+  private static final int END_TRANSFER = 26;
+  private static final int FORGET_TRANSFER = 27;
+  private static final int END_GROUP = 28;
 
   @Override
   public CommandKind kind(SessionCommand command) {
     return switch (command) {
-      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _ -> CommandKind.FLOW;
+      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _ -> CommandKind.FLOW;
       case Configure _, Subscribe _ -> CommandKind.CALL;
       case Connect _, Disconnect _, Unsubscribe _ -> CommandKind.RELEASE;
       case Acknowledge _, Received _, Released _, WillPublished _ -> CommandKind.RELEASE;
       case Tick _, FrontendGone _, ConnectionGone _, Remove _, DrainGroup _, ForgetExchange _ -> CommandKind.RELEASE;
+      case BeginTransfer _, EndTransfer _, ForgetTransfer _, EndGroup _ -> CommandKind.RELEASE;
       case Beside beside -> kind(beside.command());
     };
   }
@@ -84,7 +95,7 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
   /** Whether a command brings messages. */
   public static boolean isMessage(SessionCommand command) {
     return switch (command) {
-      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _ -> true;
+      case Append _, AppendOfExchange _, AppendTo _, AppendToGroup _, AcceptTransfer _ -> true;
       default -> false;
     };
   }
@@ -215,9 +226,39 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case DrainGroup(var now, var group, var messagesMax) -> {
         out.octet(DRAIN_GROUP);
         out.number(now);
-        out.text(group.tenant());
-        writeFilter(out, group.filter());
+        writeGroup(out, group);
         out.number(messagesMax);
+      }
+      case BeginTransfer(var now, var group, var target, var messagesMax) -> {
+        out.octet(BEGIN_TRANSFER);
+        out.number(now);
+        writeGroup(out, group);
+        out.number(target);
+        out.number(messagesMax);
+      }
+      case AcceptTransfer(var now, var group, var number, var messages) -> {
+        out.octet(ACCEPT_TRANSFER);
+        out.number(now);
+        writeGroup(out, group);
+        out.number(number);
+        out.number(messages.size());
+        messages.forEach(message -> writePublication(out, message));
+      }
+      case EndTransfer(var now, var group, var number, var accepted) -> {
+        out.octet(END_TRANSFER);
+        out.number(now);
+        writeGroup(out, group);
+        out.number(number);
+        out.flag(accepted);
+      }
+      case ForgetTransfer(var group, var number) -> {
+        out.octet(FORGET_TRANSFER);
+        writeGroup(out, group);
+        out.number(number);
+      }
+      case EndGroup(var group) -> {
+        out.octet(END_GROUP);
+        writeGroup(out, group);
       }
       case Beside(var sessions, var memory, var messageBytes, var beside) -> {
         out.octet(BESIDE);
@@ -227,6 +268,15 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
         write(beside, out);
       }
     }
+  }
+
+  private static void writeGroup(FieldWriter out, GroupKey group) {
+    out.text(group.tenant());
+    writeFilter(out, group.filter());
+  }
+
+  private static GroupKey readGroup(FieldReader in) {
+    return new GroupKey(in.text(), readFilter(in));
   }
 
   private static void writeAppend(FieldWriter out, Append append) {
@@ -271,7 +321,12 @@ public final class SessionCommandCodec implements CommandCodec<SessionCommand> {
       case CONNECTION_GONE -> new ConnectionGone(in.number(), in.text(), in.text(), readConnection(in));
       case REMOVE -> new Remove(in.number(), in.text(), in.text());
       case FRONTEND_GONE -> new FrontendGone(in.number(), in.text(), in.number(), in.count());
-      case DRAIN_GROUP -> new DrainGroup(in.number(), new GroupKey(in.text(), readFilter(in)), in.count());
+      case DRAIN_GROUP -> new DrainGroup(in.number(), readGroup(in), in.count());
+      case BEGIN_TRANSFER -> new BeginTransfer(in.number(), readGroup(in), in.count(), in.count());
+      case ACCEPT_TRANSFER -> new AcceptTransfer(in.number(), readGroup(in), in.number(), in.list(SessionFields::readPublication));
+      case END_TRANSFER -> new EndTransfer(in.number(), readGroup(in), in.number(), in.flag());
+      case FORGET_TRANSFER -> new ForgetTransfer(readGroup(in), in.number());
+      case END_GROUP -> new EndGroup(readGroup(in));
       default -> throw new IllegalStateException("session command of unknown kind " + kind);
     };
   }

@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 g filter 0 1                    group
  *   tenant 0 g filter 0 2                    its inbox summed up, while there is a message in it
  *   tenant 0 g filter 0 3 birth              the queue of one of its members summed up, while there is a message in it
+ *   tenant 0 g filter 0 4 number             what is on its way to another range's members, summed up
  *   tenant 0 h filter 0 birth sequence       header of a message in a group's inbox, or in a member's queue
  *   tenant 0 l birth                         what an ended session or group has left, summed up
  *   tenant 0 m client 0 birth sequence       header of a message in a session's inbox
@@ -29,6 +30,7 @@ import org.jspecify.annotations.Nullable;
  *   tenant 0 s client 0 6 epoch              will of the connection with that epoch
  *   tenant 0 t client 0 birth sequence       content of a message that only this inbox holds
  *   tenant 0 x client 0 birth packet id.     QoS 2 exchange of a session of another range, whose message is stored in this one
+ *   tenant 0 y filter 0 number               transfer of a group's messages that was taken from another range
  * </pre>
  *
  * <p>A session's shard follows from its tenant and client identifier, a group's from its tenant and filter. The rows of a message stand in
@@ -53,10 +55,12 @@ public final class SessionKeys {
   public static final byte SESSION = 's';
   static final byte CONTENT = 't';
   public static final byte FOREIGN_EXCHANGE = 'x';
+  public static final byte ACCEPTED_TRANSFER = 'y';
 
   public static final int GROUP_RECORD = 1;
   public static final int GROUP_INBOX = 2;
   public static final int GROUP_QUEUE = 3;
+  public static final int GROUP_TRANSFER = 4;
 
   public static final int RECORD = 1;
   public static final int INBOX = 2;
@@ -143,6 +147,16 @@ public final class SessionKeys {
   /** The queue of a member of an ordered group, or of one that is gone. */
   public static byte[] groupQueue(GroupKey group, long birth) {
     return named(ShardCounters.shardOf(birth), group.tenant(), GROUP, group.filter().text(), 9).put((byte) GROUP_QUEUE).putLong(birth).array();
+  }
+
+  /** What of a group's messages is on its way to another range. */
+  public static byte[] groupTransfer(GroupKey group, long number) {
+    return named(ShardCounters.shardOf(number), group.tenant(), GROUP, group.filter().text(), 9).put((byte) GROUP_TRANSFER).putLong(number).array();
+  }
+
+  /** That a transfer was taken from another range. */
+  public static byte[] acceptedTransfer(int shard, GroupKey group, long number) {
+    return named(shard, group.tenant(), ACCEPTED_TRANSFER, group.filter().text(), 8).putLong(number).array();
   }
 
   /** What the keys of a group's messages begin with, or those in a queue of a member. */
@@ -268,12 +282,13 @@ public final class SessionKeys {
   }
 
   /**
-   * The key of a group's or session's row taken apart, or that of a message's header or of a foreign exchange.
+   * The key of a group's or session's row taken apart, or that of a message's header, of a foreign exchange or of an accepted transfer.
    *
-   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE}, {@link #MESSAGE} or {@link #FOREIGN_EXCHANGE}
+   * @param space {@link #GROUP}, {@link #SESSION}, {@link #GROUP_MESSAGE}, {@link #MESSAGE}, {@link #FOREIGN_EXCHANGE} or {@link #ACCEPTED_TRANSFER}
    * @param name the filter's text or the client identifier
-   * @param kind of a header or foreign exchange 0
-   * @param rest what stands behind the kind; of a header its birth and its sequence, of a foreign exchange its session's birth and its packet identifier
+   * @param kind of the last four 0
+   * @param rest what stands behind the kind; of a header its birth and its sequence, of a foreign exchange its session's birth and its packet identifier, of
+   *     a transfer its number
    */
   public record Parsed(int shard, String tenant, byte space, String name, int kind, ByteBuffer rest) {
     public static Parsed of(byte[] key) {
@@ -283,7 +298,8 @@ public final class SessionKeys {
       byte space = key[tenantEnd + 1];
       int nameEnd = zeroFrom(key, tenantEnd + 2);
       String name = text(key, tenantEnd + 2, nameEnd);
-      if (space == GROUP_MESSAGE || space == MESSAGE || space == FOREIGN_EXCHANGE) return new Parsed(shard, tenant, space, name, 0, rest(key, nameEnd + 1));
+      if (space == GROUP_MESSAGE || space == MESSAGE || space == FOREIGN_EXCHANGE || space == ACCEPTED_TRANSFER)
+        return new Parsed(shard, tenant, space, name, 0, rest(key, nameEnd + 1));
       if (nameEnd + 1 >= key.length) throw new IllegalStateException("key of " + key.length + " bytes has no kind");
       return new Parsed(shard, tenant, space, name, key[nameEnd + 1], rest(key, nameEnd + 2));
     }

@@ -114,7 +114,7 @@ final class InboxMeters {
   }
 
   /** Shows what the ranges hold together, and what waits. */
-  void show(List<InboxRangeServer> ranges, LostFrontends lost, WillRunner wills, Exchanges exchanges) {
+  void show(List<InboxRangeServer> ranges, LostFrontends lost, WillRunner wills, Exchanges exchanges, HandOvers handOvers) {
     sum("dunlin.inbox.sessions", "Sessions, with and without a connection", ranges, range -> range.applied().sessions.mappingCount());
     sum("dunlin.inbox.sessions-durable", "Those of them that outlive their connection", ranges, range -> range.applied().durableCount.get());
     sum("dunlin.inbox.online", "Sessions that have a connection", ranges, range -> range.applied().onlineCount.get());
@@ -143,6 +143,7 @@ final class InboxMeters {
         "dunlin.inbox.exchanges-foreign", "Publishers with open QoS 2 exchanges whose messages are stored in a range that does not have their session", ranges,
         range -> range.applied().foreignExchanges.size());
     waiting("dunlin.inbox.exchanges-waiting", "Publishers with QoS 2 messages that other ranges store before their own records them", exchanges::waiting);
+    waiting("dunlin.inbox.hand-overs-waiting", "Groups with messages in a range whose members do not take them now; members in others may", handOvers::waiting);
     lines("messages", ranges.stream().map(range -> range.proposals().messages()).toList());
     lines("calls", ranges.stream().map(range -> range.proposals().calls()).toList());
   }

@@ -21,11 +21,14 @@ import dunlin.inbox.range.RangeState;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionResult.Outcome;
+import dunlin.inbox.range.Transfers;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionCommandCodec;
 import dunlin.inbox.rows.SessionKey;
+import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.ShardInterval;
+import dunlin.inbox.rows.StoredMessage;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -42,7 +45,9 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BiConsumer;
 import java.util.function.BiPredicate;
+import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -72,6 +77,7 @@ final class InboxRangeServer {
   private final ScheduledExecutorService timer;
   private final InboxMeters meters;
   private final Runnable tickSoon;
+  private final BiConsumer<InboxRangeServer, List<GroupKey>> stuck;
   private final BiPredicate<SessionKey, Long> foreignLives;
   private final SessionRange logic;
   private final Range<SessionCommand, SessionResult> range;
@@ -103,6 +109,7 @@ final class InboxRangeServer {
    * @param wills publishes the wills of all ranges
    * @param timer the one thread for routes and time
    * @param tickSoon has the timer's next turn come at once
+   * @param stuck is told of groups in which messages wait that no member in their range takes
    * @param lives whether a session that began with this birth has not ended, in any range
    */
   record Tier(
@@ -115,6 +122,7 @@ final class InboxRangeServer {
       ScheduledExecutorService timer,
       InboxMeters meters,
       Runnable tickSoon,
+      BiConsumer<InboxRangeServer, List<GroupKey>> stuck,
       BiPredicate<SessionKey, Long> lives) {}
 
   /**
@@ -132,6 +140,7 @@ final class InboxRangeServer {
     timer = tier.timer();
     meters = tier.meters();
     tickSoon = tier.tickSoon();
+    stuck = tier.stuck();
     foreignLives = tier.lives();
     var declared = ranges.range(name, new SessionCommandCodec(), logic);
     range = sums == null ? declared : new BoundedRange(declared, logic.state(), sums);
@@ -202,6 +211,7 @@ final class InboxRangeServer {
         (_, _) -> {
           var routes = logic.takeRoutes();
           strays.expect(routes);
+          stuck.accept(this, logic.stuckGroups());
           announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
           configured.complete(announcer.settledOrFull(routes));
         });
@@ -254,6 +264,43 @@ final class InboxRangeServer {
     proposals.call(
         new SessionCommand.ForgetExchange(session.tenant(), session.clientId(), birth, packetId), forgotten, (_, _) -> forgotten.complete(null));
     return forgotten;
+  }
+
+  /** Proposes a command; {@code failed} when it was not taken, or nobody knows whether it was. */
+  void propose(SessionCommand command, Consumer<SessionResult> done, Runnable failed) {
+    if (!proposals.inLine(command, done, _ -> failed.run())) failed.run();
+  }
+
+  /** Reads messages of a group that are on their way to another range; hands on null when that cannot be done now. */
+  void readTransfer(GroupKey group, Transfers.Transfer transfer, Consumer<@Nullable List<Publication>> then) {
+    try {
+      range.readers().execute(() -> then.accept(read(group, transfer)));
+    } catch (RejectedExecutionException busy) {
+      then.accept(null);
+    }
+  }
+
+  private @Nullable List<Publication> read(GroupKey group, Transfers.Transfer transfer) {
+    try {
+      var bodies = new ArrayList<Long>();
+      range
+          .reader()
+          .scan(
+              transfer.key(transfer.first()),
+              transfer.key(transfer.next()),
+              (_, header) -> bodies.add(StoredMessage.read(header).bodyId()));
+      if (bodies.size() != transfer.count()) return null; // another step has let go of them meanwhile
+      var messages = new ArrayList<Publication>();
+      for (long body : bodies) {
+        byte[] message = range.reader().get(SessionKeys.body(group.tenant(), body));
+        if (message == null) return null;
+        messages.add(StoredMessage.message(message));
+      }
+      return messages;
+    } catch (RuntimeException e) {
+      LOG.warn("Messages of a group could not be read, trying again: {}", e.getMessage());
+      return null;
+    }
   }
 
   /** The birth of a session of this range; 0 when it is not there with this epoch. */
@@ -468,6 +515,7 @@ final class InboxRangeServer {
     if (!effects.routes().isEmpty()) announcer.change(effects.routes());
     if (!effects.wills().isEmpty()) wills.start(effects.wills());
     drains.ask(effects.drains());
+    if (!effects.stuck().isEmpty()) stuck.accept(this, effects.stuck());
     if (effects.hasWillDue()) tickSoon.run();
   }
 

@@ -15,6 +15,7 @@ import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionRange;
 import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionState;
+import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
@@ -89,6 +90,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   private final InboxMeters meters;
   private final WillRunner wills;
   private final Exchanges exchanges = new Exchanges();
+  private final HandOvers handOvers;
   private final List<ShardId> shards;
 
   /** Where the range comes from. */
@@ -130,7 +132,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     lost = new LostFrontends(this::endFrontend);
     frontends = new Frontends(started, lost, meters);
     this.wills = new WillRunner(wills, System::nanoTime, meters, this::recordWill);
-    var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::lives);
+    var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives);
     var logics = ShardInterval.divide(settings.shards(), count).stream().map(SessionRange::new).toList();
     var sums = count == 1 ? null : new SharedSums(settings.sums(), logics.stream().map(SessionRange::state).toList());
     rangeOfShard = new int[settings.shards()];
@@ -142,7 +144,8 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     }
     this.ranges = List.copyOf(made);
     shards = IntStream.range(0, settings.shards()).mapToObj(ShardId::inbox).toList();
-    meters.show(this.ranges, lost, this.wills, exchanges);
+    handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
+    meters.show(this.ranges, lost, this.wills, exchanges, handOvers);
   }
 
   /**
@@ -440,6 +443,10 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     return released;
   }
 
+  private void stuck(InboxRangeServer range, List<GroupKey> groups) {
+    handOvers.note(range, groups);
+  }
+
   private boolean lives(SessionKey session, long birth) {
     var present = of(session.tenant(), session.clientId()).applied().sessions.get(session);
     return present != null && present.birth() == birth;
@@ -469,6 +476,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
       wills.turn();
       long now = clock.millis();
       for (InboxRangeServer range : ranges) range.tick(now);
+      handOvers.turn();
     } catch (RuntimeException e) {
       LOG.error("The session tier's timer failed and goes on", e);
     }

@@ -73,7 +73,7 @@ public final class MemoryRows implements RangeWriter {
   }
 
   /** All rows as text, to compare and to print. */
-  synchronized Map<String, String> dump() {
+  public synchronized Map<String, String> dump() {
     var dump = new TreeMap<String, String>();
     rows.forEach((key, value) -> dump.put(readable(key), HexFormat.of().formatHex(value)));
     return dump;

@@ -14,6 +14,7 @@ import dunlin.model.ReasonCode;
 import dunlin.store.StoreException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
@@ -144,9 +145,9 @@ final class FrontendsTest {
   void allConnectionsAreLostAlsoWhenTheyTakeSeveralSteps() throws Exception {
     var one = TestFrontend.attached(node, "one", 7);
     int sessions = 2 * DueWork.STEPS_MAX + 1;
-    var last = CompletableFuture.<Connected>failedFuture(new AssertionError("none has connected"));
-    for (int i = 0; i < sessions; i++) last = one.connecting("c" + i, null);
-    InboxNode.get(last);
+    var connecting = new ArrayList<CompletableFuture<Connected>>();
+    for (int i = 0; i < sessions; i++) connecting.add(one.connecting("c" + i, null));
+    for (var each : connecting) InboxNode.get(each);
     assertThat(online()).isEqualTo(sessions);
 
     InboxNode.get(one.detach());

@@ -97,7 +97,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   /** With several ranges. */
   InboxNode(@Nullable Path data, int ranges, InboxSettings settings) throws Exception {
     this.ranges = ranges;
-    Awaitility.setDefaultTimeout(Duration.ofMinutes(2)); // it only ends what hangs: a machine may be as busy as it likes
+    Awaitility.setDefaultTimeout(Duration.ofSeconds(6)); // it only ends what hangs: a machine may be as busy as it likes
     this.data = data;
     server = open(settings);
     attach(server.start());
@@ -128,6 +128,11 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   private LocalRange<SessionCommand, SessionResult> range(
       String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic) {
     return new LocalRange<>(codec, logic, rows.computeIfAbsent(name, _ -> new MemoryRows()), faults);
+  }
+
+  /** The rows of all ranges in memory whose keys have this in them. */
+  List<String> rowsWith(String part) {
+    return rows.values().stream().flatMap(each -> each.dump().keySet().stream()).filter(key -> key.contains(part)).toList();
   }
 
   /** What the ranges in memory do wrong. */

@@ -70,6 +70,7 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
     var refuses = faults.refusing;
     if (faults.broken || (refuses != null && refuses.isInstance(command))) {
       faults.refused.incrementAndGet();
+      faults.failed.incrementAndGet();
       completion.failed(new StoreException("refused"));
       return;
     }
@@ -77,6 +78,7 @@ final class LocalRange<C, R> implements Range<C, R>, AutoCloseable {
     logic.summarize(rows);
     var unheard = faults.silent;
     if (unheard != null && unheard.isInstance(command)) {
+      faults.failed.incrementAndGet();
       completion.failed(new OutcomeUnknownException("applied, for all that is known", new IllegalStateException()));
     } else {
       completion.done(result);

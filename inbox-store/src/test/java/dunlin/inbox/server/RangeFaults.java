@@ -22,6 +22,9 @@ final class RangeFaults {
   /** How many have failed. */
   final AtomicInteger refused = new AtomicInteger();
 
+  /** How many have failed, or were applied unheard. */
+  final AtomicInteger failed = new AtomicInteger();
+
   /** Those that are open. */
   final List<LocalRange<?, ?>> ranges = new CopyOnWriteArrayList<>();
 
