@@ -190,7 +190,7 @@ final class Admission {
           null,
           "AUTH with another method than CONNECT");
     } else if (auth.reason() == ReasonCode.RE_AUTHENTICATE) {
-      if (undecided) connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x19 while an authentication is under way");
+      if (undecided) connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x19 while an authentication is in progress");
       else authenticateAgain(auth.authenticationData());
     } else if (exchange == null) {
       connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x18 without an authentication that continues");
@@ -201,7 +201,7 @@ final class Admission {
     }
   }
 
-  /** MQTT 5, section 4.12.1: other packets go on as before meanwhile. */
+  /** MQTT 5, section 4.12.1: other packets go on as before. */
   private void authenticateAgain(byte @Nullable [] data) {
     undecided = true;
     if (authentication.failures().exceeded(credentials.peer().address())) unanswered(Authentication.Result.LIMITED);
@@ -234,7 +234,7 @@ final class Admission {
       identity = who;
       connection.admitted(connecting, who, data.length == 0 ? null : data);
     } else if (!who.equals(identity)) {
-      refused(ReasonCode.NOT_AUTHORIZED, "authenticated again as somebody else");
+      refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated as another user");
     } else {
       finish(Authentication.Result.ACCEPTED);
       connection.writer().writePacket(answer(ReasonCode.SUCCESS, data));

@@ -74,15 +74,15 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     CREDIT(2),
     /** It has as many publishes unacknowledged as it may. */
     PENDING(4),
-    /** The stores work on as many of its other packets as it may have under way. */
+    /** The stores work on as many of its other packets as it may have in progress. */
     OPERATIONS(8),
     /** It does not read what it is sent: answers to its packets pile up. */
     SOCKET(16),
     /** A shared subscription that it publishes to takes nothing now. */
     GROUP(32),
-    /** It has taken its session over from a connection whose publishes are still under way. */
+    /** It has taken its session over from a connection whose publishes are not all answered. */
     TAKEOVER(64),
-    /** Its next packet may only take effect after a SUBSCRIBE or UNSUBSCRIBE that is under way. */
+    /** Its next packet may only take effect after a SUBSCRIBE or UNSUBSCRIBE that is not answered yet. */
     ORDER(128),
     /** It holds more of what it has sent than there is memory for. What is held is handled all the same. */
     MEMORY(256);
@@ -516,7 +516,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     live.drained();
   }
 
-  /** An answer is larger than the client takes. It is told so in a few bytes, where there is a way to. */
+  /** An answer is larger than the client accepts. It gets a short one that says so, where there is one. */
   void tooLarge(Packet answer) {
     if (answer instanceof Packet.Connack) close();
     else if (!(answer instanceof Packet.Disconnect)) reject(ReasonCode.PACKET_TOO_LARGE, null);
@@ -651,7 +651,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   // ------------------------------------------------------------------------------------------------------------------ the end
 
-  /** Closes for an error, which a client of MQTT 5 is told in a DISCONNECT [MQTT-4.13.1-1]. */
+  /** Closes for an error, which a client of MQTT 5 gets in a DISCONNECT [MQTT-4.13.1-1]. */
   void fail(ReasonCode reason, @Nullable String explanation) {
     end(reason, explanation, "");
   }
@@ -785,7 +785,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     ctx.close();
   }
 
-  // What else a handler may be told of concerns nobody here.
+  // Other events of a handler do not matter here.
 
   @Override
   public void handlerAdded(ChannelHandlerContext ctx) {}

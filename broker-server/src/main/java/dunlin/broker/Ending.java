@@ -15,7 +15,7 @@ record Ending(String reason, boolean publishWill, boolean byClient) {
   /*
    * A client that sees the end may come back at once, over another event loop. Its CONNECT must not come to the session tier before this end does: that
    * would be too late then. So the session is left first, and the socket closed afterwards. What a DISCONNECT says (no will, another expiry) counts
-   * nowhere else, so the socket stays open behind it until it has come there, also while publishes are under way that a durable session waits
+   * nowhere else, so the socket stays open behind it until it has come there, also while publishes are in progress that a durable session waits
    * for (Frontend.leave). For all other ends a connection that takes over comes to the same as the end itself: those do not wait.
    */
 

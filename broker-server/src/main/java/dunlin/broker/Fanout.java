@@ -78,7 +78,7 @@ final class Fanout implements Delivery {
     }
   }
 
-  /** Has a message wait that has too many subscribers on this loop, with the credit that it holds meanwhile. */
+  /** Has a message wait that has too many subscribers on this loop, with the credit that it holds. */
   private static void wait(
       Loop loop, Publication message, FilterHandle[] filters, @Nullable Acknowledgement acknowledgement) {
     if (acknowledgement != null) acknowledgement.expect();

@@ -304,7 +304,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     if (loop != null) loop.pushes().behind(connection.number());
   }
 
-  /** A message came for a connection that is not on its loop, the calling one. Unless the session tier is being told of its end, it is told now. */
+  /** A message came for a connection that is not on its loop, the calling one. The session tier hears now that it is missing, unless it is just hearing of its end. */
   void astray(Loop loop, long connection) {
     meters.pushedAstray();
     if (loop.sessionOf(connection) != null || leaving.knows(connection)) return;
@@ -423,7 +423,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return loops[RouteTable.ownerOf(tenant, filter, loops.length)];
   }
 
-  /** The filter that a route stands for, or null when the route is not this life's or the filter has gone meanwhile. */
+  /** The filter that a route stands for, or null when the route is not this life's or the filter has gone since. */
   @Nullable FilterHandle filterOf(Route route) {
     if (route.incarnation() != incarnation) return null;
     FilterHandle handle = loops[route.handle() % loops.length].routes().byNumber(route.handle());
@@ -453,7 +453,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return Math.max(0, sum(loop -> loop.groups().unsettled()));
   }
 
-  /** The drain under way, or null. */
+  /** The drain in progress, or null. */
   @Nullable Drain drainUnderWay() {
     return drain;
   }

@@ -13,7 +13,7 @@ public interface FrontendMXBean {
 
   @Description("Sends clients to another server: those that are connected at this pace, new ones at once. The node is not ready any more")
   void drain(
-      @Description("What clients of MQTT 5 are told to use; empty for the setting dunlin.drain.server-reference") String serverReference,
+      @Description("Server Reference sent to clients of MQTT 5; empty for the setting dunlin.drain.server-reference") String serverReference,
       @Description("How many are sent away in a second, at least 1") int connectionsPerSecond);
 
   @Description("Ends drain: clients are served again")

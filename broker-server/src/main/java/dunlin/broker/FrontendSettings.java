@@ -283,7 +283,7 @@ public record FrontendSettings(
    * @param subscriptionIdentifiers whether subscriptions may have identifiers
    * @param sharedSubscriptions whether there are shared subscriptions
    * @param payloadFormatCheck whether a payload that claims to be UTF-8 text is checked
-   * @param responseInformation the beginning of the topics that a client is told to use for responses; empty for none
+   * @param responseInformation the Response Information sent to clients: the beginning of their response topics; empty for none
    */
   public record Features(
       QoS maximumQoS,

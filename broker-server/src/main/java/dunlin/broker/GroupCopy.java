@@ -16,13 +16,13 @@ final class GroupCopy {
   final Publication message;
   final FilterHandle filter;
 
-  /** Expects one answer of this, or is null when nobody waits for one. */
+  /** Expects one answer of this; null for none. */
   final @Nullable Acknowledgement acknowledgement;
 
   /** The loop that it came in on, whose lane's credit it holds. */
   final Loop lane;
 
-  /** Told while this waits on the loop that it came in on; null when nobody can be held up, or elsewhere. */
+  /** Called while this waits on the loop that it came in on; null elsewhere, or when its publisher cannot be held up. */
   @Nullable Feedback feedback;
 
   /** Whom the loop that it is passed to asks first. */

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * cannot be written to or has no room for a message of this size, the next one is asked there. When none takes it, a message of
  * QoS 1 or 2 goes to the durable members, and if there are none it waits, and with it the publisher's acknowledgement, until a member
  * takes it or its time is up. A message of QoS 0 waits for a short time, in which its publisher is not read from, and so is one of whom
- * too much of QoS 1 and 2 waits: a group that is fed faster than it takes slows down those who feed it, and nobody else.
+ * too much of QoS 1 and 2 waits: a group that is fed faster than it takes slows down its publishers, and no others.
  *
  * <p>In an ordered group a publisher's messages stay with one member. They wait in a line of their own, so that a member that takes
  * nothing holds up its own publishers only, and what comes later does not overtake what waits.
@@ -37,8 +37,8 @@ final class GroupDelivery {
    *   two waits a message changes its loop PASSES_MAX times at most. Of QoS 0 that waits on the loop it came in on, the bytes are
    *   bounded besides; more are dropped and counted. A round tries LINES_A_ROUND lines, so with more of them a message may wait longer
    *   than its time by a round for each so many.
-   * Failure: what the session tier does not take is tried again until its time is up. Then it is dropped and counted, and the
-   *   publisher is told if it can be. A group that has let a message of QoS 0 wait in vain is stalled: further ones are dropped at
+   * Failure: what the session tier does not take is tried again until its time is up. Then it is dropped and counted, and a
+   *   publisher that waits for an answer gets an error. A group that has let a message of QoS 0 wait in vain is stalled: further ones are dropped at
    *   once, until a member takes something again.
    */
   static final int PASSES_MAX = 2;
@@ -93,8 +93,8 @@ final class GroupDelivery {
   /**
    * Delivers a message to one member.
    *
-   * @param feedback of the publisher, told while this waits on this loop; null when nobody can be held up for it
-   * @param acknowledgement expecting one answer for this, whatever the QoS; null when nobody waits for it
+   * @param feedback of the publisher, called while this waits on this loop; null when the publisher cannot be held up
+   * @param acknowledgement expecting one answer for this, whatever the QoS; null for none
    */
   void dispatch(Publication message, FilterHandle filter, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     GroupLine ahead = lines.isEmpty() ? null : lines.get(GroupLine.Place.of(message, filter));
@@ -123,7 +123,7 @@ final class GroupDelivery {
 
   /** Offers a message that another loop has passed on to a member of this loop, and to others when that one refuses. */
   void arrived(GroupCopy copy) {
-    Subscriber member = Objects.requireNonNull(copy.member, "passed on to nobody");
+    Subscriber member = Objects.requireNonNull(copy.member, "passed on to no member");
     copy.member = null;
     boolean behind = copy.ordered() && lines.containsKey(GroupLine.Place.of(copy.message, copy.filter));
     if (behind) waitForRoom(copy);

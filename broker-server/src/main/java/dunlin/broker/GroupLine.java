@@ -78,7 +78,7 @@ final class GroupLine {
     return copies.poll();
   }
 
-  /** Whether nobody waits, nor will come back to the front. */
+  /** Whether nothing waits, nor will come back to the front. */
   boolean isDone() {
     return copies.isEmpty() && !firstIsAtSessionTier;
   }

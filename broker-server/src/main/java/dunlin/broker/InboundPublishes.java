@@ -171,7 +171,7 @@ final class InboundPublishes implements Feedback {
     return false;
   }
 
-  /** A retained message of QoS 0 has nobody who waits for it, but it holds credit while the store works on it. */
+  /** No client waits for a retained message of QoS 0, but it holds credit while the store works on it. */
   private void retainUnacknowledged(Publication message) {
     Loop loop = session.loop();
     int size = message.body().length;

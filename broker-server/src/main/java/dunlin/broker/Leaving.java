@@ -21,7 +21,7 @@ final class Leaving {
    * Owner: any thread adds; its own lock guards what waits, and is not held while the session tier is called.
    * Bounds: one small record for each session that the session tier believes to be connected and that is not. What is refused waits for again(), who
    *   asks for AGAIN_MAX at a time, the first refused first, and for the next one as soon as one is done.
-   * Failure: never given up. Another connection may have taken the session over meanwhile: the session tier says so by the epoch, and that
+   * Failure: never given up. Another connection may have taken the session over since: the session tier says so by the epoch, and that
    *   ends it as well. What is left when the process ends is made up for at the next start, which knows its connections by their life.
    */
   private static final int AGAIN_MAX = 64;

@@ -20,7 +20,7 @@ final class LiveSession {
    * Many clients only publish, only subscribe, or do neither for hours, so each part is made when it is first needed; until then its absence
    *   says that there is nothing of its kind. A durable session has all that its stored state is put into at once.
    * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store, or one more than OPERATION_BYTES_MAX of them.
-   * Failure: when the connection ends, end() hands everything back; a session that was taken over meanwhile is fenced by its
+   * Failure: when the connection ends, end() hands everything back; a session that was taken over in between is fenced by its
    *   epoch, so what it still sends to the stores changes nothing.
    */
   /** The load of a session that takes nothing more at the moment. */
@@ -301,7 +301,7 @@ final class LiveSession {
     operationEnds(0);
   }
 
-  /** The same for a packet of which so many bytes are kept meanwhile. */
+  /** The same for a packet of which so many bytes are kept until then. */
   void operationBegins(int bytes) {
     operations++;
     operationBytes += bytes;

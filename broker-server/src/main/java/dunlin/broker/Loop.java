@@ -37,7 +37,7 @@ final class Loop implements AskingLoop {
    * Owner: the thread of its event loop; post and the read-only numbers are for all.
    * Bounds: arrivals has no bound of its own, but everything in it has: batches within lane windows, answers of the stores
    *   within the stores' proposal bounds, at most one connect, subscribe or fetch for each connection, one turn of the PushQueue.
-   *   An ended connection is kept while what it published is under way, as long as any message may wait and RecordedPublishes.FOLLOW_MILLIS more.
+   *   An ended connection is kept while what it published is not answered, as long as any message may wait and RecordedPublishes.FOLLOW_MILLIS more.
    * Failure: a task that fails takes no other with it, and a session that cannot be handed a message for a fault of ours no other session:
    *   it is logged and counted, and the publisher of QoS 1 and 2 gets an error.
    */
@@ -502,7 +502,7 @@ final class Loop implements AskingLoop {
     }
   }
 
-  /** A session could not be handed a message for a fault of ours: the others get it, and its publisher is told. */
+  /** A session could not be handed a message for a fault of ours: the others get it, and its publisher gets an error. */
   void notDelivered(LiveSession session, @Nullable Acknowledgement acknowledgement, Throwable fault) {
     frontend.meters().unexpected("a message could not be delivered to " + LogText.quoted(session.clientId()), fault);
     if (acknowledgement == null) return;

@@ -103,7 +103,7 @@ final class LoopBatch implements Runnable {
     if (credited > 0) to.batchTo(from).giveCredit(credited, bytes);
   }
 
-  /** Hands a message to whom it is for; false when it has to wait its turn among the wide ones, and keeps its credit meanwhile. */
+  /** Hands a message to whom it is for; false when it has to wait its turn among the wide ones, and keeps its credit until then. */
   private boolean arrive(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
     switch (target) {
       case FilterHandle filter -> {

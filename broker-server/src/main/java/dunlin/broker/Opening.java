@@ -118,7 +118,7 @@ final class Opening {
                 sessionExpirySeconds > 0,
                 sessionExpirySeconds,
                 kept))
-        // Not posted: an answer that is there already must come before what the session tier has pushed behind it meanwhile.
+        // Not posted: an answer that is there already must come before what the session tier has pushed behind it.
         .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
   }
 

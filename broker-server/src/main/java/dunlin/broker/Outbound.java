@@ -101,7 +101,7 @@ final class Outbound {
     }
   }
 
-  /** Sends a message of QoS 0 that somebody keeps back until there is room: it is not dropped, also when the room is gone. */
+  /** Sends a message of QoS 0 that is held back until there is room: it is not dropped, also when the room is gone. */
   void sendKept(Publication message, boolean retain, int[] identifiers) {
     counts.copies().received();
     write(message, QoS.AT_MOST_ONCE, false, retain, 0, identifiers);

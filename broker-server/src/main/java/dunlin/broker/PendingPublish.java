@@ -18,7 +18,7 @@ final class PendingPublish extends Acknowledgement implements Runnable {
   private boolean finished;
   private boolean abandoned;
 
-  /** How often the client has sent it again meanwhile; each wants an answer of its own [MQTT-4.3.3-10]. */
+  /** How often the client has sent it again since; each wants an answer of its own [MQTT-4.3.3-10]. */
   private int repeats;
 
   private ReasonCode reason = ReasonCode.SUCCESS;
@@ -81,12 +81,12 @@ final class PendingPublish extends Acknowledgement implements Runnable {
     return reason;
   }
 
-  /** What the client is told of a publish that was refused before anybody got it; else null. */
+  /** The Reason String for a publish that was refused before any subscriber got it; else null. */
   @Nullable String refusal() {
     return refusal;
   }
 
-  /** Finishes it at once, with an error: nobody gets it, and it only waits for its turn to be answered. */
+  /** Finishes it at once, with an error: no subscriber gets it, and it only waits for its turn to be answered. */
   void refuse(ReasonCode why, String explanation) {
     finished = true;
     reason = why;

@@ -22,7 +22,7 @@ final class RecordedPublishes {
    * An exchange is recorded in the log entry that appends its message to all inboxes. From then on, whatever happens, the client
    * that sends it again is answered PUBREC and nothing else is done. So what must outlive a crash is done before or in that entry:
    *   1. A message to be retained is set as the retained message first, and goes no further when that fails. QoS 2 messages behind
-   *      it wait meanwhile, to keep their order.
+   *      it wait until then, to keep their order.
    *   2. It is recorded and appended.
    *   3. It goes to connected sessions without expiry, which a crash ends anyway (see RecordedDelivery in the dist tier).
    *   4. PUBREC. One with an error ends the exchange on the client's side, so the record is deleted before: the client may use the
@@ -31,7 +31,7 @@ final class RecordedPublishes {
    * again is answered at once when it is recorded, and what comes behind it must not overtake it.
    *
    * Owner: the connection's event loop.
-   * Bounds: what waits is within Receive Maximum and holds credit of its lane; releases under way are operations of the session.
+   * Bounds: what waits is within Receive Maximum and holds credit of its lane; releases in progress are operations of the session.
    * Failure: what waits behind a message of an MQTT 3 client that was refused is not recorded. A release that fails ends the connection; the client goes on where the session tier's record says. A displaced
    *   connection that does not come to an end is waited for FOLLOW_MILLIS beyond the longest wait of a message.
    */
@@ -43,7 +43,7 @@ final class RecordedPublishes {
   /** Exchanges that wait for their message to be retained, or behind such a one. */
   private final ArrayDeque<Waiting> waiting = new ArrayDeque<>(2);
 
-  /** Packet identifiers whose release is under way. */
+  /** Packet identifiers whose release is not answered yet. */
   private final Set<Integer> releasing = new HashSet<>(2);
 
   private final List<Runnable> settling = new ArrayList<>(1);
@@ -101,7 +101,7 @@ final class RecordedPublishes {
     publish.answer(ReasonCode.SUCCESS);
   }
 
-  /** Whether a publish is to be acknowledged with an error although its exchange is recorded, or nobody knows whether it is. */
+  /** Whether a publish is to be acknowledged with an error although its exchange is recorded, or may be. */
   boolean mayHaveRecord(PendingPublish publish) {
     if (publish.qos() != QoS.EXACTLY_ONCE || session.ended() || !session.version().hasProperties()) return false;
     ReasonCode reason = publish.reason();

@@ -57,7 +57,7 @@ final class RetainedReader {
   /** How many of them are to be read again before the next page is. */
   private int changingDue;
 
-  /** What is read, or sent from the page; null when it was unsubscribed meanwhile, too. */
+  /** What is read, or sent from the page; null when it was unsubscribed since, too. */
   private @Nullable Request current;
 
   /** The topic that is read again, or null while it is a page. */

@@ -24,10 +24,10 @@ final class RouteTable {
    *   used again, so who looks one up must check FilterHandle.isOf against the route that it came with.
    * Order: changes go to the dist tier one behind the other and take effect in that order, so removing a route and setting it
    *   again right behind ends with the route set.
-   * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes under way
+   * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes in progress
    *   are a share of CHANGES_MAX, so that a thousand clients that leave at once do not fill the dist tier's queue and have
    *   the next one's SUBSCRIBE refused; what waits behind them is bounded by the subscriptions that sessions may have, and
-   *   the packets that they may have under way.
+   *   the packets that they may have in progress.
    */
   private static final int CHANGES_MAX = 8_192;
   private static final VarHandle SLOT = MethodHandles.arrayElementVarHandle(FilterHandle[].class);

@@ -16,7 +16,7 @@ final class SendingWill implements Sending {
    * Owner: the loop that its publisher hashes to; the answers come from any thread and are posted to it.
    * Bounds: one for each will that the session tier has on its way. Until it is taken or refused it counts as a publish in flight.
    * Failure: the two parts are tried again each by itself, until it is taken or refused by a rule. Durable subscribers come before the others: what
-   *   their store does not take now has come to nobody, and so an attempt never brings the will twice to those who are connected.
+   *   their store does not take now has reached no subscriber, and so an attempt never brings the will twice to those who are connected.
    */
   private final Loop loop;
   private final Publication will;

@@ -222,7 +222,7 @@ final class ShareGroup {
     return Math.clamp((long) size() * (WINDOW - load), 2, Integer.MAX_VALUE);
   }
 
-  /** The member at a place, to try one after the other; null when it has left meanwhile. */
+  /** The member at a place, to try one after the other; null when it has left since. */
   @Nullable Subscriber at(int place) {
     int[] counts = upTo;
     if (place >= total(counts)) return null;

@@ -29,9 +29,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Those of a session without expiry live here and in the filters' lists; those of a durable one live in the session tier,
  * and only their options are kept here. SUBACK leaves when every publish accepted from then on sees the subscription.
  *
- * <p>Packets of one connection take effect in their order. Several SUBSCRIBEs may be under way at a time, or several UNSUBSCRIBEs; an
+ * <p>Packets of one connection take effect in their order. Several SUBSCRIBEs may be in progress at a time, or several UNSUBSCRIBEs; an
  * UNSUBSCRIBE behind a SUBSCRIBE, a SUBSCRIBE behind an UNSUBSCRIBE, and a PUBLISH behind either wait until it is answered, and the client is
- * not read from meanwhile.
+ * not read from until then.
  */
 final class Subscriptions {
   /*
@@ -80,7 +80,7 @@ final class Subscriptions {
     /** Whether the session tier has it for certain; of a durable session. */
     boolean stored;
 
-    /** SUBSCRIBE packets under way that store it; of a durable session. */
+    /** SUBSCRIBE packets in progress that store it; of a durable session. */
     int stores;
 
     Entry(SubscriptionOptions options, @Nullable CompletableFuture<Void> routed) {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The messages of one event loop that have too many subscribers there for one round: they are delivered in slices, and between
- * two slices the loop serves its sockets, so that a broadcast holds nobody up for longer than a slice.
+ * two slices the loop serves its sockets, so that a broadcast delays no client for longer than a slice.
  */
 final class WideFanout {
   /*

@@ -17,7 +17,7 @@ public interface Delivery {
    *     that this destination must record. Valid only during the call
    * @param feedback of the publisher, told while the message waits for a group; null for none
    * @param acknowledgement already expecting this destination's answer, which must be given exactly once,
-   *     now or later; null when nobody waits for one, as mostly with QoS 0. The one that records an exchange answers when that is done, in the
+   *     now or later; null for none, as mostly with QoS 0. The one that records an exchange answers when that is done, in the
    *     order in which the messages were handed over; only then the others get the message
    */
   void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement);

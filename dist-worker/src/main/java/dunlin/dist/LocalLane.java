@@ -188,7 +188,7 @@ final class LocalLane implements Lane {
     return shards[best];
   }
 
-  /** Credit of a group's route, -1 when nobody serves its shard. */
+  /** Credit of a group's route, -1 when no destination serves its shard. */
   private int credit(Route route) {
     int destination = destinationOf(route.shard());
     return destination < 0 ? -1 : Math.max(0, deliveries[destination].groupCredit(route));
@@ -242,7 +242,7 @@ final class LocalLane implements Lane {
     return matchedMessages.getOpaque();
   }
 
-  /** Routes that matched but whose shard nobody serves. Any thread. */
+  /** Routes that matched but whose shard no destination serves. Any thread. */
   long unattached() {
     return unattached.getOpaque();
   }

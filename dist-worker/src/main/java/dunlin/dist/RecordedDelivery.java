@@ -26,7 +26,7 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
    *
    * Owner: the lane's thread holds routes and delivers; the recorder's answer comes from any thread.
    * Bounds: what waits here is not acknowledged and so holds credit of its lane.
-   * Failure: an exchange that is not recorded is delivered to nobody, and the publisher gets the reason. A message without one that a bound
+   * Failure: an exchange that is not recorded is not delivered, and the publisher gets the reason. A message without one that a bound
    *   keeps from a durable session is delivered to the others all the same.
    */
   private final Publication message;

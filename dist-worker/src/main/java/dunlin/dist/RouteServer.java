@@ -22,14 +22,14 @@ import java.util.function.Consumer;
 final class RouteServer {
   /*
    * Owner: any thread calls it.
-   * Bounds: a page of routes looks at PAGE_ROWS rows, on a reader of the range. The changes under way are those in the range's bounded queue; full, a change fails at once and nothing of it
+   * Bounds: a page of routes looks at PAGE_ROWS rows, on a reader of the range. The changes in progress are those in the range's bounded queue; full, a change fails at once and nothing of it
    * happened.
    * Failure: a change that failed may still happen. Until a change that was proposed later has been applied, which settles
    * it, all changes go through the log.
    *
    * A route that is there already costs no entry in the log; shards announce all their routes again when they start. The
-   * index alone does not tell: the caller may have a change of the same route under way, which would come after. So a change
-   * counts as under way from before it is proposed until the index shows it, and that is looked at first.
+   * index alone does not tell: the caller may have a change of the same route in progress, which would come after. So a change
+   * counts as in progress from before it is proposed until the index shows it, and that is looked at first.
    */
   private static final int PURGE_STEP = 1_000;
   private static final int PAGE_ROWS = 256;
@@ -73,7 +73,7 @@ final class RouteServer {
   /** {@link DistClient#addRoute} for a route of this range that can be. */
   CompletableFuture<Void> addRoute(Route route) {
     var id = new RouteId(route.tenant(), route.filter(), route.shard());
-    // In this order: what is no longer under way is in the index.
+    // In this order: what is no longer in progress is in the index.
     boolean underWay = changing.containsKey(id) || purging.containsKey(route.shard());
     var present = routes.find(route.tenant(), route.filter(), route.shard());
     if (!underWay && settledFailures.get() == failures.get() && route.equals(present)) return CompletableFuture.completedFuture(null);
@@ -125,7 +125,7 @@ final class RouteServer {
     return future;
   }
 
-  /** One step; the next one queues behind what has come meanwhile, so that others' changes are not held up. */
+  /** One step; the next one queues behind what has come since, so that others' changes are not held up. */
   private void purge(PurgeBefore step, long removedBefore, CompletableFuture<Long> future) {
     propose(
         step,
@@ -165,7 +165,7 @@ final class RouteServer {
     return page;
   }
 
-  /** Proposes a command and counts it as under way for a key until its result is applied or it has failed. */
+  /** Proposes a command and counts it as in progress for a key until its result is applied or it has failed. */
   private <K> void propose(
       RouteCommand command,
       ConcurrentHashMap<K, Integer> underWay,

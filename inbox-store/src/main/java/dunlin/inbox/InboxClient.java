@@ -66,7 +66,7 @@ public interface InboxClient {
 
   /**
    * Appends messages to one durable session: retained messages of QoS 1 and 2 that a new subscription calls for. One whose topic may have
-   * changed since it was read is left out, so that nobody gets it behind what is newer.
+   * changed since it was read is left out, so that it never follows what is newer.
    *
    * @param from the first sequence of which the caller does not know whether it is newer than they
    * @return what became of them

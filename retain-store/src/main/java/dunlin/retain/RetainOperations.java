@@ -22,7 +22,7 @@ final class RetainOperations implements RetainedMXBean {
    * A deletion goes through the log, as a client's empty message does [MQTT-3.3.1-6], and in the order of those.
    *
    * Owner: any thread that may wait.
-   * Bounds: PAGE_MAX topics at a time, listed or under way to be deleted. Pages are found in the index; a listing reads its rows for their sizes.
+   * Bounds: PAGE_MAX topics at a time, listed or being deleted. Pages are found in the index; a listing reads its rows for their sizes.
    * Failure: a deletion that the range refuses ends the operation with its reason; what was deleted before stays deleted.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainOperations.class);

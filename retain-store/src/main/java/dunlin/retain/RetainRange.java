@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
 /** Keeps one row per topic with a retained message, and the index of those topics: the last message in log order wins. */
 final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   /*
-   * Owner: the range's applying thread. Readers take the index and walk it meanwhile.
+   * Owner: the range's applying thread. Readers walk the index while it changes.
    * Bounds: Set refuses what would go beyond the bounds that the command brings. The sums follow from the rows alone, so
    *   that all replicas refuse the same. What the log holds is looked at again where it is
    *   applied, so that no command can stop a replica at each of its starts: one that breaks a rule is refused.

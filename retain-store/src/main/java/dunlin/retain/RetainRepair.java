@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 
-/** Lists which retained messages are large, and removes one by its topic, in a store that was started for that and serves nobody. */
+/** Lists which retained messages are large, and removes one by its topic, in a store that was started for that and serves no clients. */
 public final class RetainRepair {
   /*
    * Owner: one thread, which waits for each step. A removal goes through the log, as a client's empty message does [MQTT-3.3.1-6]:

@@ -6,7 +6,7 @@ import java.util.List;
 /** What operators see of retained messages and do to them by JMX: {@code dunlin:type=Retained,node=<id>}. What cannot be done is refused with the reason. */
 @Description("The retained messages")
 public interface RetainedMXBean {
-  /** @param bytes of the message as it is stored, with its properties; 0 for one that was removed meanwhile */
+  /** @param bytes of the message as it is stored, with its properties; 0 for one that was removed since */
   record RetainedRow(String topic, int bytes) {}
 
   @Description("Topics of all tenants that have a retained message")

@@ -2,7 +2,7 @@ package dunlin.retain;
 
 import java.util.Arrays;
 
-/** Reads the ascending keys of one immutable block, in which each key is told by how it differs from the one before. */
+/** Reads the ascending keys of one immutable block, in which each key is stored as its difference from the one before. */
 final class TopicBlock {
   /*
    * Owner: its creator; not shared. The keys that it reads are never written again, so any thread may have its own. Only the

@@ -18,7 +18,7 @@ final class TopicIndex {
    *   What is added or removed during a walk is seen or not.
    * Bounds: as many topics as RetainSettings.messagesMax allows. A topic costs the bytes in which it differs from the one
    *   before, plus 3 to 5, up to twice that when blocks are half full, plus its share of about 120 bytes a block. One
-   *   million topics of 36 bytes, added in random order, took 10 bytes each, since most of a name is told by its neighbour;
+   *   million topics of 36 bytes, added in random order, took 10 bytes each, since most of a name follows from its neighbour;
    *   random names of that length would take about 40. At worst, when all but one topic of each block were removed, a
    *   topic takes 120 bytes and its length twice.
    * Failure: nothing is kept here only; RetainRange builds it from the rows.

@@ -43,8 +43,8 @@ public final class Authentication implements AutoCloseable {
    * Bounds: threads and queueMax of the settings. Clients that wait stand in a line for each address, and the lines take turns: an address
    *   that sends many wrong passwords waits for itself. Who finds no room (FairLines) is refused with 0x89. FailureLimit bounds itself.
    *   Event lines: EVENTS_A_SECOND, the rest is counted in the next one.
-   * Failure: whatever an authenticator does wrong refuses its client (Result.FAILED, TIMED_OUT) and nobody else. Threads that never
-   *   come back from one leave the queue to fill up: then everybody is refused, and nobody let in.
+   * Failure: whatever an authenticator does wrong refuses its client (Result.FAILED, TIMED_OUT) and no other. Threads that never
+   *   come back from one leave the queue to fill up: then all clients are refused.
    */
   private static final Logger log = LoggerFactory.getLogger(Authentication.class);
   private static final Logger events = LoggerFactory.getLogger("dunlin.events");
@@ -198,7 +198,7 @@ public final class Authentication implements AutoCloseable {
     }
   }
 
-  /** What serves a frontend that authenticates nobody. */
+  /** For a frontend that does not authenticate clients. */
   public static Authentication none(MeterRegistry meters) {
     return open(AuthenticationSettings.defaults(), Authenticators.none(), meters);
   }
@@ -317,7 +317,7 @@ public final class Authentication implements AutoCloseable {
     return file != null && asked.equals(file) ? file.known(credentials) : Optional.empty();
   }
 
-  /** Has a question asked on one of the threads for them, when the turn of its address has come. Who finds no room is told so. */
+  /** Has a question asked on one of the threads for them, when the turn of its address has come. A client that finds no room is refused. */
   void execute(AuthenticationCall<?> call) {
     AuthenticationCall<?> without = waiting.offer(sourceOf(call.from()), call);
     if (without == null) executor.execute(this::next);

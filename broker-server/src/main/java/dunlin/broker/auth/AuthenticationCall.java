@@ -112,7 +112,7 @@ public final class AuthenticationCall<T> implements Runnable {
     receiver.accept(answer);
   }
 
-  /** Nobody wants the answer any more. */
+  /** The answer is not wanted any more. */
   public void cancel() {
     over = true;
     if (deadline != null) deadline.cancel(false);

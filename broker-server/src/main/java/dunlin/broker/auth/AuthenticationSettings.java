@@ -14,7 +14,7 @@ import java.util.List;
  * @param passwordFile the password file, empty for none
  * @param passwordCache how long a password of the file that was found right is known again without a look at it; zero for not at all
  * @param provider name or class name of an {@link AuthenticationProvider}, empty for none
- * @param providerOptions what it is told
+ * @param providerOptions its own options
  * @param timeout how long an authenticator may take for one answer, its time in the queue included
  * @param threads threads that call authenticators
  * @param queueMax clients that may wait for one of these threads
@@ -98,7 +98,7 @@ public record AuthenticationSettings(
         settings.get(FAILURES_MAX));
   }
 
-  /** Nobody is asked for anything; and so, nobody is let in from afar. */
+  /** No client has to authenticate, and so none is accepted from other machines. */
   public static AuthenticationSettings defaults() {
     return new AuthenticationSettings(
         false, CLIENT_IDS.defaultValue(), "", PASSWORD_CACHE.defaultValue(), "", "", TIMEOUT.defaultValue(), THREADS.defaultValue(), QUEUE_MAX.defaultValue(),

@@ -23,7 +23,7 @@ public interface Authenticator {
    *
    * @param peer where it comes from, and its certificate
    * @param clientId as CONNECT says it: empty when the server is to choose one
-   * @param password its bytes, overwritten as soon as there is a decision; nobody may log or keep them
+   * @param password its bytes, overwritten as soon as there is a decision; must not be logged or kept
    */
   record Credentials(
       Peer peer, ProtocolVersion version, String clientId, Optional<String> userName, Optional<byte[]> password) {
@@ -49,7 +49,7 @@ public interface Authenticator {
      *
      * @param reason an error of CONNACK that is about the client or the server and not about the packet, such as 0x86, 0x87 or
      *     0x8A; any other is an IllegalArgumentException
-     * @param explanation sent to clients of MQTT 5 as the Reason String, and logged; it should not help somebody who guesses
+     * @param explanation sent to clients of MQTT 5 as the Reason String, and logged; it should not help an attacker who guesses
      */
     record Refused(ReasonCode reason, String explanation) implements Decision {
       public Refused {

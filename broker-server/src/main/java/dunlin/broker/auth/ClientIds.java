@@ -47,7 +47,7 @@ public final class ClientIds {
     return new SettingException("%s: \"%s\" is no template: %s".formatted(KEY, template, why));
   }
 
-  /** Whether a user may have a client identifier; nobody's user name is empty. */
+  /** Whether a user may have a client identifier; the user name is empty for a client without a user. */
   public boolean allows(String user, String clientId) {
     if (any) return true;
     if (ofUser && user.isEmpty()) return false;

@@ -54,7 +54,7 @@ public interface EnhancedAuthenticator {
      *
      * @param reason an error of CONNACK that is about the client or the server and not about the packet, such as 0x86, 0x87 or
      *     0x8A; any other is an IllegalArgumentException
-     * @param explanation sent to the client as the Reason String, and logged; it should not help somebody who guesses
+     * @param explanation sent to the client as the Reason String, and logged; it should not help an attacker who guesses
      */
     record Failure(ReasonCode reason, String explanation) implements Step {
       public Failure {

@@ -79,7 +79,7 @@ final class FileAuthenticator implements Authenticator, EnhancedAuthenticator {
       return known != null ? known : unknown(name);
     }
 
-    /** As different from other users as these are from each other, and no more. No password fits keys that nobody has computed. */
+    /** As different from other users as these are from each other, and no more. No password fits keys that were not computed from one. */
     private User unknown(String name) {
       byte[] salt = Arrays.copyOf(derived("salt", name), FAKE_SALT_BYTES);
       return new User(Identity.of(name), new ScramVerifier(iterations, salt, derived("stored", name), derived("server", name)));

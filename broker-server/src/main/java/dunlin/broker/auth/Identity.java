@@ -7,7 +7,7 @@ import java.util.regex.Pattern;
  * Who a client is, as its authentication has found out.
  *
  * @param tenant the namespace of its session and its topics: 1 to 64 letters, digits, dots, dashes and underscores
- * @param user its name, empty for a client that nobody has asked for one; text as UTF-8 has it, since its sessions keep it
+ * @param user its name, empty for a client that was not authenticated; text as UTF-8 has it, since its sessions keep it
  */
 public record Identity(String tenant, String user) {
   private static final Pattern TENANT = Pattern.compile("[A-Za-z0-9._-]{1,64}");

@@ -221,7 +221,7 @@ public final class PasswordFile {
       while (rest.hasRemaining()) channel.write(rest);
       channel.force(true);
     } catch (FileAlreadyExistsException e) {
-      throw new IOException(fresh + " is there: another change is under way, or one has died; then remove it", e);
+      throw new IOException(fresh + " exists: another change is in progress, or an earlier one failed. If none is in progress, remove the file", e);
     }
     try {
       if (exists) keepOwner(target, fresh);

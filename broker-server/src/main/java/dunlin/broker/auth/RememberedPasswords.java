@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Which passwords were found right in the last minutes, so that a client that comes again need not wait behind those whose passwords are
  * still to be looked at. Neither a password nor what it could be had back from is kept: only a fingerprint of user name and password under
- * a key that this process has drawn and nobody else knows.
+ * a key that this process has drawn and does not share.
  */
 final class RememberedPasswords {
   /*

@@ -51,7 +51,7 @@ final class ScramExchange implements Exchange {
 
   /** Who there is. */
   interface Users {
-    /** The user of that prepared name; one whose password nobody knows when there is none, always the same for one name. */
+    /** The user of that prepared name. When there is none, one that no password fits, always the same for one name. */
     User user(String name);
   }
 
@@ -100,7 +100,7 @@ final class ScramExchange implements Exchange {
     Optional<String> name = unescaped(matcher.group("name")).flatMap(SaslPrep::prepare);
     if (name.isEmpty()) return MALFORMED;
     String authzid = matcher.group("authzid");
-    // Nobody may act for somebody else.
+    // A user may not act for another one.
     if (authzid != null && !unescaped(authzid).flatMap(SaslPrep::prepare).equals(name)) return FAILED;
 
     User found = users.user(name.get());

@@ -88,7 +88,7 @@ record ScramVerifier(int iterations, byte[] salt, byte[] storedKey, byte[] serve
     return MessageDigest.isEqual(of(password, iterations, salt).storedKey, storedKey);
   }
 
-  /** Whether the proof is that of somebody who knows the password, in an exchange of these messages. */
+  /** Whether the proof was made with the password, in an exchange of these messages. */
   boolean proves(byte[] proof, byte[] messages) {
     if (proof.length != KEY_BYTES) return false;
     byte[] clientKey = hmac(storedKey, messages);

@@ -12,7 +12,7 @@ final class ClientPackets {
 
   /**
    * Reads what follows the packet identifier of an acknowledgement of MQTT 5. Its reason string and user properties are checked
-   * and dropped: nobody asks for them.
+   * and dropped: nothing reads them.
    *
    * @param ofPublish whether it is PUBACK or PUBREC, else PUBREL or PUBCOMP
    */

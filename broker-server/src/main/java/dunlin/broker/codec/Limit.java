@@ -40,7 +40,7 @@ public enum Limit {
     return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  /** What the client is told: how much it was, how much may be, and who says so. */
+  /** What the client reads: how much it was, how much is allowed, and which setting says so. */
   public String exceededBy(String what, long allowed) {
     return what + ", limit " + allowed + " (" + setting + ")";
   }

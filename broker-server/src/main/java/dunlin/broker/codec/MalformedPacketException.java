@@ -33,7 +33,7 @@ public final class MalformedPacketException extends RuntimeException {
 
   /**
    * The version that the answer should be written in. Empty when nothing that begins a CONNECT packet has been seen: then there
-   * is nobody to answer. A client of an unsupported version is answered in the form of MQTT 3.1.1 [3.1.1: MQTT-3.1.2-2].
+   * is no client to answer. A client of an unsupported version is answered in the form of MQTT 3.1.1 [3.1.1: MQTT-3.1.2-2].
    */
   public Optional<ProtocolVersion> version() {
     return Optional.ofNullable(version);

@@ -53,7 +53,7 @@ public final class Budget {
     return taken.get();
   }
 
-  /** How often somebody was not allowed more. */
+  /** How often a request for more was refused. */
   public long refused() {
     return refused.sum();
   }
@@ -74,7 +74,7 @@ public final class Budget {
       return limit - taken.getOpaque() + reserve;
     }
 
-    /** Whether somebody who holds so much may hold so much more. */
+    /** Whether a holder of so much may hold so much more. */
     public boolean allows(long held, long more) {
       return held + more <= Math.max(small, free());
     }

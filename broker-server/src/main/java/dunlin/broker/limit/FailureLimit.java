@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
-/** Counts refused attempts to authenticate by address, so that nobody can guess passwords fast. */
+/** Counts refused attempts to authenticate by address, so that passwords cannot be guessed fast. */
 public final class FailureLimit {
   /*
    * Owner: any thread; the window is replaced by the first thread that finds it over.

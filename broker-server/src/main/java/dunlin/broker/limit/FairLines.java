@@ -18,7 +18,7 @@ public final class FairLines<T> {
   /*
    * Owner: any thread; guarded by its monitor, under which nothing is called.
    * Bounds: max in all lines together. Full: the last of the longest line goes without, which is the newcomer unless his line is shorter by
-   *   more than one. A line is there while somebody waits in it. A step costs the logarithm of the lengths that there are.
+   *   more than one. A line is there while something waits in it. A step costs the logarithm of the lengths that there are.
    */
   private final int max;
   @GuardedBy("this")
@@ -70,7 +70,7 @@ public final class FairLines<T> {
     return without;
   }
 
-  /** The next one, of the line whose turn it is; null when nobody waits. */
+  /** The next one, of the line whose turn it is; null when nothing waits. */
   public synchronized @Nullable T poll() {
     Line<T> line = turns.poll();
     if (line == null) return null;

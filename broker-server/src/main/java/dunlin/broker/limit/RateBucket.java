@@ -19,7 +19,7 @@ public final class RateBucket {
 
   /**
    * @param rate tokens a second, at least 1
-   * @param burst tokens that a bucket holds which nobody took from, at least 1
+   * @param burst tokens that a full bucket holds, at least 1
    */
   public RateBucket(int rate, int burst, LongSupplier nanoTime) {
     this.nanosPerToken = SECOND / rate;

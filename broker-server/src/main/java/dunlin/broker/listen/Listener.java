@@ -43,7 +43,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
   /*
    * Owner: admit is for the event loop that accepts; the rest is for any.
    * Bounds: its settings, and REFUSAL_LINES_A_SECOND lines in the log. A connection is refused before anything is allocated for it; it costs what it costs the operating system.
-   * Failure: what is refused is closed without a word, since before CONNECT there is nobody who would understand one.
+   * Failure: what is refused is closed without an answer, since before CONNECT a client understands none.
    */
   private static final Logger events = LoggerFactory.getLogger("dunlin.events");
   private static final int REFUSAL_LINES_A_SECOND = 5;
@@ -137,7 +137,7 @@ public final class Listener implements ListenerMXBean, ChannelFutureListener {
     return addresses == null || address == null || addresses.add(address);
   }
 
-  /** An admitted connection is closed. The listener itself is what its closing is told to: no object for each. */
+  /** An admitted connection is closed. The listener itself hears of the closing, so there is no object for each connection. */
   @Override
   public void operationComplete(ChannelFuture closed) {
     connections.decrementAndGet();

@@ -18,7 +18,7 @@ record UnixSocketFile(Path path) {
   /**
    * Removes the file of a broker that is no more.
    *
-   * @throws IOException when there is something else, or somebody answers
+   * @throws IOException when there is another kind of file, or a process answers on it
    */
   void clear() throws IOException {
     BasicFileAttributes attributes;

@@ -190,7 +190,7 @@ final class WebSocketFrames extends ChannelDuplexHandler {
         sendClose(ctx, code);
         ctx.close();
       }
-      default -> {} // a pong that nobody asked for
+      default -> {} // an unsolicited pong
     }
   }
 

@@ -29,7 +29,7 @@ public final class LinkService implements AutoCloseable {
    * Bounds: STREAMS_MAX streams; one more is refused. FRAMES_AHEAD frames of a stream are handed over and not handled; further ones are not read. What is
    *   sent waits in gRPC while the other side does not read: no more than its link may have unconfirmed.
    * Failure: a stream of another version, for another node, or for a name that has no acceptor is refused with a sentence, and counted. A stream that breaks
-   *   is told to its acceptor. close() closes all acceptors, and with them their links.
+   *   is reported to its acceptor. close() closes all acceptors, and with them their links.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkService.class);
   private static final int STREAMS_MAX = 16_384;

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * Topic filters of all tenants with a value each, to be found by the topic names that they match; MQTT 5, section 4.7.
  *
  * <p>One thread at a time changes it, any thread reads it without a lock. A match visits every filter that was there from
- * its beginning to its end exactly once, whatever the writer does meanwhile; a change is seen by every match that begins
+ * its beginning to its end exactly once, whatever the writer does at the same time; a change is seen by every match that begins
  * after the call returned, on whichever thread. Filters are plain ones, without {@code $share/group/} in front.
  */
 public final class FilterIndex<V> {

@@ -226,7 +226,7 @@ final class FilterTable<V> {
     return gone;
   }
 
-  /** What {@link #link} is told about a child by this level. */
+  /** What {@link #link} needs to know of a child by this level. */
   static long edge(byte[] text, int from, int to) {
     if (PathHash.isLevel(text, from, to, '+')) return PLUS;
     if (PathHash.isLevel(text, from, to, '#')) return HASH;

@@ -16,7 +16,7 @@ import java.nio.ByteOrder;
 record PathHash(long wordKey, long endKey) {
   /*
    * Keyed multiply-and-fold over eight bytes at a time: one multiplication for a level of up to seven bytes. Without the
-   * keys nobody can prepare levels that collide, and a collision costs time only: FilterIndex takes no hash for a proof.
+   * keys no client can prepare levels that collide, and a collision costs time only: FilterIndex takes no hash for a proof.
    * The last word of a level carries the count of its bytes on top, so levels, "+" and "#" are never folded in alike.
    * The low byte is no hash but the number of levels plus one: paths of different depth never collide, and no path is 0,
    * which says that a place is free. A path deeper than DEPTH_MAX gets the low byte 0, or is 0, and is never found.

@@ -14,7 +14,7 @@ public final class Roster<M extends Roster.Placed> {
   private volatile AtomicReferenceArray<@Nullable M> members = new AtomicReferenceArray<>(2);
   private volatile int size;
 
-  /** What a member keeps for the roster that it is on: its place, which nobody else changes. */
+  /** What a member keeps for the roster that it is on: its place, which only the roster changes. */
   public interface Placed {
     int place();
 
@@ -25,7 +25,7 @@ public final class Roster<M extends Roster.Placed> {
     return size;
   }
 
-  /** The member at a place from 0 to size - 1; null when it has gone meanwhile. */
+  /** The member at a place from 0 to size - 1; null when it has left since. */
   public @Nullable M at(int place) {
     AtomicReferenceArray<@Nullable M> current = members;
     return place < current.length() ? current.getAcquire(place) : null;

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 public final class DropEvents implements Events, AutoCloseable {
   /*
    * Owner: any thread. The thread that moves a tally's next line forward by compare-and-set writes that line.
-   * Bounds: HOPS_MAX hops times the reasons; hops are constants in the code, so a further one is a bug, and is told
+   * Bounds: HOPS_MAX hops times the reasons; hops are constants in the code, so a further one is a bug, and is reported
    *   under "other". A tally keeps one client id, the latest.
    * Failure: what had no line yet when the process dies is missing from the log; the metrics have it.
    */
@@ -48,7 +48,7 @@ public final class DropEvents implements Events, AutoCloseable {
     tally.writeIfDue();
   }
 
-  /** Logs what has waited for its second to pass. The node's housekeeping calls it about once a second. */
+  /** Logs events that waited for their second to pass. The node's housekeeping calls it about once a second. */
   public void flush() {
     for (Map<DropReason, Tally> ofHop : tallies.values()) {
       for (Tally tally : ofHop.values()) tally.writeIfDue();

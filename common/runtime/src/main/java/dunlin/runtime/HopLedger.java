@@ -24,7 +24,7 @@ public final class HopLedger implements AutoCloseable {
    * Bounds: one Local a thread that counts, that is one an event loop or lane; they are kept when their thread ends,
    *   since their counts remain true.
    * Failure: counts live as long as the process. A reader that races the writers sees sums that are off by what moves
-   *   meanwhile, never a torn value.
+   *   at the same time, never a torn value.
    */
   private static final VarHandle COUNT = MethodHandles.arrayElementVarHandle(long[].class);
   private static final DropReason[] REASONS = DropReason.values();

@@ -42,7 +42,7 @@ public final class Settings {
 
   /**
    * Merges sources: what an earlier one sets, a later one cannot change. When one of them names a configuration file,
-   * that file follows behind them; what nobody sets has its default.
+   * that file follows behind them; what is not set has its default.
    *
    * @throws SettingException when a source has a key that is not known, or a value that does not parse or is out of
    *     bounds, also where an earlier source hides it

@@ -6,7 +6,7 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.UUID;
 
-/** What the meta group's leader has asked of the nodes, and has no answer to yet: the same is not asked again meanwhile. */
+/** What the meta group's leader has asked of the nodes, and has no answer to yet: the same is not asked again until then. */
 final class ActionsUnderWay {
   /*
    * Owner: any thread; guarded by itself.

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 final class Bootstrap {
   /*
    * Owner: the thread that starts the cluster.
-   * Failure: what was decided is on disk before anybody is told. A founder that crashes founds the same cluster again.
+   * Failure: what was decided is on disk before any node learns of it. A founder that crashes founds the same cluster again.
    */
   private static final Logger log = LoggerFactory.getLogger(Bootstrap.class);
   private static final Duration HELLO_DEADLINE = Duration.ofSeconds(2);

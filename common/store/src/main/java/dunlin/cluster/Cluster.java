@@ -74,7 +74,7 @@ public final class Cluster implements AutoCloseable {
   /*
    * Owner: the one that opened it calls start and close; the rest by any thread that may block.
    * Bounds: CALLS_MAX calls of other nodes at a time; one more is refused.
-   * Failure: a node that reaches nobody goes on with the ranges that it has. What a crash interrupts is begun again: the
+   * Failure: a node that reaches no other goes on with the ranges that it has. What a crash interrupts is begun again: the
    * founding by this node, an operation by the leader of the meta group. close() waits CLOSE_MAX for what is under way, here
    * and for others, so that the store is not closed under it.
    *
@@ -423,7 +423,7 @@ public final class Cluster implements AutoCloseable {
    * Begins an operation; the meta group then works on it until it has ended.
    *
    * @return by which name it stands in the map
-   * @throws StoreException with the reason when it is refused, or when nobody leads the meta group
+   * @throws StoreException with the reason when it is refused, or when the meta group has no leader
    */
   public UUID begin(Operation operation) {
     if (operation instanceof Split split) requireSplittable(split);

@@ -9,7 +9,7 @@ final class FollowedTerm {
    * Owner: any thread, under the lock.
    * A higher term counts only once no action of a lower one is under way here: a report made under the new term must not be
    * followed by the effect of an action that the new leader has not decided on. The new leader takes this node for silent
-   * meanwhile; an action has a deadline, so that ends.
+   * until then; an action has a deadline, so that ends.
    */
   private long followed;
   private long heard;

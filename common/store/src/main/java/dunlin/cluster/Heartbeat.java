@@ -18,12 +18,12 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Says regularly to the meta group's leader how this node is doing, which renews the node's lease, and brings home what has
- * changed in the map. While nobody leads, the map still comes from whoever knows a newer one.
+ * changed in the map. While there is no leader, the map still comes from any node that knows a newer one.
  */
 final class Heartbeat {
   /*
    * Owner: a thread of its own.
-   * Failure: a beat that fails is followed by the next. The ranges of this node go on meanwhile: nothing of theirs asks here.
+   * Failure: a beat that fails is followed by the next. The ranges of this node are not affected: they do not ask here.
    */
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
   private static final long SPLITTING_NANOS = 100_000_000;

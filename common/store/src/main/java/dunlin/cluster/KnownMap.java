@@ -64,7 +64,7 @@ final class KnownMap {
 
   /** What has come from a node that knows more, for the version that it was asked about. */
   synchronized void update(long asked, ClusterMap.Update update) {
-    if (map.version() != asked) return; // it has become newer meanwhile; the next answer goes on from there
+    if (map.version() != asked) return; // it has become newer since; the next answer goes on from there
     take(map.with(update));
   }
 

@@ -35,8 +35,8 @@ final class MetaRange {
   private volatile @Nullable Replica<PlacementCommand, PlacementResult> replica;
 
   /**
-   * @param watcher is told each new map, on the applying thread
-   * @param leadership is told whether this replica leads, on a thread of the store
+   * @param watcher gets each new map, on the applying thread
+   * @param leadership is called with whether this replica leads, on a thread of the store
    */
   MetaRange(UUID self, Consumer<ClusterMap> watcher, Consumer<Boolean> leadership) {
     this.self = self;

@@ -72,7 +72,7 @@ final class NodeActions {
     } catch (StoreException e) {
       log.info("Node {}: {} did not end well: {}", self, action, e.getMessage());
       return new Unknown(String.valueOf(e.getMessage()));
-    } catch (RuntimeException e) { // ours: whoever asked asks again, and is not to wait for an answer
+    } catch (RuntimeException e) { // ours: the caller asks again, and must not wait for an answer
       log.error("Node {}: {} has failed", self, action, e);
       return new Unknown("node " + self + ": " + e);
     } finally {

@@ -221,7 +221,7 @@ final class PlacementDriver {
         try {
           actions.execute(() -> carryOut(action, leadership));
         } catch (RejectedExecutionException _) {
-          underWay.ended(action); // stopped meanwhile
+          underWay.ended(action); // stopped in between
         }
       }
     }

@@ -51,7 +51,7 @@ public sealed interface Action {
   /** As leader, hand the leadership over. Nothing when the other has no vote or lags behind. */
   record TransferLeadership(UUID node, UUID range, UUID to) implements Action {}
 
-  /** Ask the others for their votes now, without waiting for a timeout. Nothing when somebody leads, or is about to. */
+  /** Ask the others for their votes now, without waiting for a timeout. Does nothing when there is a leader, or is about to be one. */
   record Elect(UUID node, UUID range) implements Action {}
 
   /** Write rows out that are only in memory, so that a split need not wait for that. */

@@ -90,7 +90,7 @@ public record ClusterMap(
     }
   }
 
-  /** The same rows, which nobody can change any more. */
+  /** The same rows, which cannot be changed any more. */
   ClusterMap copy() {
     return new ClusterMap(version, founded, fixed(nodes), fixed(ranges), fixed(intents), fixed(settings));
   }

@@ -55,7 +55,7 @@ public sealed interface Operation {
   /** Drains a node, which then has left for ever. */
   record LeaveNode(UUID node) implements Operation {}
 
-  /** The range that this is about: no other operation may be about it meanwhile. */
+  /** The range that this is about: no other operation may be about it at the same time. */
   default Optional<UUID> range() {
     return switch (this) {
       case Split split -> Optional.of(split.of);

@@ -113,7 +113,7 @@ public final class OperationRules {
   }
 
   /**
-   * A node that is being emptied must find a place for each of its replicas: nobody may take the last one.
+   * A node that is being emptied must find a place for each of its replicas: no other operation may take the last one.
    *
    * @param peers of the range, as they would be
    * @param emptied a node that would be emptied too, or null

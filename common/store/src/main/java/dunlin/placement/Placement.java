@@ -38,7 +38,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the meta group's log means: nodes, the map of ranges, operations under way, and settings of the cluster. Every
+ * What the meta group's log means: nodes, the map of ranges, operations in progress, and settings of the cluster. Every
  * command that changes something raises the map's version; one that finds its effect in place already is accepted as it is.
  */
 public final class Placement implements RangeLogic<PlacementCommand, PlacementResult> {

@@ -8,7 +8,7 @@ import java.util.UUID;
  * One node as the others reach it for Raft.
  *
  * @param host a name rather than an address where there is one: it is kept in the log, and outlives the address
- * @param port 0 of a node without others, which nobody can reach
+ * @param port 0 of a node without others, which no other can reach
  */
 public record Member(UUID node, String host, int port) {
   public Member {

@@ -18,11 +18,11 @@ public record RangeProgress(
 
   /** What a replica does one after the other at the start. */
   public enum Step {
-    /** RocksDB opens its files; nobody can say how far it is. */
+    /** RocksDB opens its files; its progress is unknown. */
     FILES,
     /** The logic reads its rows. */
     ROWS,
-    /** Ratis reads its log, or waits for the rows of the other ranges to do so; nobody can say how far it is. */
+    /** Ratis reads its log, or waits for the rows of the other ranges to do so; its progress is unknown. */
     LOG,
     /** Entries of the log are applied: at the start what the rows do not have yet, and then what comes. */
     ENTRIES

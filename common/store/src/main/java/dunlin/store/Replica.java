@@ -85,7 +85,7 @@ public interface Replica<C, R> extends Range<C, R> {
   void remove(UUID node, Duration deadline);
 
   /**
-   * Lets this replica ask for votes now, when it has one itself and nobody leads, instead of at some time within the election
+   * Lets this replica ask for votes now, when it has one itself and there is no leader, instead of at some time within the election
    * timeout. Two that ask at the same time may both get too few. Returns before it is known what has come of it.
    *
    * @throws StoreException when it cannot now: most of all when it has asked before and got too few, and then asks again by itself

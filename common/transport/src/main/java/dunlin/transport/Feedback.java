@@ -3,8 +3,8 @@ package dunlin.transport;
 import dunlin.model.QoS;
 
 /**
- * What a publisher is told while copies of its messages wait for a shared subscription in which nobody has room, so that it is not read from: one
- * that feeds a group faster than that takes is slowed down, and nobody else. Called on the thread of the publisher's lane, in pairs.
+ * Holds a publisher up while copies of its messages wait for a shared subscription whose members have no room: one
+ * that feeds a group faster than that takes is slowed down, and no other. Called on the thread of the publisher's lane, in pairs.
  */
 public interface Feedback {
   /**

@@ -12,7 +12,7 @@ public interface Lane {
   /**
    * Hands a message to the dist tier. Never blocks.
    *
-   * @param feedback told while the message waits for a group; null when nobody can be held up for that
+   * @param feedback called while the message waits for a group; null when the publisher cannot be held up for that
    * @param acknowledgement told about each destination's answer, and {@linkplain Acknowledgement#markMatched marked} when
    *     anybody wants the message; null for QoS 0. The lane expects the answers that it adds.
    */

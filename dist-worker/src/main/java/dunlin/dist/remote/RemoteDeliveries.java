@@ -15,7 +15,7 @@ import java.util.Map;
 public final class RemoteDeliveries implements ReceivingStream.Receiver {
   /*
    * Owner: the thread of the lane, which is the link's.
-   * Bounds: the credit of TOLD_MAX groups is remembered; with more, some are told once more than is needed.
+   * Bounds: the credit of TOLD_MAX groups is remembered; with more, some are sent once more than is needed.
    * Failure: a message for a route that is not served here any more is not delivered, as with a message of this process.
    */
   private static final int TOLD_MAX = 4_096;

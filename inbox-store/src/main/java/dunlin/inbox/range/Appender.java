@@ -314,7 +314,7 @@ final class Appender {
   }
 
   /**
-   * Hashes of the topics whose retained messages have come to an inbox from a sequence on. Null when nobody knows any more: some have
+   * Hashes of the topics whose retained messages have come to an inbox from a sequence on. Null when they are not known any more: some have
    * left the inbox again, or there are too many to look at.
    */
   private @Nullable Set<Long> changedSince(Change change, Backlog inbox, long from) {

@@ -11,7 +11,7 @@ final class FilterSubscribers {
   /*
    * Owner: the applying thread writes, any thread reads without a lock. Adding and removing are O(1) on average: slots
    * fill from the front, removed ones stay empty until half of them are, then the live ones move to a new array. A
-   * reader keeps the array that it began with, so it sees nobody twice.
+   * reader keeps the array that it began with, so it sees no subscriber twice.
    * Bounds: twice the live subscribers.
    */
   private static final int SLOTS_MIN = 2;

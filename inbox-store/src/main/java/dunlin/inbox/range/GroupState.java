@@ -146,7 +146,7 @@ public final class GroupState {
 
   /**
    * How many messages its members can take at once; at least 1 while there are any, for the group's inbox takes it. With several ranges at least 2 while one is connected, so that
-   * messages do not wait where nobody is.
+   * messages go to parts with members that are connected.
    */
   public int credit() {
     return credit;

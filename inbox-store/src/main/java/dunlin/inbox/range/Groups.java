@@ -82,7 +82,7 @@ final class Groups {
     }
     var alone = group.size() == 1 ? group.members().iterator().next() : null;
     if (group.join(subscriber)) change.effects().route(route(subscriber), true);
-    // A lone member that is away kept its messages, since nobody else could have taken them.
+    // A lone member that is away kept its messages, since no other could have taken them.
     if (alone != null && !alone.online()) giveBack(change, group, alone);
     askForDrain(change, group);
   }
@@ -137,7 +137,7 @@ final class Groups {
     if (group.size() == 0 && !group.holds()) drop(change, group);
   }
 
-  /** Removes a group without members; nobody will have what waits. */
+  /** Removes a group without members, and drops what waits. */
   void dropAll(Change change, GroupState group) {
     if (group.queues != null) ordered.end(change, group);
     drop(change, group);

@@ -129,7 +129,7 @@ final class Inboxes {
     change.out().put(key, header);
     if (content != null) change.out().put(SessionKeys.content(key), content);
     if (stored.expiresAt() != StoredMessage.NEVER) inbox.soonest = Math.min(inbox.soonest, stored.expiresAt());
-    // After the row: who is told of it here finds it at the next look at the latest.
+    // After the row: the expiry sweep, which learns of it here, finds the row at its next look at the latest.
     inbox.expires(stored.expiresAt());
     if (inbox.session != null && inbox.session.owner != null) headers.appended(inbox, sequence, stored);
     return sequence;
@@ -154,7 +154,7 @@ final class Inboxes {
     return headers.get(change, inbox, sequence);
   }
 
-  /** The connection has ended: nobody acknowledges what it was handed any more. */
+  /** The connection has ended: what it was handed can no longer be acknowledged. */
   void connectionEnded(Change change, SessionState session) {
     var inbox = session.backlogIfAny();
     if (inbox == null) return;

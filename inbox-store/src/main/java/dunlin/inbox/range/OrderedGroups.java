@@ -108,7 +108,7 @@ final class OrderedGroups {
     return queue;
   }
 
-  /** The last member is gone: nobody will have what waits. */
+  /** The last member is gone: what waits is dropped. */
   void end(Change change, GroupState group) {
     for (MemberQueue queue : queues(group).all()) {
       change.out().delete(SessionKeys.groupQueue(group.key, queue.birth()));

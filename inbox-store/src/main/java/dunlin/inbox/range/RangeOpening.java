@@ -177,7 +177,7 @@ final class RangeOpening {
     member.summed = true;
   }
 
-  /** Nobody knows what the connection was handed before this process came: everything may have been. */
+  /** It is unknown what the connection was handed before this process started: that may be everything. */
   private static void anyHanded(Backlog inbox) {
     inbox.resetHanded(Long.MAX_VALUE - 1);
   }

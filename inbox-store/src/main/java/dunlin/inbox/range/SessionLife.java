@@ -74,7 +74,7 @@ public final class SessionLife {
     return new Outcome.Connected(connected(session, resumes, displaced));
   }
 
-  /** Of the connection that goes before the session. It has not said what it was sent: everything may have been. */
+  /** Of the connection that is lost before the session ends. It has not said what it was sent: that may be everything. */
   private void ownerGoes(Change change, SessionState session) {
     session.sentBelow(session.nextSequence());
     inboxes.connectionEnded(change, session);
@@ -98,7 +98,7 @@ public final class SessionLife {
     return before != null || state.memoryEverywhere() + RangeState.memoryOf(key, user) <= state.limits.sums().memory();
   }
 
-  /** Whether a session is there; one that has expired is not, also when nobody has removed it yet. */
+  /** Whether a session is there. One that has expired is not, even if it is not removed yet. */
   private static boolean lives(SessionState session, long now) {
     return session.owner != null || session.deadline > now;
   }
@@ -247,7 +247,7 @@ public final class SessionLife {
     if (session != null && connection.equals(session.owner)) lost(change, session);
   }
 
-  /** It has not said what it was sent: everything may have been. */
+  /** It has not said what it was sent: that may be everything. */
   private void lost(Change change, SessionState session) {
     disconnect(change, session, true, session.expirySeconds(), session.nextSequence() - 1);
   }

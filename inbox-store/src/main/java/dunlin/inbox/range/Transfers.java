@@ -11,7 +11,7 @@ import java.util.List;
 
 /**
  * Hands messages that wait in a group of this range on to members in another one, and takes such messages; MQTT 5, section 4.8.2. Each range knows its own
- * members alone, so a message may wait in one where nobody is there to take it.
+ * members alone, so a message may wait in one that has no member to take it.
  */
 public final class Transfers {
   /*
@@ -129,7 +129,7 @@ public final class Transfers {
     state.acceptedTransfers.remove(change.out(), state.interval, group, number);
   }
 
-  /** Nobody will have what waits in a group without members. */
+  /** Drops what waits in a group without members. */
   Outcome endGroup(Change change, GroupKey key) {
     var group = state.groups.get(key);
     if (group == null || group.size() > 0 || group.transfer != null) return NOTHING;

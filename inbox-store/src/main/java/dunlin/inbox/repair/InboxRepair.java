@@ -20,7 +20,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 
-/** Removes stored sessions and messages by name, in a store that was started for that and serves nobody. */
+/** Removes stored sessions and messages by name, in a store that was started for that and serves no clients. */
 public final class InboxRepair {
   /*
    * Owner: one thread, which waits for each step.
@@ -53,7 +53,7 @@ public final class InboxRepair {
   /**
    * Removes a session with its subscriptions and messages. Its will, if it has one, is due then: a node publishes it when it starts.
    *
-   * @param routes gets each route that nobody needs any more
+   * @param routes gets each route that no session needs any more
    * @return whether there was one
    */
   public boolean removeSession(String tenant, String clientId, RemovedRoutes routes) {

@@ -6,7 +6,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BiConsumer;
 
-/** Numbers of the transfers of messages of groups that this range has taken from others, until these have let go of the messages: one that comes again is not taken again. */
+/** Numbers of the transfers of messages of groups that this range has taken from others, until these have removed the messages: one that comes again is not taken again. */
 public final class AcceptedTransfers {
   /*
    * Owner: the applying thread; any thread may look.

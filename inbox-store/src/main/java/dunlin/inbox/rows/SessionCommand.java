@@ -32,7 +32,7 @@ public sealed interface SessionCommand {
    *
    * @param exchange the QoS 2 exchange that is recorded in the same step, or null
    * @param groups the shared subscriptions that this range was picked for
-   * @param once whether nobody publishes it again when it is refused: a full inbox then refuses it for itself alone
+   * @param once whether it is not published again when it is refused: a full inbox then refuses it for itself alone
    * @param fence the number of the connection that ends when it is refused, of which nothing more is taken then; 0 for none
    */
   record Append(
@@ -104,7 +104,7 @@ public sealed interface SessionCommand {
   /** All connections of lives of a frontend before this one are gone. */
   record FrontendGone(long now, String frontend, long incarnation, int stepsMax) implements SessionCommand {}
 
-  /** A connection is gone, and nobody knows the epoch in which it had the session, or whether it ever did. */
+  /** A connection is gone. It is unknown in which epoch it had the session, or whether it ever did. */
   record ConnectionGone(long now, String tenant, String clientId, ConnectionId connection) implements SessionCommand {}
 
   /** Ends a session because an operator wants it to; its connection, if it has one, is ended. */
@@ -114,7 +114,7 @@ public sealed interface SessionCommand {
   record DrainGroup(long now, GroupKey group, int messagesMax) implements SessionCommand {}
 
   /**
-   * Begins to hand messages that wait in a group on to members in another range: up to so many are put aside for it. Nothing is done when one is under way, or members here
+   * Begins to hand messages that wait in a group on to members in another range: up to so many are put aside for it. Does nothing when one has begun and not ended, or when members here
    * can take what waits.
    *
    * @param target the first shard of the other range

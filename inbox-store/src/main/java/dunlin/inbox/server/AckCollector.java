@@ -34,7 +34,7 @@ final class AckCollector {
 
   private final AtomicInteger proposedAgain = new AtomicInteger();
 
-  /** Proposes an Acknowledge; false when the range's queue is full, and then nothing is told. */
+  /** Proposes an Acknowledge; false when the range's queue is full, and then {@code ended} is not called. */
   @FunctionalInterface
   interface Proposer {
     boolean propose(SessionCommand.Acknowledge command, Ended ended);

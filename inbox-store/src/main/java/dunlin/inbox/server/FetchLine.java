@@ -20,7 +20,7 @@ final class FetchLine {
    * come at once, and one that is connected can wait for its messages longer than one that is not can wait for its CONNACK.
    * Bounds: a connection fetches one page at a time, so the line has at most an entry for each connected session, a hundred bytes
    * or so; only what is with the readers holds messages.
-   * Failure: readers that are taken up by others are asked again by the timer. What waits when the server closes is told so.
+   * Failure: readers that are taken up by others are asked again by the timer. What waits when the server closes fails.
    */
   private static final int READING_MAX = 64;
   private static final long STAND_BACK_NANOS = TimeUnit.SECONDS.toNanos(3);

@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BiPredicate;
 
-/** Ends the connections that sessions have and that are not there any more: nobody else would, before the next start. */
+/** Ends connections that sessions still name though they are gone. Without this they would stay until the next start. */
 final class Ghosts {
   /*
    * Owner: any thread reports; the timer looks for sessions and proposes. This object's lock guards what is noted, and is not held

@@ -13,7 +13,7 @@ import java.util.function.Predicate;
 final class GroupDrains {
   /*
    * Owner: the applying thread and the timer thread, under this object's lock, which is not held while a step is proposed.
-   * Bounds: one step under way for each group, and one note for each that waits. At most AGAIN_MAX are asked for again at a time, who has
+   * Bounds: one step at a time for each group, and one note for each that waits. At most AGAIN_MAX are asked for again at a time, whichever has
    * waited for the longest first.
    * Failure: a range that is full, or refuses the step later, is asked again by the timer.
    */
@@ -50,7 +50,7 @@ final class GroupDrains {
   }
 
   private synchronized boolean begin(GroupKey group) {
-    // One that is under way may have been applied before what asks now: it is asked for again.
+    // The present step may have been applied before what asks now, so another one follows.
     if (running.add(group)) return true;
     waiting.add(group);
     return false;

@@ -28,11 +28,11 @@ import org.slf4j.LoggerFactory;
 final class HandOvers {
   /*
    * A range tells of each group in which messages wait that no member there takes. It stays noted until nothing does. When another range has a
-   * member with room, a transfer is begun; one that is under way, also from before a start, is carried on from its rows. A group that has lost its last member in a range is handed on to any range
+   * member with room, a transfer begins. One that had begun, also before a restart, is continued from its rows. A group that has lost its last member in a range is handed on to any range
    * that has members, and dropped when none has.
    *
    * Owner: any thread, under this object's lock, which is not held while something is proposed or read. Notes of one range come and go on its applying thread.
-   * Bounds: one note for each such group of a range, and one step under way for each of these. AGAIN_MAX are looked at in a turn, who has waited for the longest first. A
+   * Bounds: one note for each such group of a range, and one step at a time for each of these. AGAIN_MAX are looked at in a turn, those that have waited longest first. A
    *   transfer has MESSAGES_MAX messages at most.
    * Failure: what a range refuses, or does not answer, is done again at a later turn.
    */

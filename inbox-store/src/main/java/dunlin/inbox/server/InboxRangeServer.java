@@ -109,7 +109,7 @@ final class InboxRangeServer {
    * @param wills publishes the wills of all ranges
    * @param timer the one thread for routes and time
    * @param tickSoon has the timer's next turn come at once
-   * @param stuck is told of groups in which messages wait that no member in their range takes
+   * @param stuck gets the groups in which messages wait that no member in their range takes
    * @param lives whether a session that began with this birth has not ended, in any range
    */
   record Tier(
@@ -189,7 +189,7 @@ final class InboxRangeServer {
     return announcer.waiting();
   }
 
-  /** Connections that are gone and that the range has not let go of. */
+  /** Connections that are gone and that sessions of the range still name. */
   int ghostsWaiting() {
     return ghosts.waiting();
   }
@@ -266,7 +266,7 @@ final class InboxRangeServer {
     return forgotten;
   }
 
-  /** Proposes a command; {@code failed} when it was not taken, or nobody knows whether it was. */
+  /** Proposes a command; {@code failed} when it was not taken, or when that is unknown. */
   void propose(SessionCommand command, Consumer<SessionResult> done, Runnable failed) {
     if (!proposals.inLine(command, done, _ -> failed.run())) failed.run();
   }
@@ -289,7 +289,7 @@ final class InboxRangeServer {
               transfer.key(transfer.first()),
               transfer.key(transfer.next()),
               (_, header) -> bodies.add(StoredMessage.read(header).bodyId()));
-      if (bodies.size() != transfer.count()) return null; // another step has let go of them meanwhile
+      if (bodies.size() != transfer.count()) return null; // another step has removed some of them since
       var messages = new ArrayList<Publication>();
       for (long body : bodies) {
         byte[] message = range.reader().get(SessionKeys.body(group.tenant(), body));

@@ -43,7 +43,7 @@ final class LoggedDelivery {
    * A message of an exchange that another range records.
    *
    * @param birth of its publisher's session
-   * @param unknown is called before the answer when nobody knows whether it is stored
+   * @param unknown is called before the answer when it is unknown whether the message is stored
    */
   void deliverOfExchange(
       Publication message, long birth, int packetId, List<TopicFilter> groups, Acknowledgement acknowledgement, Runnable unknown) {

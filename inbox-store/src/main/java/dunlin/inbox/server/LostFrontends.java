@@ -163,7 +163,7 @@ final class LostFrontends {
     return next;
   }
 
-  /** Tells those who wait that they do so in vain. */
+  /** Fails all that wait. */
   void close() {
     List<Attempt> left;
     synchronized (this) {

@@ -25,10 +25,10 @@ import org.slf4j.LoggerFactory;
 /** Brings the dist tier to know which topic filters the shards want, and tries again until it does. */
 final class RouteAnnouncer {
   /*
-   * Owner: the server's timer thread; others hand over by its queue, which keeps their order. A route has one call under way
-   * at a time, and another one after it when what is wanted has changed meanwhile: so the last wish wins, whatever the order
+   * Owner: the server's timer thread; others hand over by its queue, which keeps their order. A route has one call
+   * at a time, and another one after it when what is wanted has changed since: so the last wish wins, whatever the order
    * in which calls end.
-   * Bounds: IN_FLIGHT_MAX calls under way; what waits is one entry for each route, and there are no more routes than topic
+   * Bounds: IN_FLIGHT_MAX calls that are not answered; what waits is one entry for each route, and there are no more routes than topic
    * filters subscribed to, now and by sessions that have just ended.
    * Failure: a caller that waits for a route gets the error at once; the announcement is made again every RETRY. One line a second is logged at most.
    */
@@ -52,7 +52,7 @@ final class RouteAnnouncer {
   private static final class Pending {
     private boolean wanted;
 
-    /** Whether it stands in {@code ready}, is under way, or waits to be tried again. */
+    /** Whether it stands in {@code ready}, is being announced, or waits to be tried again. */
     private boolean busy;
 
     private List<CompletableFuture<Void>> waiters = new ArrayList<>();
@@ -81,7 +81,7 @@ final class RouteAnnouncer {
                 }));
   }
 
-  /** Has routes removed that nobody has wanted as far as is known here. On the timer thread: a wish that comes later wins. */
+  /** Has routes removed that no session here has asked for. On the timer thread: a wish that comes later wins. */
   void remove(List<RouteKey> strays) {
     strays.forEach(route -> want(route, false));
   }

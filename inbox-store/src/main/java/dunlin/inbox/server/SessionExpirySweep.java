@@ -16,7 +16,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Finds messages of absent sessions whose Message Expiry Interval has passed, so that they are removed and counted although nobody reads
+ * Finds messages of absent sessions whose Message Expiry Interval has passed, so that they are removed and counted though no client reads
  * them; MQTT 5, section 3.3.2.3.3. What it finds is acknowledged as expired by the log, like what a reader finds.
  */
 final class SessionExpirySweep {

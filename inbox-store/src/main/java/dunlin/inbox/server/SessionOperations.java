@@ -24,7 +24,7 @@ final class SessionOperations implements SessionsMXBean {
    * each session, on the operator's thread.
    *
    * Owner: any thread that may wait.
-   * Bounds: PAGE_MAX sessions at a time, listed or under way to be deleted.
+   * Bounds: PAGE_MAX sessions at a time, listed or being deleted.
    * Failure: a deletion that the range refuses ends the operation with its reason; what was deleted before stays deleted.
    */
   private static final Logger log = LoggerFactory.getLogger(SessionOperations.class);

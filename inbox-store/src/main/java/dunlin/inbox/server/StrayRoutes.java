@@ -21,7 +21,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Finds, after a start, the routes that the dist tier has and no session needs, and has them removed. A route goes after the session range
- * has let go of it; when the process ends between the two, the route stays, and its messages come to this tier for nobody.
+ * has let go of it; when the process ends between the two, the route stays, and brings messages that no session wants.
  */
 final class StrayRoutes {
   /*

@@ -62,13 +62,13 @@ final class WillRunner {
   private long toldAt;
 
   private enum Step {
-    /** An attempt is under way since {@code since}. */
+    /** An attempt has run since {@code since}. */
     PUBLISHING,
     /** The next attempt is due {@code delay} after {@code since}. */
     WAITING,
     /** The range is to record that it is done with. */
     RECORDING,
-    /** What the range was proposed is under way. */
+    /** The range has not yet answered a proposal. */
     PROPOSED
   }
 

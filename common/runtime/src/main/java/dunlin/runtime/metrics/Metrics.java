@@ -56,7 +56,7 @@ public final class Metrics implements AutoCloseable {
 
   /**
    * Begins to make the JVM's MBean server, on a thread of its own. It takes 100 ms and more, most of what {@link #open}
-   * costs, so a launcher calls this first and then reads its settings meanwhile.
+   * costs, so a launcher calls this first and reads its settings at the same time.
    */
   public static void warmUp() {
     Thread.ofPlatform().name("dunlin-jmx").daemon().start(ManagementFactory::getPlatformMBeanServer);

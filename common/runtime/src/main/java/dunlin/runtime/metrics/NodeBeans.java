@@ -27,7 +27,7 @@ public final class NodeBeans implements AutoCloseable {
    * Owner: any thread; every method holds the lock, and none of them is on a message's way.
    * Bounds: one entry a registered bean; a feature registers a fixed number, or takes away those of what comes and goes.
    * Failure: a name that is taken (two nodes of one id in this JVM) leaves the first one's bean in place. What comes
-   * after the close, from a feature that is still ending on another thread, is not shown: nobody would take it away.
+   * after the close, from a feature that is still ending on another thread, is not shown, since nothing would remove it.
    */
   private static final Logger log = LoggerFactory.getLogger(NodeBeans.class);
 

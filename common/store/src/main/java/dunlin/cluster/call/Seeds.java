@@ -35,7 +35,7 @@ public final class Seeds {
     return new Seeds(fixed, names);
   }
 
-  /** The addresses as of now. Blocks while names are looked up; an unknown one throws, since nobody knows who is behind it. */
+  /** The addresses as of now. Blocks while names are looked up; an unknown one throws, since the node behind it may be any. */
   public List<NodeAddress> resolve() throws UnknownHostException {
     var addresses = new ArrayList<>(fixed);
     for (var name : names)

@@ -12,7 +12,7 @@ import java.util.UUID;
  *
  * @param reports the newest report of each node that it has heard, however old
  * @param silences for how long it has heard nothing, at least
- * @param ages for how long each operation has been under way, at least: since it leads and has seen it
+ * @param ages for how long each operation has been in progress, at least: since it leads and has seen it
  * @param lease after how much silence a report says nothing any more
  */
 public record ClusterObservation(

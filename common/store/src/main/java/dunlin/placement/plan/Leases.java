@@ -21,8 +21,8 @@ public final class Leases {
   /*
    * Owner: the driver of the operations on the meta group's leader; made anew with each leadership.
    * Bounds: a report for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map.
-   * Failure: forgotten with the leadership. The next leader has heard nobody, and takes every node for heard at the moment
-   * at which it began to lead: so it declares nobody SUSPECT within one lease, whatever its predecessor had heard.
+   * Failure: forgotten with the leadership. The next leader has heard no node yet, and takes every node as heard at the moment
+   * at which it began to lead: so it declares no node SUSPECT within one lease, whatever its predecessor had heard.
    */
   private final long leadership;
   private final Duration lease;

@@ -52,7 +52,7 @@ final class NodeChoice {
 
   /**
    * The next leadership to hand over so that leaders are spread evenly: from a node with at least two more than the other,
-   * which is a gain whatever happens meanwhile.
+   * which is a gain whatever else happens.
    */
   static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
     var leads = new TreeMap<UUID, Integer>();

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param lagMax entries that a listener may be behind to be given a vote
  * @param unflushedMax bytes that a replica may have in memory only when its range is split
- * @param automaticMax operations at a time that nobody asked for
+ * @param automaticMax operations at a time that the cluster began by itself
  * @param replicas how many voters a range is brought to as soon as there are nodes for them; 0 for never
  * @param splits when ranges are split
  * @param replaceAfter how long a node must have been silent for its replicas to be made anew elsewhere; null for never

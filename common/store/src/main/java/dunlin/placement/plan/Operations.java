@@ -181,7 +181,7 @@ public final class Operations {
     }
   }
 
-  /** Operations that nobody asked for, the most urgent first. */
+  /** Operations that the cluster begins by itself, the most urgent first. */
   private void automatic(ClusterMap map, ClusterObservation sight, Decision to) {
     var wanted = new ArrayList<Operation>();
     for (var placed : map.ranges().values()) {

@@ -62,7 +62,7 @@ final class ReplicaSteps {
     if (intent.cancelled() || lost(to) || unwanted) return undo(to);
     if (!arrived) return add(to);
     if (tooFew()) return abandon(); // a voter without rows went instead, or there were too few before
-    return remove(emptyVoter().orElseGet(() -> requireNonNull(from, "nobody to remove")));
+    return remove(emptyVoter().orElseGet(() -> requireNonNull(from, "no replica to remove")));
   }
 
   /** Takes a replica that is not there any more out of the configuration, and makes it anew in the same place. */
@@ -100,7 +100,7 @@ final class ReplicaSteps {
       return new Do(new CreateReplica(to, range.withPeers(peers), intent.id()));
     }
     if (!replica.get().creation().equals(intent.id())) {
-      // Left behind by an operation that has ended: somebody may be on the way to drop it, and it may believe that it votes.
+      // Left behind by an operation that has ended: an action to drop it may be on its way, and it may believe that it votes.
       return peer.isPresent() ? change(without(to)) : new Do(new DropReplica(to, range.id(), replica.get().creation()));
     }
     if (peer.isEmpty()) return change(with(new Peer(to, Role.LISTENER)));
@@ -167,7 +167,7 @@ final class ReplicaSteps {
   private Step drop(UUID from) {
     var replica = sight.replica(from, range.id());
     if (sight.heard(from) && replica.isPresent()) return new Do(new DropReplica(from, range.id(), replica.get().creation()));
-    return finish(); // a node that comes back later is told then
+    return finish(); // a node that comes back later learns of it then
   }
 
   private Step undo(UUID to) {
@@ -181,7 +181,7 @@ final class ReplicaSteps {
     return change(without(to));
   }
 
-  /** Whether nobody counts on a node any more. One that is only suspected may be back in a moment. */
+  /** Whether the cluster no longer counts on a node. One that is only suspected may be back in a moment. */
   private boolean lost(UUID node) {
     var known = map.nodes().get(node);
     return known == null || known.state() == State.DOWN || known.state() == State.LEFT;

@@ -6,7 +6,7 @@ package dunlin.placement.plan;
  * @param bytes a larger range is split; 0 for never
  * @param operationsPerSecond a busier range is split; 0 for never
  * @param bytesMin a smaller range is not split, however busy it is
- * @param atOnceMax splits at a time, those that somebody asked for among them
+ * @param atOnceMax splits at a time, including those that an operator asked for
  * @param replicasMax a range is not split that would leave a node with more replicas than this
  */
 public record SplitSettings(long bytes, long operationsPerSecond, long bytesMin, int atOnceMax, int replicasMax) {

@@ -389,7 +389,7 @@ public final class DataDirectory implements AutoCloseable {
   }
 
   private static void release(Path directory, FileLock lock) throws IOException {
-    // First the note: nobody may find it, and our process in it, once the lock is free.
+    // First the note: once the lock is free, no process may find it with our process in it.
     Files.deleteIfExists(directory.resolve(LOCK_OWNER));
     lock.acquiredBy().close();
   }

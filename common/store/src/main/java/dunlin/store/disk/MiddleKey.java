@@ -44,7 +44,7 @@ final class MiddleKey {
     for (int step = 0; step < STEPS_MAX && missed > all / GOOD_ENOUGH; step++) {
       byte[] half = between(low, high);
       byte[] found = rows.ceiling(half);
-      if (found == null || Arrays.compareUnsigned(found, high) > 0) break; // rows have gone meanwhile
+      if (found == null || Arrays.compareUnsigned(found, high) > 0) break; // rows have been deleted since
       long below = rows.bytes(first, found);
       if (Math.abs(2 * below - all) < missed) {
         missed = Math.abs(2 * below - all);

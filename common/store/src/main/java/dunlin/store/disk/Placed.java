@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * What a replica knows of its range as of the last entry that it has applied; kept in the same row as the position. A range
- * that nobody has placed, as on a node that is alone, has none.
+ * that is not placed, as on a node that is alone, has none.
  *
  * @param range with the peers of the last configuration that was applied
  * @param configuration index of the entry that those are from, -1 before the first

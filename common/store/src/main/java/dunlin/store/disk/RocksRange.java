@@ -64,7 +64,7 @@ public final class RocksRange implements RangeReader {
   private volatile LogPosition flushed; // written under flushing
   private volatile @Nullable Placed placed; // single writer: the applying thread
   @GuardedBy("compacting")
-  private @Nullable CompactRangeOptions compaction; // while one is under way
+  private @Nullable CompactRangeOptions compaction; // while one runs
   @GuardedBy("compacting")
   private int leaving; // those that want the write lock
   @GuardedBy("use")
@@ -111,7 +111,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Up to where rows have come that nobody has open. */
+  /** Up to where rows that are not open have come. */
   public static LogPosition positionIn(Path directory) throws IOException {
     try (var options = new Options();
         var db = RocksDB.openReadOnly(options, directory.toString())) {
@@ -171,7 +171,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** What the range is, by its own rows; null for one that nobody has placed. */
+  /** What the range is, by its own rows; null for one that is not placed. */
   public @Nullable Placed placed() {
     return placed;
   }
@@ -333,7 +333,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Ends a compaction that is under way, and lets none begin before {@link #stay}. */
+  /** Ends a running compaction, and lets none begin before {@link #stay}. */
   private void leave() {
     synchronized (compacting) {
       leaving++;
@@ -468,7 +468,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Closes the database when nobody else knows it yet. */
+  /** Closes the database while no other thread knows it. */
   public void closeNow() {
     if (closed) return;
     closed = true;

@@ -49,7 +49,7 @@ public record RowsDirectory(Path rows) {
     forceParent();
   }
 
-  /** Puts what is ready in the place of the rows, which nobody may have open. */
+  /** Puts what is ready in the place of the rows, which must not be open. */
   void swapIn() throws IOException {
     GroupStorage.deleteTree(old());
     if (Files.exists(rows)) Files.move(rows, old(), StandardCopyOption.ATOMIC_MOVE);

@@ -28,7 +28,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whose Raft calls are heard, and with which terms; the terms of their answers as well. One forged call of somebody else would depose a
+ * Whose Raft calls are heard, and with which terms; the terms of their answers as well. One forged call would depose a
  * leader, and one term near the end of all numbers would keep a group from ever electing another.
  *
  * <p>A peer of the group is heard, by the configuration that this node has; and a node that the cluster says belongs to it. The

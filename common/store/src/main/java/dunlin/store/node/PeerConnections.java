@@ -17,7 +17,7 @@ final class PeerConnections {
   /*
    * Owner: the upkeep thread.
    * Bounds: one attempt a second and peer that cannot be reached; to others nothing happens.
-   * Failure: a Ratis without the method that this calls keeps the store from starting. A group or a peer that goes meanwhile ends
+   * Failure: a Ratis without the method that this calls keeps the store from starting. A group or a peer that is removed in between ends
    * one round; the next one comes in a second.
    */
   private final RaftServer server;

@@ -53,12 +53,12 @@ final class RatisSettings {
     // in silence, so the leader is missed after up to twice the longest: three times the shortest. When the other follower has
     // the longer log, one of these two alone can be elected; that is why the longest counts, and not the earlier of both.
     Rpc.setTimeoutMax(properties, timeout.multiply(1.5));
-    // A lone peer asks nobody, it only waits this long before it makes itself the leader.
+    // A lone peer asks no other, it only waits this long before it makes itself the leader.
     Rpc.setFirstElectionTimeoutMin(properties, millis(cluster.hasPeers() ? 150 : 20));
     Rpc.setFirstElectionTimeoutMax(properties, millis(cluster.hasPeers() ? 300 : 50));
     Rpc.setRequestTimeout(properties, seconds(5));
-    // A Java process that stood still for longer than the lease must not go on as if it had it. Nobody leads instead of a lone peer,
-    // so that would only refuse what it is asked for meanwhile.
+    // A Java process that stood still for longer than the lease must not go on as if it had it. No other leads instead of a lone peer,
+    // so that would only refuse requests for that time.
     RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(properties, cluster.hasPeers() ? timeout : NEVER);
     // After a minute Ratis would close itself. Who leads steps down and follows, as after a shorter time: no reason to end.
     RaftServerConfigKeys.setCloseThreshold(properties, NEVER);
@@ -74,7 +74,7 @@ final class RatisSettings {
     Log.setSegmentSizeMax(properties, SizeInBytes.valueOf(segmentBytes));
     Log.setSegmentCacheNumMax(properties, 2);
     Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(2 * segmentBytes));
-    // Zeros written ahead by the log's own thread, which stalls the range meanwhile.
+    // Zeros written ahead by the log's own thread, which stalls the range while it writes them.
     Log.setPreallocatedSize(properties, SizeInBytes.valueOf(MIB));
     // The largest entry; the buffer outside the heap must hold it and its length.
     Log.Appender.setBufferByteLimit(properties, SizeInBytes.valueOf(entryBytes));

@@ -43,7 +43,7 @@ final class Barriers {
 
   /**
    * Completes when the rows show everything committed by now, if this replica leads. Who leads in the same term before and
-   * after the question has led all the time, so nobody else has committed anything meanwhile. Ratis answers by its lease,
+   * after the question has led all the time, so no other leader has committed anything in between. Ratis answers by its lease,
    * or asks the others; it knows nothing of the rows, which are written a little later.
    */
   CompletableFuture<@Nullable Void> ask(RaftServer server, RaftGroupId group, Leadership leadership) {

@@ -15,7 +15,7 @@ final class CommandQueue<P extends CommandQueue.Waiting> {
   /*
    * Owner: any thread offers and waits for room; one thread at a time takes and tells.
    * Bounds: commandsMax and bytesMax; a flow has three quarters of either. CALLERS_MAX wait for room, each once.
-   * Failure: full is an answer of false. A caller that throws when it is told costs no other.
+   * Failure: full is an answer of false. A caller that throws when it is called costs no other.
    *
    * Room is announced when half is free, and not with each place: callers then come back with much at a time, and all that were refused
    * before have about the same chance. Those that are refused again stand in front the next time.

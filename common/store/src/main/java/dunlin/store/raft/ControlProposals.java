@@ -56,7 +56,7 @@ final class ControlProposals {
 
   /**
    * The same, and soon on the followers. They apply what they know to be committed, and hear of that with the entry behind it:
-   * in a range that nobody writes to, with the next heartbeat of its leader.
+   * in a range without writes, with the next heartbeat of its leader.
    *
    * @param entry does nothing when it is applied once more
    */

@@ -61,7 +61,7 @@ final class LeaderMonitor {
     this.meters = meters;
   }
 
-  /** @param copying whether somebody is just fetching a copy of the rows, and so comes along without its log */
+  /** @param copying whether a follower is fetching a copy of the rows, and so does not need its log */
   void look(boolean diskLow, boolean copying, long nowNanos) {
     var status = replica.status();
     if (status.role() != ReplicaRole.LEADER) {

@@ -58,7 +58,7 @@ final class NodeStart {
     for (var range : ranges) createIfNew(range);
   }
 
-  /** Ratis would revive a group that nobody declared, and we would have no logic for it. */
+  /** Ratis would revive a group that was not declared, and we would have no logic for it. */
   private void refuseUnknownRanges() {
     var unknown = new HashSet<>(data.ranges());
     for (var range : ranges) unknown.remove(range.id().uuid());

@@ -41,7 +41,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Packs the commands proposed to one range into log entries. An entry takes what has gathered while earlier ones were
- * under way: entries grow with the load, and a lone command waits for nobody.
+ * under way: entries grow with the load, and a lone command does not wait.
  */
 final class RangeProposer<C, R> {
   /*

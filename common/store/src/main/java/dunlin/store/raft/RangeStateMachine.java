@@ -48,12 +48,12 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
    * Bounds: WRITE_BYTES or WRITE_ENTRIES unwritten, plus one entry.
    * Failure: whatever goes wrong while applying fences the range and is thrown on, which makes Ratis close the group. Not while
    * the group is being closed already: Ratis then waits for its applying thread, and that one, after an exception, waits busily for
-   * a log that nobody applies any more. Neither would ever end. So from ending() on, a failure ends the applying and no more.
+   * a log that is not applied any more. Neither would ever end. So from ending() on, a failure ends the applying and no more.
    *
    * The future returned to Ratis is complete at once, not after the write. Ratis waits for these futures before it takes
    * a snapshot and before it stops, in its updater thread, which is the only one that could complete them: entries
-   * committed meanwhile keep our batch open, and it would wait for ever. Nothing is lost by it: results go to the
-   * proposer, and readers are told nothing, only after the write.
+   * committed in that time keep our batch open, and it would wait for ever. Nothing is lost by it: results go to the
+   * proposer only after the write, and readers see nothing before it.
    *
    * Long because it answers everything that Ratis asks of a state machine; what it decides is small.
    */
@@ -64,7 +64,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
 
   private static final CompletableFuture<Message> APPLIED = CompletableFuture.completedFuture(Message.EMPTY);
 
-  /** What the replica is told, on threads of Ratis. */
+  /** What the replica learns, on threads of Ratis. */
   interface Events {
     /** It cannot go on. */
     void failed(StoreException e);
@@ -149,7 +149,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     return appliedEntries.get();
   }
 
-  /** Entries that the applying thread has seen to be committed and not applied yet; read by any thread, and asks nobody. */
+  /** Entries that the applying thread has seen to be committed and not applied yet; read by any thread, without a call to Ratis. */
   long entriesLeft() {
     return Math.max(0, committed - getLastAppliedTermIndex().getIndex());
   }
@@ -222,7 +222,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private void apply(LogEntryProto entry, ControlEntry control, Replica to) throws IOException {
     writeOut(); // the rows are now those of the entry before
     var placed = to.rows.placed();
-    if (placed == null) throw new IllegalStateException("a change of a range that nobody has placed");
+    if (placed == null) throw new IllegalStateException("a change of a range that is not placed");
     var at = new LogPosition(entry.getTerm(), entry.getIndex());
     switch (control) {
       case ControlEntry.Split(var epoch, var cut, var child) -> {

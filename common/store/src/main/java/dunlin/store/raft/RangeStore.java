@@ -102,7 +102,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     this.disk = new DiskSpace(disk, settings.disk().freeMin(), settings.disk().criticalMin());
     checkpoints = new Checkpoints(data.checkpoints(), System::nanoTime);
     callers = new PeerCallers(meters, System::nanoTime);
-    // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has things to do meanwhile.
+    // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has other things to do in that time.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
     replicas = new LocalReplicaSet(settings, data, this.disk, source, meters, memory, this::thread, this::split, this::failed);
   }
@@ -235,7 +235,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return data.unstarted();
   }
 
-  /** Deletes what was split off here and will never be started: the range has gone elsewhere meanwhile. */
+  /** Deletes what was split off here and will never be started: the range has moved to other nodes since. */
   public void dropUnstarted(RangeId id) {
     replicas.dropUnstarted(id);
   }
@@ -461,7 +461,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     var start = starting;
     if (start != null && !ended(start, until)) return false;
     callers.close();
-    stopUpkeep(until); // a start that was just ending has begun it meanwhile
+    stopUpkeep(until); // a start that was just ending may have begun it
     if (!each(range -> range.close(until), until) || !ended(memory, until)) return false;
     if (!memory.isCompletedExceptionally()) memory.join().close();
     return true;

@@ -197,7 +197,7 @@ final class RowsCopy {
 
   /** Puts the copy that is ready in the place of these rows, when it is newer; answers whether it was. */
   boolean replace(RocksRange rows) throws IOException, InterruptedException {
-    synchronized (replacing) { // the next copy may become ready meanwhile
+    synchronized (replacing) { // the next copy may become ready in between
       var before = rows.written();
       ready = null;
       rows.replaceByReady(files);
@@ -224,13 +224,13 @@ final class RowsCopy {
     log.info("Range {}: the copy of its rows up to entry {} is not needed any more", range, waiting.position.index());
   }
 
-  /** For how many seconds a copy has been ready and nobody has taken it over; 0 when there is none. */
+  /** For how many seconds a copy has been ready without being installed; 0 when there is none. */
   double waitingSeconds() {
     var waiting = ready;
     return waiting == null ? 0 : (System.nanoTime() - waiting.sinceNanos) / 1e9;
   }
 
-  /** Waits for a try to end that is under way; it ends soon once it is cancelled. */
+  /** Waits for a running try to end; it ends soon once it is cancelled. */
   boolean ended(long untilNanos) throws InterruptedException {
     if (!fetching.tryLock(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) return false;
     fetching.unlock();

@@ -10,7 +10,7 @@ import java.util.function.LongSupplier;
 final class StartMoves {
   /*
    * Owner: the thread that waits for the start.
-   * Rows and entries are counted. RocksDB opening its files and Ratis reading its log tell nobody how far they are, so while a range is at
+   * Rows and entries are counted. RocksDB opening its files and Ratis reading its log do not say how far they are, so while a range is at
    * that, each look counts as a move, for FILES_MAX from the first look on. Not while another range reads rows: Ratis begins with the logs
    * when it has all rows, and rows that are never read must not be waited for that long.
    */

@@ -11,7 +11,7 @@ final class OneAnswer {
   /*
    * Owner: the one that answers the call; used once.
    * Failure: gRPC closes a call itself when sending ends with an Error, and does not say whether it has: so closing it after
-   * sending has failed may be once too often, which gRPC refuses and nobody needs to hear of.
+   * sending has failed may be once too often, which gRPC refuses and which does no harm.
    */
   private static final Logger log = LoggerFactory.getLogger(OneAnswer.class);
 

@@ -31,7 +31,7 @@ public final class RangeClient implements AutoCloseable {
   /*
    * Owner: one thread of its own holds all state of calls, routes and links, so nothing is locked. Any thread proposes.
    * Bounds: RangeClientSettings. One link, one connection and one window a node, so a node that is slow or away holds
-   * nobody else's requests; at its deadline each call ends.
+   * no other range's requests; at its deadline each call ends.
    * Failure: what was never sent, or was refused, ends as "not done"; what was sent and not answered as "unknown". close()
    * ends everything so.
    *
@@ -315,7 +315,7 @@ public final class RangeClient implements AutoCloseable {
     }
   }
 
-  /** An attempt has ended and nobody knows how. */
+  /** An attempt has ended with an unknown result. */
   void lost(RemoteCall call, UUID node, Reason reason) {
     meters.refused(reason);
     call.route.failed(node);

@@ -259,7 +259,7 @@ public final class RangeService implements AutoCloseable {
     try {
       writer.execute(() -> attempt(task));
     } catch (RejectedExecutionException _) {
-      // Closed: there is nobody left to write to.
+      // Closed: there is no stream left to write to.
     }
   }
 

@@ -25,7 +25,7 @@ public final class RemoteCalls implements AutoCloseable {
    * Bounds: a channel for each address, CHANNELS_MAX of them; it ends its connection when it is idle and goes when it has not
    * been used for long. CALLS_MAX calls of a channel under way, as many as the service takes of a connection: one more is
    * refused at once, and so is one that is too large.
-   * Failure: every call ends within its deadline, with an IOException for whatever went wrong. An address that nobody answers
+   * Failure: every call ends within its deadline, with an IOException for whatever went wrong. An address that does not answer
    * at costs a call connectMax at most: the caller has others to ask.
    */
   /** Most bytes of a call, and of an answer. */
@@ -153,7 +153,7 @@ public final class RemoteCalls implements AutoCloseable {
     }
   }
 
-  /** Lets channels go that nobody has used for long, and one that nobody uses now when there are too many. */
+  /** Closes channels that were not used for long, and an idle one when there are too many. */
   private void makeRoom() throws IOException {
     long now = System.nanoTime();
     var eldest = links.values().iterator();

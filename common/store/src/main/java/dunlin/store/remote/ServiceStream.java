@@ -27,7 +27,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
    * service's writer, the only one that writes to the call.
    * Bounds: requestsMax and bytesMax of the settings, and the frame that passes them: the next one is asked for only when
    * there is room. A request holds its place until its reply is written, so a caller that reads no replies gets no further.
-   * Failure: a bad frame ends the stream with INVALID_ARGUMENT, and no hello in time with DEADLINE_EXCEEDED. What was proposed by then goes on, and nobody is told.
+   * Failure: a bad frame ends the stream with INVALID_ARGUMENT, and no hello in time with DEADLINE_EXCEEDED. What was proposed by then goes on, and its answer is dropped.
    */
   private static final Logger log = LoggerFactory.getLogger(ServiceStream.class);
   private static final int REPLY_FRAME_BYTES = 64 * 1024;
@@ -216,7 +216,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
       end(Status.DEADLINE_EXCEEDED.withDescription("no hello in time"));
     }
     for (var outstanding : unanswered.values())
-      if (outstanding.deadlineNanos - now <= 0) outstanding.accept(outstanding.fateUnknown("its time was up while it was under way"));
+      if (outstanding.deadlineNanos - now <= 0) outstanding.accept(outstanding.fateUnknown("its time was up before it was answered"));
   }
 
   /** Answers all that is under way and closes; of the writer. */

@@ -10,7 +10,7 @@ import java.time.Duration;
  * @param bytesMax bytes of their commands, at least frameBytesMax; likewise
  * @param nodeBytesMax bytes of the commands of all streams, at least bytesMax; one more is answered with "overloaded"
  * @param frameBytesMax largest frame taken, 64 KiB to 64 MiB; a larger one ends its stream
- * @param closeTimeout how long what is under way may take when the service closes, at most 1 min; then its fate is unknown
+ * @param closeTimeout how long calls in progress may take when the service closes, at most 1 min; then its fate is unknown
  * @param plaintextAnywhere whether the service may be open beyond loopback without TLS, where whoever reaches it is taken for a
  *     node
  */

@@ -24,7 +24,7 @@ public final class CheckpointDownload {
   /*
    * Owner: one thread, which may block.
    * Bounds: one chunk in memory; the rate and the deadline of the settings; no more bytes than the disk can spare.
-   * Failure: any failure leaves what has come: whole files are told by size and checksum and never fetched twice, and a
+   * Failure: any failure leaves what was fetched: whole files are known by size and checksum and never fetched twice, and a
    * file that was cut off is continued when it is of the same checkpoint.
    */
   private static final String ORIGIN = "ORIGIN";

@@ -24,7 +24,7 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The checkpoints of this node's ranges that other nodes fetch: hard links, so they cost what RocksDB deletes meanwhile. */
+/** The checkpoints of this node's ranges that other nodes fetch: hard links, so they cost the space of what RocksDB deletes while they exist. */
 public final class Checkpoints {
   /*
    * Owner: any thread that may block; one opens at a time, reads go on beside that.
@@ -115,7 +115,7 @@ public final class Checkpoints {
     return out.array();
   }
 
-  /** Whether somebody has read from a copy of this range in the last seconds. */
+  /** Whether a node has read from a copy of this range in the last seconds. */
   public boolean inUse(RangeId range) {
     long now = nanos.getAsLong();
     synchronized (open) {
@@ -123,7 +123,7 @@ public final class Checkpoints {
     }
   }
 
-  /** Deletes what nobody has read for a while. */
+  /** Deletes what no node has read for a while. */
   public void expire() {
     long now = nanos.getAsLong();
     var gone = new ArrayList<Open>();

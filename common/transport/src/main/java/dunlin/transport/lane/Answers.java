@@ -21,7 +21,7 @@ final class Answers {
 
   private Answers() {}
 
-  /** Who is told what a frame says. */
+  /** Receives what a frame says. */
   interface Listener {
     void answered(long number, ReasonCode reason, boolean matched) throws MalformedFrameException;
 

@@ -19,7 +19,7 @@ public final class ReceivingStream implements Link.Handler {
    *   have come since the one before.
    * Bounds: UNANSWERED_MAX messages that are not answered, more than a sender's credit allows: beyond, the link is ended.
    * Failure: a frame that cannot be read ends the link, and so does a receiver that fails: the sender then knows that it does not know. What is
-   *   under way when the link ends goes on; its answers are let go.
+   *   being delivered when the link ends goes on; its answers are dropped.
    */
   private static final Logger LOG = LoggerFactory.getLogger(ReceivingStream.class);
   private static final int UNANSWERED_MAX = 1 << 20;
@@ -42,7 +42,7 @@ public final class ReceivingStream implements Link.Handler {
     void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException;
   }
 
-  /** What is told of one message to the side that has sent it. */
+  /** Collects the answer to one message for the side that sent it. */
   public final class Receipt extends Acknowledgement implements Feedback {
     private final long number;
     private final Terms terms;

@@ -24,7 +24,7 @@ public final class SendingStream {
    * Owner: the lane's thread.
    * Bounds: PENDING_MAX messages without an answer, which their publishers' credit reaches first; further ones are answered SERVER_BUSY. The bytes
    *   on their way are bounded by the link. A message that is answered, or lost with its link, is forgotten.
-   * Failure: a link that is lost takes along what is not answered: QoS 1 and 2 are answered SERVER_UNAVAILABLE, for nobody knows whether they
+   * Failure: a link that is lost takes along what is not answered: QoS 1 and 2 are answered SERVER_UNAVAILABLE, since it is unknown whether they
    *   have arrived, and their publishers send them again; QoS 0 is counted. The next message begins another link.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SendingStream.class);
@@ -205,7 +205,7 @@ public final class SendingStream {
   /**
    * Sends a message.
    *
-   * @param acknowledgement expects one answer of this; null when nobody waits for one
+   * @param acknowledgement expects one answer of this; null for none
    */
   public void send(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
@@ -286,7 +286,7 @@ public final class SendingStream {
     return connected == null ? 0 : connected.pending();
   }
 
-  /** Messages that nobody was told of, lost with their links. */
+  /** Messages of QoS 0 that were lost with their links. */
   public long lostUnacknowledged() {
     return lostUnacknowledged;
   }

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory;
 /**
  * One side of a sequence of frames in both directions between two parts of the broker, over {@linkplain Pipe pipes} that may
  * break and are replaced. What one side sends arrives on the other once and in order, as long as both live. When that cannot
- * be kept any more, the link is lost: its handler is told once, nothing is delivered any more, and of what was sent a
+ * be kept any more, the link is lost: its handler is called once, nothing is delivered any more, and of what was sent a
  * beginning has arrived.
  *
  * <p>A frame is confirmed when the other side's handler has been given it, which does not say that it is stored anywhere.
@@ -34,7 +34,7 @@ public final class Link {
    * Failure: a pipe that breaks, or brings what a correct side does not send, is given up; the next one begins with HELLO in both
    *   directions, which says what was received, and sending goes on behind that. Lost is a link whose other side was restarted (it has
    *   another identity), refuses, says goodbye, or is away: no pipe got as far as its HELLO for awayMax, or nothing was confirmed within
-   *   awayMax of time with a pipe. The other side is told when there is a pipe, else it finds out by the same rules. After that all
+   *   awayMax of time with a pipe. The other side gets a frame when there is a pipe, else it finds out by the same rules. After that all
    *   methods do nothing.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);

@@ -35,10 +35,10 @@ public final class LinkAcceptor {
   public interface Factory {
     /**
      * Answers the handler of a new link. Called by the owner's thread. The link may be sent on, or be kept, at
-     * once; when it is closed or goes beyond its bounds in here, the dialler is refused and the handler is told nothing.
+     * once; when it is closed or goes beyond its bounds in here, the dialler is refused and the handler is not called.
      *
      * @param opening what the dialler says of itself
-     * @throws LinkRefusedException when the dialler may not have a link: it is told the sentence, and its link is lost
+     * @throws LinkRefusedException when the dialler may not have a link: it gets the sentence, and its link is lost
      */
     Handler open(Link link, byte[] opening);
   }

@@ -4,7 +4,7 @@ package dunlin.transport.link;
  * An ordered way for frames to the other side, until it breaks. Frames may only be lost by its breaking: what arrives is
  * always the beginning of what was sent.
  *
- * <p>Whoever carries frames implements it and tells the {@link Link} or the {@link LinkAcceptor} what happens to it, in
+ * <p>The carrier of frames implements it and tells the {@link Link} or the {@link LinkAcceptor} what happens to it, in
  * this order: connected, arrived any number of times, broken. Pipes are told apart by identity.
  */
 public interface Pipe {
