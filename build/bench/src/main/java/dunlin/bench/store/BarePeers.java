@@ -53,7 +53,7 @@ final class BarePeers implements AutoCloseable {
    * Owner: one thread proposes; Ratis' threads apply and complete.
    * Bounds: the load's window. Failure: the first entry that fails fails its rows, which ends the load.
    *
-   * Rows become entries of so many, whole ones, and each entry one write to RocksDB. The log is never cut, nothing is
+   * Rows become entries of so many, or of those that have gathered when no entry is in progress, and each entry one write to RocksDB. The log is never cut, nothing is
    * flushed before RocksDB wants to, and nobody is told what is applied where. What both have to set is set as the store does.
    */
   private static final int MIB = 1024 * 1024;
@@ -143,7 +143,7 @@ final class BarePeers implements AutoCloseable {
     synchronized (this) {
       rows.add(row);
       completions.add(completion);
-      if (rows.size() == rowsPerEntry) submit();
+      if (rows.size() == rowsPerEntry || entriesUnderWay == 0) submit(); // the last rows of a load may come when all others have ended
     }
     return true;
   }
@@ -182,7 +182,7 @@ final class BarePeers implements AutoCloseable {
       else one.failed(new StoreException("an entry was not put into the log: " + (e == null ? reply : e)));
     }
     synchronized (this) {
-      if (--entriesUnderWay == 0 && !rows.isEmpty()) submit(); // the end of the load does not fill an entry
+      if (--entriesUnderWay == 0 && !rows.isEmpty()) submit();
     }
   }
 
