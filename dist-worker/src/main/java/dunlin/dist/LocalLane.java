@@ -165,9 +165,9 @@ final class LocalLane implements Lane {
   }
 
   /**
-   * The better of two shards at random; where neither has members that take it now, the best of all. Where none has any
-   * credit, one all the same: its destination decides between waiting and refusing. All shards here are local, so none is
-   * preferred for that.
+   * One of two random shards, each as likely as it has credit: a shard with three times the members gets three times the messages, and one whose
+   * members fall behind gets fewer. Where one of the two has no members that can take a message now, the best shard of all. Where none has any
+   * credit, one all the same: its destination decides between waiting and refusing. All shards here are local, so none is preferred for that.
    */
   private Route ready(Route[] shards) {
     int one = random.nextInt(shards.length);
@@ -175,6 +175,8 @@ final class LocalLane implements Lane {
     if (two >= one) two++;
     int creditOfOne = credit(shards[one]);
     int creditOfTwo = credit(shards[two]);
+    if (creditOfOne > KEEPS && creditOfTwo > KEEPS)
+      return shards[random.nextLong((long) creditOfOne + creditOfTwo) < creditOfOne ? one : two];
     int best = creditOfTwo > creditOfOne ? two : one;
     int most = Math.max(creditOfOne, creditOfTwo);
     for (int i = 1; most <= KEEPS && i < shards.length; i++) {
