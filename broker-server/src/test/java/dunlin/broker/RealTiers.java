@@ -73,7 +73,7 @@ final class RealTiers implements AutoCloseable {
     InboxSettings sessions = InboxSettings.defaults();
     DistWorker dist =
         DistWorker.create(
-            store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), p -> InboxServer.shardOf(sessions.shards(), p.tenant(), p.clientId()), meters);
+            store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), p -> InboxServer.shardOf(sessions.layout().shards(), p.tenant(), p.clientId()), meters);
     inbox = new InboxServer(store, sessions, new Routes(dist), frontend, InstantSource.system(), meters);
     retain = RetainServer.on(store, RetainSettings.defaults(Runtime.getRuntime().maxMemory(), 0), meters, InstantSource.system(), housekeeping);
     dist.attachFrontend(store.nodeId(), Deliveries.of(frontend.delivery()));

@@ -212,8 +212,9 @@ final class Node implements AutoCloseable {
     clients.latencies().forEach(metrics::show);
     long heapBytes = Runtime.getRuntime().maxMemory();
     long diskBytes = settings.get(NodeSettings.DATA_DIR).toFile().getTotalSpace();
-    InboxSettings inboxSettings = NodeSettings.inbox(settings, heapBytes, diskBytes);
-    int shards = inboxSettings.shards();
+    InboxSettings inboxSettings = InboxSettings.from(settings, settings.get(FrontendSettings.Sessions.SUBSCRIPTIONS_MAX), heapBytes, diskBytes);
+    SessionLayout.keep(settings.get(NodeSettings.DATA_DIR), inboxSettings.layout());
+    int shards = inboxSettings.layout().shards();
     DistWorker dist =
         DistWorker.create(ranges, DistSettings.from(settings, heapBytes), p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
     InboxServer inbox =

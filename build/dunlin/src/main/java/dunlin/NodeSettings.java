@@ -6,7 +6,6 @@ import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.listen.ListenerKeys;
 import dunlin.dist.DistSettings;
 import dunlin.inbox.InboxSettings;
-import dunlin.inbox.OverflowPolicy;
 import dunlin.retain.RetainSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
@@ -32,10 +31,6 @@ final class NodeSettings {
   }
 
   private static final Set<Role> BROKER = Set.of(Role.FRONTEND, Role.DIST, Role.RETAIN, Role.INBOX);
-
-  private static final InboxSettings INBOX = InboxSettings.defaults();
-  private static final long KIB = 1_024;
-  private static final long MIB = 1_024 * KIB;
 
   static final Setting<Path> DATA_DIR =
       Setting.path("dunlin.data-dir", Path.of("data"), "Directory for everything that must survive a restart: sessions, messages, routes and the"
@@ -74,76 +69,24 @@ final class NodeSettings {
           "dunlin.ready.command-age-max", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofHours(1),
           "How long the oldest command of a range may wait to be stored and applied before /ready answers 503.");
 
-  static final Setting<Long> SESSIONS_MAX =
-      Setting.longInteger(
-          "dunlin.session.sessions-max", INBOX.sums().sessions(), 1, 1_000_000_000,
-          "Maximum number of durable sessions. Beyond it, clients that request a new one are refused.");
-
   static final Setting<Duration> SYS_INTERVAL =
       Setting.duration(
           "dunlin.sys.interval", Duration.ofSeconds(10), Duration.ZERO, Duration.ofHours(1),
           "Interval at which the node publishes its statistics under $SYS/broker/. 0 means never.");
 
-  static final Setting<Integer> INBOX_SHARDS =
-      Setting.integer(
-          "dunlin.inbox.shards", INBOX.shards(), 1, InboxSettings.SHARDS_MAX, "Number of shards that durable sessions are divided into. It cannot be"
-              + " changed for an existing data directory; the broker refuses to start.");
-  static final Setting<Integer> INBOX_MESSAGES_MAX =
-      Setting.integer("dunlin.inbox.messages-max", INBOX.messagesMax(), 1, 100_000_000, "Maximum number of messages that wait for one durable"
-          + " session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
-  static final Setting<Long> INBOX_BYTES_MAX =
-      Setting.bytes("dunlin.inbox.bytes-max", INBOX.bytesMax(), KIB, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for one"
-          + " durable session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
-  static final Setting<Long> INBOX_TOTAL_BYTES_MAX =
-      Setting.bytes("dunlin.inbox.total-bytes-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum number of bytes of messages that wait for all durable sessions"
-          + " together. Near it, the inboxes that hold most count as full. 0: half of the size of the disk.");
-  static final Setting<Long> INBOX_MEMORY_MAX =
-      Setting.bytes("dunlin.inbox.memory-max", 0, 0, 1_024 * 1_024 * MIB, "Maximum amount of memory that all durable sessions and their subscriptions"
-          + " take: 256 bytes for each, twice the lengths of a session's client identifier and user, and four times the length of a subscription's topic filter. Beyond it,"
-          + " new ones are refused with 0x97. 0: three eighths of the maximum heap.");
-  static final Setting<OverflowPolicy> INBOX_OVERFLOW =
-      Setting.choice("dunlin.inbox.overflow", INBOX.overflow(), "What happens when a message arrives and the inbox of a durable session is full:"
-          + " drop the oldest message, drop the new one, or reject the publish.");
-  static final Setting<Integer> INBOX_GROUP_WINDOW =
-      Setting.integer(
-          "dunlin.inbox.group-window", INBOX.groupWindow(), 1, 65_535,
-          "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member, or in an ordered"
-              + " one (`$oshare`) for that member.");
-
   /** Every setting there is, in the order of the reference page. */
   static final List<Setting<?>> ALL =
       withFamilies(
-          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, SESSIONS_MAX, SYS_INTERVAL, INBOX_SHARDS,
-          INBOX_MESSAGES_MAX, INBOX_BYTES_MAX, INBOX_TOTAL_BYTES_MAX, INBOX_MEMORY_MAX, INBOX_OVERFLOW, INBOX_GROUP_WINDOW);
+          Settings.CONFIG, DATA_DIR, NODE_NAME, ROLES, ADMIN_PORT, HEALTH_HOST, HEALTH_PORT, START_STALL_MAX, READY_COMMAND_AGE_MAX, SYS_INTERVAL);
 
   private NodeSettings() {}
 
   private static List<Setting<?>> withFamilies(Setting<?>... others) {
     return Stream.of(
-            List.of(others), AuthenticationSettings.ALL, FrontendSettings.ALL, MemoryKeys.ALL, DistSettings.ALL, RetainSettings.ALL, StoreSettings.ALL,
+            List.of(others), AuthenticationSettings.ALL, FrontendSettings.ALL, MemoryKeys.ALL, DistSettings.ALL, InboxSettings.ALL, RetainSettings.ALL, StoreSettings.ALL,
             ClusterKeys.ALL, ListenerKeys.ALL)
         .<Setting<?>>flatMap(List::stream)
         .toList();
-  }
-
-  /**
-   * @param heapBytes the largest heap of this process
-   * @param diskBytes the size of the disk of the data directory
-   */
-  static InboxSettings inbox(Settings settings, long heapBytes, long diskBytes) {
-    long memory = settings.get(INBOX_MEMORY_MAX);
-    long messages = settings.get(INBOX_TOTAL_BYTES_MAX);
-    var sums =
-        new InboxSettings.Sums(
-            settings.get(SESSIONS_MAX), memory == 0 ? heapBytes * 3 / 8 : memory, messages == 0 ? diskBytes / 2 : messages);
-    return new InboxSettings(
-        settings.get(INBOX_SHARDS),
-        settings.get(INBOX_MESSAGES_MAX),
-        settings.get(INBOX_BYTES_MAX),
-        settings.get(INBOX_OVERFLOW),
-        settings.get(FrontendSettings.Sessions.SUBSCRIPTIONS_MAX),
-        settings.get(INBOX_GROUP_WINDOW),
-        sums);
   }
 
   /** Refuses what the settings allow to say but this version cannot do. */
@@ -158,6 +101,7 @@ final class NodeSettings {
     if (!isStore(settings)) {
       findInBroker(settings, problems);
       problems.addAll(MemoryKeys.problems(settings));
+      problems.addAll(InboxSettings.problems(settings));
     }
     problems.addAll(FrontendSettings.problems(settings));
     return problems;

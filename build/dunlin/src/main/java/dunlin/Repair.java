@@ -2,14 +2,16 @@ package dunlin;
 
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.InboxSettings.Layout;
+import dunlin.inbox.repair.DividedRows;
 import dunlin.inbox.repair.InboxRepair;
 import dunlin.inbox.repair.StoredSessions;
 import dunlin.inbox.server.InboxServer;
 import dunlin.model.Publisher;
 import dunlin.retain.RetainRepair;
 import dunlin.runtime.LogText;
-import dunlin.runtime.SettingException;
-import dunlin.runtime.Settings;
+import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import dunlin.store.disk.StoredRows;
 import dunlin.store.raft.RangeStore;
@@ -25,6 +27,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.Collectors;
 
 /** {@code bin/dunlin repair}: says what is large in a data directory that no node is using, and removes by name. */
 final class Repair {
@@ -53,12 +56,12 @@ final class Repair {
   private static final int TOP_MAX = 10_000;
 
   private final Path directory;
-  private final int shards;
+  private final Layout layout;
   private final PrintStream out;
 
-  private Repair(Path directory, int shards, PrintStream out) {
+  private Repair(Path directory, Layout layout, PrintStream out) {
     this.directory = directory;
-    this.shards = shards;
+    this.layout = layout;
     this.out = out;
   }
 
@@ -74,21 +77,12 @@ final class Repair {
   public static void main(String[] args) {
     PrintStream out = new PrintStream(System.out, true, StandardCharsets.UTF_8);
     PrintStream err = new PrintStream(System.err, true, StandardCharsets.UTF_8);
-    int shards;
-    try {
-      shards = Settings.ofProcess(NodeSettings.ALL).get(NodeSettings.INBOX_SHARDS);
-    } catch (SettingException e) {
-      err.println("dunlin repair: " + e.getMessage());
-      System.exit(CANNOT);
-      return;
-    }
-    System.exit(run(List.of(args), shards, out, err));
+    System.exit(run(List.of(args), out, err));
   }
 
-  /** @param shards as the node of the data directory has them */
-  static int run(List<String> arguments, int shards, PrintStream out, PrintStream err) {
+  static int run(List<String> arguments, PrintStream out, PrintStream err) {
     try {
-      return run(Words.of(arguments), shards, out);
+      return run(Words.of(arguments), out);
     } catch (UsageException e) {
       err.println("dunlin repair: " + e.getMessage());
       err.println(HOW);
@@ -102,9 +96,11 @@ final class Repair {
     }
   }
 
-  private static int run(Words words, int shards, PrintStream out) {
-    Repair repair = new Repair(words.directory(), shards, out);
+  private static int run(Words words, PrintStream out) {
     StoredRows.requireDataDirectory(words.directory());
+    // Without a layout there are no sessions yet.
+    Layout layout = SessionLayout.read(words.directory()).orElse(InboxSettings.defaults().layout());
+    Repair repair = new Repair(words.directory(), layout, out);
     return switch (words.verb()) {
       case "list" -> {
         words.end();
@@ -214,9 +210,9 @@ final class Repair {
   private int list(int top) {
     try (StoredRows rows = StoredRows.open(directory)) {
       out.println(
-          "The rows of %s, as of log entry %d of the sessions and %d of the retained messages. What the logs have behind them is not listed."
-              .formatted(directory, rows.applied(StoredSessions.RANGE), rows.applied(RetainRepair.RANGE)));
-      var sessions = StoredSessions.read(rows.of(StoredSessions.RANGE), top);
+          "The rows of %s, as of log entry %s of the sessions and %d of the retained messages. What the logs have behind them is not listed."
+              .formatted(directory, applied(rows), rows.applied(RetainRepair.RANGE)));
+      var sessions = StoredSessions.read(sessions(rows), top);
       out.println(
           "sessions: %s; subscriptions: %s; messages waiting: %s with %s bytes"
               .formatted(
@@ -238,6 +234,15 @@ final class Repair {
       part("Longest topics", retained.longestTopics(), stored -> number(stored.topic().length()) + " characters: " + text(stored));
     }
     return DONE;
+  }
+
+  private RangeReader sessions(StoredRows rows) {
+    return new DividedRows(layout.rangeIds().stream().map(rows::of).toList());
+  }
+
+  /** One figure for each range. */
+  private String applied(StoredRows rows) {
+    return layout.rangeIds().stream().map(range -> Long.toString(rows.applied(range))).collect(Collectors.joining(", "));
   }
 
   private interface Text<T> {
@@ -290,7 +295,7 @@ final class Repair {
 
   private int drySession(String tenant, String client) {
     try (StoredRows rows = StoredRows.open(directory)) {
-      var found = StoredSessions.session(rows.of(StoredSessions.RANGE), tenant, client);
+      var found = StoredSessions.session(sessions(rows), tenant, client);
       if (found.isEmpty()) return notInRows(client(tenant, client));
       out.println("Would remove " + text(found.get()));
       return DONE;
@@ -314,7 +319,7 @@ final class Repair {
 
   private int dryMessage(String tenant, String client, long sequence) {
     try (StoredRows rows = StoredRows.open(directory)) {
-      var bytes = StoredSessions.message(rows.of(StoredSessions.RANGE), tenant, client, sequence);
+      var bytes = StoredSessions.message(sessions(rows), tenant, client, sequence);
       if (bytes.isEmpty()) return notInRows("message " + sequence + " of " + client(tenant, client));
       out.println("Would remove message %d of %s: %s bytes".formatted(sequence, client(tenant, client), number(bytes.get())));
       return DONE;
@@ -361,7 +366,7 @@ final class Repair {
     return NOT_THERE;
   }
 
-  /** The three ranges of a broker, started, with nobody to serve. */
+  /** The ranges of a broker, started, with nobody to serve. */
   private final class Ranges implements AutoCloseable {
     private final RangeStore store;
     private final DistRoutes routes;
@@ -372,9 +377,9 @@ final class Repair {
       var meters = new SimpleMeterRegistry();
       store = RangeStore.open(settings(), directory, meters);
       try {
-        var dist = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), who -> InboxServer.shardOf(shards, who.tenant(), who.clientId()), meters);
+        var dist = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), who -> InboxServer.shardOf(layout.shards(), who.tenant(), who.clientId()), meters);
         routes = new DistRoutes(dist, new LongAdder());
-        inbox = new InboxRepair(store, shards);
+        inbox = new InboxRepair(store, layout);
         retain = new RetainRepair(store);
         store.start(STALL_MAX);
       } catch (RuntimeException e) {

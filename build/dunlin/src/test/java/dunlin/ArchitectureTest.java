@@ -202,7 +202,7 @@ class ArchitectureTest {
   @Test
   void whatATierIsMadeOfStaysInIt() {
     only("dunlin.inbox", List.of("dunlin.inbox.rows", "dunlin.inbox.range", "dunlin.inbox.propose"), List.of());
-    only("dunlin.store", List.of("dunlin.store.node", "dunlin.store.disk"), List.of("StoredRows"));
+    only("dunlin.store", List.of("dunlin.store.node", "dunlin.store.disk"), List.of("StoredRows", "DurableFile"));
     only("dunlin.broker", List.of("dunlin.broker.limit"), List.of("NodeBudget", "MemoryKeys"));
   }
 

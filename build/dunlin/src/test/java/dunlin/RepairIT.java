@@ -24,8 +24,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The repair command on what a real node has stored, and what a node finds there afterwards. */
 class RepairIT {
-  private static final int SHARDS = 16;
-  private static final Map<String, String> SETTINGS = Map.of("dunlin.inbox.shards", "" + SHARDS, "dunlin.admin.port", "-1");
+  private static final Map<String, String> SETTINGS =
+      Map.of("dunlin.inbox.shards", "12", "dunlin.inbox.ranges", "3", "dunlin.admin.port", "-1");
 
   private final Path directory;
   private final Path data;
@@ -74,7 +74,7 @@ class RepairIT {
     var errBytes = new ByteArrayOutputStream();
     int code =
         Repair.run(
-            List.of(arguments), SHARDS, new PrintStream(outBytes, true, StandardCharsets.UTF_8),
+            List.of(arguments), new PrintStream(outBytes, true, StandardCharsets.UTF_8),
             new PrintStream(errBytes, true, StandardCharsets.UTF_8));
     out = outBytes.toString(StandardCharsets.UTF_8);
     err = errBytes.toString(StandardCharsets.UTF_8);

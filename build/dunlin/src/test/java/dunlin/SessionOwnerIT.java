@@ -141,7 +141,7 @@ class SessionOwnerIT {
 
   private static int repairList(Path data, ByteArrayOutputStream out, ByteArrayOutputStream err) {
     return Repair.run(
-        List.of(data.toString(), "list"), 16, new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
+        List.of(data.toString(), "list"), new PrintStream(out, true, StandardCharsets.UTF_8), new PrintStream(err, true, StandardCharsets.UTF_8));
   }
 
   @Test

@@ -112,6 +112,7 @@ class StartFailureIT {
         "dunlin.mqtt.packet-max=99GiB | dunlin.mqtt.packet-max | 99GiB",
         "dunlin.mqtt.connect-timeout=10 | dunlin.mqtt.connect-timeout | 10",
         "dunlin.inbox.overflow=drop-all | dunlin.inbox.overflow | drop-oldest",
+        "dunlin.inbox.ranges=17 | dunlin.inbox.ranges | 16 shards",
         "dunlin.roles=frontend | dunlin.roles | all roles",
         "dunlin.roles=store | dunlin.cluster.port | store node",
         "dunlin.cluster.seeds=a:1 | dunlin.cluster.seeds | runs alone",
@@ -129,6 +130,16 @@ class StartFailureIT {
     refused(stopped, List.of("dunlin.inbox.shards=32"), "dunlin.inbox.shards is 32", "stored with 16");
   }
 
+  /** And the node starts with the right number afterwards: nothing of the wrong ones was created. */
+  @Test
+  void anotherNumberOfRanges() {
+    Path data = directory.resolve("data");
+    TestBroker.on(data, Map.of("dunlin.inbox.ranges", "2")).close();
+    refused(data, List.of("dunlin.inbox.ranges=3"), "dunlin.inbox.ranges is 3", "stored with 2");
+    refused(data, List.of("dunlin.inbox.ranges=1"), "dunlin.inbox.ranges is 1", "stored with 2");
+    TestBroker.on(data, Map.of("dunlin.inbox.ranges", "2")).close();
+  }
+
   /** One of the three ranges stands for all: RangeStoreDamageTest says more about what damage is found. */
   Stream<Arguments> damages() throws IOException {
     String range;
@@ -137,6 +148,7 @@ class StartFailureIT {
     }
     return Stream.of(
         Arguments.of("dunlin.node", Damage.FLIP),
+        Arguments.of("session-layout", Damage.FLIP),
         Arguments.of("raft/" + range + "/current/log_*", Damage.FLIP),
         Arguments.of("raft/" + range + "/current/raft-meta", Damage.DELETE),
         Arguments.of("ranges/" + range + "/*.sst", Damage.FLIP),
@@ -169,7 +181,7 @@ class StartFailureIT {
       }
       case DELETE -> Files.delete(file);
     }
-    Path damaged = glob.startsWith("dunlin.node") ? Path.of(glob) : Path.of(glob).getName(1);
+    Path damaged = glob.contains("/") ? Path.of(glob).getName(1) : Path.of(glob);
     refused(data, List.of(), damaged.toString());
 
     // Nothing was begun anew or thrown away: with the file as it was, all is there again.

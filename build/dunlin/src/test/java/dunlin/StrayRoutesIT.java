@@ -132,7 +132,7 @@ class StrayRoutesIT {
     Tiers(Path data) throws Exception {
       store = RangeStore.open(StoreSettings.defaults(), data, meters);
       var settings = InboxSettings.defaults();
-      dist = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), who -> InboxServer.shardOf(settings.shards(), who.tenant(), who.clientId()), meters);
+      dist = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), who -> InboxServer.shardOf(settings.layout().shards(), who.tenant(), who.clientId()), meters);
       distRoutes = new DistRoutes(dist, new LongAdder());
       inbox = new InboxServer(store, settings, this, this, InstantSource.system(), meters);
       store.start(TestBroker.SOON);

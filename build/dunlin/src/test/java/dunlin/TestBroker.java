@@ -18,9 +18,14 @@ final class TestBroker implements AutoCloseable {
   }
 
   static TestBroker on(Path dataDirectory, Map<String, String> settings) {
-    var builder = Dunlin.builder().dataDirectory(dataDirectory).tcpPort(0);
+    var builder = builder().dataDirectory(dataDirectory);
     settings.forEach(builder::set);
-    return new TestBroker(builder.seams(seams()).build());
+    return new TestBroker(builder.build());
+  }
+
+  /** As the run wants it: with its seams, and with several ranges of sessions. */
+  private static Dunlin.Builder builder() {
+    return Dunlin.builder().tcpPort(0).seams(seams()).set("dunlin.inbox.ranges", System.getProperty("dunlin.test.ranges", "1"));
   }
 
   /** Calls; or, in the run over wires, pipes that delay and break. */
@@ -35,7 +40,7 @@ final class TestBroker implements AutoCloseable {
   }
 
   static TestBroker over(Seams seams, Path dataDirectory) {
-    return new TestBroker(Dunlin.builder().dataDirectory(dataDirectory).tcpPort(0).seams(seams).build());
+    return new TestBroker(builder().dataDirectory(dataDirectory).seams(seams).build());
   }
 
   static TestBroker on(Path dataDirectory) {
@@ -43,7 +48,7 @@ final class TestBroker implements AutoCloseable {
   }
 
   static TestBroker inMemory() {
-    return new TestBroker(Dunlin.builder().inMemory().tcpPort(0).seams(seams()).build());
+    return new TestBroker(builder().inMemory().build());
   }
 
   Dunlin node() {

@@ -1,10 +1,15 @@
 package dunlin.inbox;
 
+import dunlin.runtime.Setting;
+import dunlin.runtime.Settings;
+import dunlin.store.RangeId;
+import java.util.List;
+import java.util.stream.IntStream;
+
 /**
- * Bounds of the session tier.
+ * Layout and bounds of the session tier.
  *
- * @param shards into which sessions are divided by tenant and client identifier, each one destination of the dist tier; never changed in a
- *     cluster's life
+ * @param layout how sessions are divided; never changed in a cluster's life
  * @param messagesMax messages that one inbox holds, of a session or a group, or one queue of an ordered group's member
  * @param bytesMax bytes that it holds
  * @param overflow what happens to a message that finds an inbox full
@@ -14,7 +19,70 @@ package dunlin.inbox;
  * @param sums bounds of what all sessions have together
  */
 public record InboxSettings(
-    int shards, int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, Sums sums) {
+    Layout layout, int messagesMax, long bytesMax, OverflowPolicy overflow, int subscriptionsMax, int groupWindow, Sums sums) {
+
+  /** Most shards that there can be. */
+  public static final int SHARDS_MAX = 4_096;
+
+  private static final int RANGES_MAX = 64;
+  private static final long KIB = 1_024;
+  private static final long TIB = KIB * KIB * KIB * KIB;
+
+  private static final Setting<Long> SESSIONS_MAX =
+      Setting.longInteger(
+          "dunlin.session.sessions-max", 10_000_000, 1, 1_000_000_000,
+          "Maximum number of durable sessions. Beyond it, clients that request a new one are refused.");
+  private static final Setting<Integer> SHARDS =
+      Setting.integer(
+          "dunlin.inbox.shards", 16, 1, SHARDS_MAX, "Number of shards that durable sessions are divided into. It cannot be"
+              + " changed for an existing data directory; the broker refuses to start.");
+  private static final Setting<Integer> RANGES =
+      Setting.integer(
+          "dunlin.inbox.ranges", 1, 1, RANGES_MAX, "Number of ranges that hold the durable sessions, each with a log and a thread of its own that applies"
+              + " it. At most the number of shards. It cannot be changed for an existing data directory; the broker refuses to start.");
+  private static final Setting<Integer> MESSAGES_MAX =
+      Setting.integer("dunlin.inbox.messages-max", 100_000, 1, 100_000_000, "Maximum number of messages that wait for one durable"
+          + " session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
+  private static final Setting<Long> BYTES_MAX =
+      Setting.bytes("dunlin.inbox.bytes-max", 256 * KIB * KIB, KIB, TIB, "Maximum number of bytes of messages that wait for one"
+          + " durable session, for a shared subscription with durable sessions, or for one of these in an ordered one (`$oshare`).");
+  private static final Setting<Long> TOTAL_BYTES_MAX =
+      Setting.bytes("dunlin.inbox.total-bytes-max", 0, 0, TIB, "Maximum number of bytes of messages that wait for all durable sessions"
+          + " together. Near it, the inboxes that hold most count as full. 0: half of the size of the disk.");
+  private static final Setting<Long> MEMORY_MAX =
+      Setting.bytes("dunlin.inbox.memory-max", 0, 0, TIB, "Maximum amount of memory that all durable sessions and their subscriptions"
+          + " take: 256 bytes for each, twice the lengths of a session's client identifier and user, and four times the length of a subscription's topic filter. Beyond it,"
+          + " new ones are refused with 0x97. 0: three eighths of the maximum heap.");
+  private static final Setting<OverflowPolicy> OVERFLOW =
+      Setting.choice("dunlin.inbox.overflow", OverflowPolicy.DROP_OLDEST, "What happens when a message arrives and the inbox of a durable session is full:"
+          + " drop the oldest message, drop the new one, or reject the publish.");
+  private static final Setting<Integer> GROUP_WINDOW =
+      Setting.integer(
+          "dunlin.inbox.group-window", 256, 1, 65_535,
+          "Maximum number of unacknowledged messages of a durable member of a shared subscription. Further messages wait for any member, or in an ordered"
+              + " one (`$oshare`) for that member.");
+
+  /** The settings that are read here. */
+  public static final List<Setting<?>> ALL =
+      List.of(SESSIONS_MAX, SHARDS, RANGES, MESSAGES_MAX, BYTES_MAX, TOTAL_BYTES_MAX, MEMORY_MAX, OVERFLOW, GROUP_WINDOW);
+
+  /**
+   * How sessions are divided.
+   *
+   * @param shards by tenant and client identifier, each one destination of the dist tier
+   * @param ranges that hold them, each an interval of the shards
+   */
+  public record Layout(int shards, int ranges) {
+    public Layout {
+      if (shards < 1 || shards > SHARDS_MAX) throw new IllegalArgumentException("shards " + shards);
+      if (ranges < 1 || ranges > shards) throw new IllegalArgumentException("%d ranges of %d shards".formatted(ranges, shards));
+    }
+
+    /** The ranges in the store, in the order of their shards. */
+    public List<RangeId> rangeIds() {
+      return IntStream.range(0, ranges).mapToObj(number -> RangeId.numbered("sessions", number)).toList();
+    }
+  }
 
   /**
    * What all sessions may have together.
@@ -37,19 +105,49 @@ public record InboxSettings(
     }
   }
 
-  /** Most shards that there can be. */
-  public static final int SHARDS_MAX = 4_096;
-
   public InboxSettings {
-    if (shards < 1 || shards > SHARDS_MAX) throw new IllegalArgumentException("shards " + shards);
     if (messagesMax < 1) throw new IllegalArgumentException("messagesMax " + messagesMax);
     if (bytesMax < 1) throw new IllegalArgumentException("bytesMax " + bytesMax);
     if (subscriptionsMax < 1) throw new IllegalArgumentException("subscriptionsMax " + subscriptionsMax);
     if (groupWindow < 1 || groupWindow > 65_535) throw new IllegalArgumentException("groupWindow " + groupWindow);
   }
 
+  /** What keeps a node with these settings from starting, in a sentence for each. */
+  public static List<String> problems(Settings settings) {
+    int ranges = settings.get(RANGES);
+    int shards = settings.get(SHARDS);
+    if (ranges <= shards) return List.of();
+    return List.of("dunlin.inbox.ranges is %d, but there are only %d shards (dunlin.inbox.shards)".formatted(ranges, shards));
+  }
+
+  /**
+   * @param subscriptionsMax subscriptions that one session holds, a setting of the frontend
+   * @param heapBytes the largest heap of this process
+   * @param diskBytes the size of the disk of the data directory
+   */
+  public static InboxSettings from(Settings settings, int subscriptionsMax, long heapBytes, long diskBytes) {
+    long memory = settings.get(MEMORY_MAX);
+    long messages = settings.get(TOTAL_BYTES_MAX);
+    return new InboxSettings(
+        new Layout(settings.get(SHARDS), settings.get(RANGES)),
+        settings.get(MESSAGES_MAX),
+        settings.get(BYTES_MAX),
+        settings.get(OVERFLOW),
+        subscriptionsMax,
+        settings.get(GROUP_WINDOW),
+        new Sums(settings.get(SESSIONS_MAX), memory == 0 ? heapBytes * 3 / 8 : memory, messages == 0 ? diskBytes / 2 : messages));
+  }
+
+  /** With 10,000 subscriptions a session, and no bound on memory and disk. */
   public static InboxSettings defaults() {
-    return new InboxSettings(16, 100_000, 256L << 20, OverflowPolicy.DROP_OLDEST, 10_000, 256, Sums.ofSessions(10_000_000));
+    return new InboxSettings(
+        new Layout(SHARDS.defaultValue(), RANGES.defaultValue()),
+        MESSAGES_MAX.defaultValue(),
+        BYTES_MAX.defaultValue(),
+        OVERFLOW.defaultValue(),
+        10_000,
+        GROUP_WINDOW.defaultValue(),
+        Sums.ofSessions(SESSIONS_MAX.defaultValue()));
   }
 
   public InboxLimits limits() {

@@ -2,6 +2,7 @@ package dunlin.cluster;
 
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
+import dunlin.store.disk.DurableFile;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.UUID;

@@ -4,6 +4,7 @@ import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.StoreException;
+import dunlin.store.disk.DurableFile;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

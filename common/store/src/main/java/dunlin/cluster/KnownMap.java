@@ -8,6 +8,7 @@ import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
 import dunlin.store.Member;
 import dunlin.store.StoreException;
+import dunlin.store.disk.DurableFile;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;

@@ -26,6 +26,17 @@ public record RangeId(String kind, UUID uuid) {
         kind, new UUID((upper & 0xFFFF_FFFF_FFFF_0FFFL) | 0x8000, (lower & 0x3FFF_FFFF_FFFF_FFFFL) | (1L << 63)));
   }
 
+  /**
+   * One of several ranges of this kind that a new store begins with, the same as above.
+   *
+   * @param number from 0, which is the first one
+   */
+  public static RangeId numbered(String kind, int number) {
+    var first = firstOf(kind);
+    if (number == 0) return first;
+    return new RangeId(kind, new UUID(first.uuid.getMostSignificantBits(), (first.uuid.getLeastSignificantBits() >>> 32 << 32) | number));
+  }
+
   /** Whether a range with this identifier is of this kind. */
   public static boolean isOf(String kind, UUID uuid) {
     return kindBits(uuid) == (int) (hash(kind).getLong() >>> 32);

@@ -18,6 +18,13 @@ class RangeIdTest {
         .isNotEqualTo(RangeId.kindBits(RangeId.firstOf("routes").uuid()));
   }
 
+  @Test
+  void theFurtherRangesOfAKindHaveNumbers() {
+    assertThat(RangeId.numbered("routes", 0)).isEqualTo(RangeId.firstOf("routes"));
+    assertThat(RangeId.numbered("routes", 3)).hasToString("routes-00000003");
+    assertThat(RangeId.numbered("routes", 3).uuid()).isEqualTo(UUID.fromString("efd78bed-37af-88f5-bac8-b69c00000003"));
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"", "Routes", "../routes", "1", "a b"})
   void refusesKindsThatAreNoPlainWord(String kind) {

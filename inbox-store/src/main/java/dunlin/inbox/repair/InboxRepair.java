@@ -1,5 +1,6 @@
 package dunlin.inbox.repair;
 
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.range.Effects;
 import dunlin.inbox.range.SessionRange;
@@ -16,6 +17,7 @@ import dunlin.store.Range;
 import dunlin.store.RangeReader;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -32,22 +34,37 @@ public final class InboxRepair {
    */
   private static final int STEPS_MAX = 1_000;
 
-  private final SessionRange logic;
-  private final Range<SessionCommand, SessionResult> range;
+  private final List<Part> parts;
+
+  private record Part(SessionRange logic, Range<SessionCommand, SessionResult> range) {}
 
   /**
-   * Declares the session range in a store that has not started yet.
+   * Declares the ranges of sessions in a store that has not started yet.
    *
-   * @param shards as the node has them
+   * @param layout as the node has it
    */
-  public InboxRepair(RangeStore store, int shards) {
-    logic = new SessionRange(ShardInterval.whole(shards));
-    range = store.range(StoredSessions.RANGE, new SessionCommandCodec(), logic);
+  public InboxRepair(RangeStore store, Layout layout) {
+    var ids = layout.rangeIds();
+    var made = new ArrayList<Part>(layout.ranges());
+    for (ShardInterval interval : ShardInterval.divide(layout.shards(), layout.ranges())) {
+      var logic = new SessionRange(interval);
+      made.add(new Part(logic, store.range(ids.get(made.size()), List.of(), new SessionCommandCodec(), logic)));
+    }
+    parts = List.copyOf(made);
   }
 
-  /** The rows as of now, with all that the log had. */
+  /** The rows as of now, with all that the logs had. */
   public RangeReader rows() {
-    return range.reader();
+    return new DividedRows(parts.stream().map(part -> part.range().reader()).toList());
+  }
+
+  private Part of(String tenant, String clientId) {
+    var session = new SessionKey(tenant, clientId);
+    return parts.stream().filter(part -> contains(part.logic().state().interval, session)).findFirst().orElseThrow();
+  }
+
+  private static boolean contains(ShardInterval interval, SessionKey session) {
+    return interval.contains(interval.of(session));
   }
 
   /**
@@ -57,19 +74,21 @@ public final class InboxRepair {
    * @return whether there was one
    */
   public boolean removeSession(String tenant, String clientId, RemovedRoutes routes) {
-    var removed = run(new SessionCommand.Remove(System.currentTimeMillis(), tenant, clientId), routes);
+    var part = of(tenant, clientId);
+    var removed = run(part, new SessionCommand.Remove(System.currentTimeMillis(), tenant, clientId), routes);
     if (removed.outcome() instanceof Outcome.Stale) return false;
     // At time 0 nothing else is due: only what ended sessions have left is deleted.
-    while (run(new SessionCommand.Tick(0, STEPS_MAX, 0), routes).effects().hasMoreWork()) {}
+    while (run(part, new SessionCommand.Tick(0, STEPS_MAX, 0), routes).effects().hasMoreWork()) {}
     return true;
   }
 
   /** Removes one message of a session, as if the client had acknowledged it. Nothing happens when it is not there. */
   public void removeMessage(String tenant, String clientId, long sequence) {
-    var session = logic.state().sessions.get(new SessionKey(tenant, clientId));
+    var part = of(tenant, clientId);
+    var session = part.logic().state().sessions.get(new SessionKey(tenant, clientId));
     if (session == null) throw new StoreException("there is no session of the client identifier " + clientId);
     var ref = new SessionRef(tenant, clientId, session.epoch());
-    run(new SessionCommand.Acknowledge(ref, new long[] {sequence}, false), (_, _, _) -> {});
+    run(part, new SessionCommand.Acknowledge(ref, new long[] {sequence}, false), (_, _, _) -> {});
   }
 
   /** What the dist tier has to forget. */
@@ -86,10 +105,10 @@ public final class InboxRepair {
     }
   }
 
-  private SessionResult run(SessionCommand command, RemovedRoutes routes) {
+  private static SessionResult run(Part part, SessionCommand command, RemovedRoutes routes) {
     var result = new CompletableFuture<SessionResult>();
     boolean queued =
-        range.propose(
+        part.range().propose(
             command,
             new Completion<>() {
               @Override
@@ -102,7 +121,7 @@ public final class InboxRepair {
                 result.completeExceptionally(failure);
               }
             });
-    if (!queued) throw new StoreException("the queue of the session range is full");
+    if (!queued) throw new StoreException("the queue of the range of sessions is full");
     var done = answer(result);
     for (Effects.RouteChange change : List.copyOf(done.effects().routes()))
       if (!change.wanted()) routes.remove(change.route().shard(), change.route().tenant(), change.route().filter());

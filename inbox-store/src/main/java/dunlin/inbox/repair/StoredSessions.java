@@ -54,9 +54,6 @@ public record StoredSessions(
    * read and let go.
    */
 
-  /** The kind of range that sessions are stored in. */
-  public static final String RANGE = "sessions";
-
   /**
    * One session's or one group's.
    *

@@ -35,6 +35,7 @@ import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.Range;
+import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import java.time.InstantSource;
@@ -130,7 +131,7 @@ final class InboxRangeServer {
    *
    * @param sums what all ranges have together; null when it is the only one
    */
-  InboxRangeServer(String name, SessionRange logic, @Nullable SharedSums sums, InboxServer.Ranges ranges, Tier tier) {
+  InboxRangeServer(RangeId id, SessionRange logic, @Nullable SharedSums sums, InboxServer.Ranges ranges, Tier tier) {
     this.logic = logic;
     interval = logic.state().interval;
     settings = tier.settings();
@@ -142,7 +143,7 @@ final class InboxRangeServer {
     tickSoon = tier.tickSoon();
     stuck = tier.stuck();
     foreignLives = tier.lives();
-    var declared = ranges.range(name, new SessionCommandCodec(), logic);
+    var declared = ranges.range(id, new SessionCommandCodec(), logic);
     range = sums == null ? declared : new BoundedRange(declared, logic.state(), sums);
     proposals = new Proposals(range, tier.refused(), settings, this::perform);
     ghosts = new Ghosts(logic.state(), this::endConnection);

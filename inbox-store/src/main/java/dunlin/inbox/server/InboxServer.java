@@ -25,6 +25,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.CommandCodec;
 import dunlin.store.Range;
+import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
@@ -64,7 +65,6 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    * Failure: what a range refuses or fails, fails for its sessions alone. A start fails with any of its ranges.
    */
   private static final Logger LOG = LoggerFactory.getLogger(InboxServer.class);
-  private static final String RANGE = "sessions";
 
   /**
    * How long frontends may take to come back after a start. A constant as long as a node has no frontend but its own, which comes at once; longer than a link
@@ -97,27 +97,22 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   @FunctionalInterface
   interface Ranges {
     Range<SessionCommand, SessionResult> range(
-        String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic);
+        RangeId id, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic);
   }
 
   /**
-   * Declares the session range in a store that has not started yet.
+   * Declares the ranges of sessions in a store that has not started yet.
    *
    * @param clock the wall clock of deadlines; they are written into the log
    */
   public InboxServer(
       RangeStore store, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry) {
-    this(store::range, 1, settings, FRONTEND_LEASE, routes, wills, clock, registry);
+    this((id, codec, logic) -> store.range(id, List.of(), codec, logic), settings, FRONTEND_LEASE, routes, wills, clock, registry);
   }
 
-  /**
-   * Over other ranges, for tests that want to hold them up or to have several.
-   *
-   * @param count how many ranges the shards are divided into; never changed in a cluster's life
-   */
+  /** Over other ranges, for tests that want to hold them up. */
   InboxServer(
       Ranges ranges,
-      int count,
       InboxSettings settings,
       Duration frontendLease,
       InboxRoutes routes,
@@ -133,17 +128,20 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     frontends = new Frontends(started, lost, meters);
     this.wills = new WillRunner(wills, System::nanoTime, meters, this::recordWill);
     var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives);
-    var logics = ShardInterval.divide(settings.shards(), count).stream().map(SessionRange::new).toList();
+    var layout = settings.layout();
+    int count = layout.ranges();
+    var ids = layout.rangeIds();
+    var logics = ShardInterval.divide(layout.shards(), count).stream().map(SessionRange::new).toList();
     var sums = count == 1 ? null : new SharedSums(settings.sums(), logics.stream().map(SessionRange::state).toList());
-    rangeOfShard = new int[settings.shards()];
+    rangeOfShard = new int[layout.shards()];
     var made = new ArrayList<InboxRangeServer>(count);
     for (int i = 0; i < count; i++) {
       var logic = logics.get(i);
-      made.add(new InboxRangeServer(i == 0 ? RANGE : RANGE + "-" + i, logic, sums, ranges, tier));
+      made.add(new InboxRangeServer(ids.get(i), logic, sums, ranges, tier));
       Arrays.fill(rangeOfShard, logic.state().interval.from(), logic.state().interval.to(), i);
     }
     this.ranges = List.copyOf(made);
-    shards = IntStream.range(0, settings.shards()).mapToObj(ShardId::inbox).toList();
+    shards = IntStream.range(0, layout.shards()).mapToObj(ShardId::inbox).toList();
     handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
     meters.show(this.ranges, lost, this.wills, exchanges, handOvers);
   }
@@ -239,7 +237,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
   }
 
   private int rangeOf(String tenant, String clientId) {
-    return isOneRange() ? 0 : rangeOfShard[SessionKey.shard(settings.shards(), tenant, clientId)];
+    return isOneRange() ? 0 : rangeOfShard[SessionKey.shard(settings.layout().shards(), tenant, clientId)];
   }
 
   private InboxRangeServer of(String tenant, String clientId) {
@@ -257,7 +255,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
 
   /** The place that delivers to a client's durable session. */
   public ShardId shardOf(String tenant, String clientId) {
-    return shardOf(settings.shards(), tenant, clientId);
+    return shardOf(settings.layout().shards(), tenant, clientId);
   }
 
   /** The place that delivers to a client's durable session, of so many shards. */

@@ -5,6 +5,7 @@ import static org.awaitility.Awaitility.await;
 
 import dunlin.inbox.InboxClient.Connected;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.SessionRef;
@@ -215,7 +216,7 @@ final class HandOversTest {
   @Test
   void membersWhoseWindowsAreFullAreNoReasonToWaitForThem() throws Exception {
     node.close();
-    node = new InboxNode(null, RANGES, new InboxSettings(16, 1_000, 1 << 20, OverflowPolicy.REJECT, 100, 4, Sums.ofSessions(100)));
+    node = new InboxNode(null, RANGES, new InboxSettings(new Layout(16, 1), 1_000, 1 << 20, OverflowPolicy.REJECT, 100, 4, Sums.ofSessions(100)));
     var slow = join(0, GROUP);
     for (int i = 0; i < 10; i++) assertThat(node.publish("m" + i, GROUP)).isEqualTo(ReasonCode.SUCCESS);
     assertThat(node.pushed).hasSize(4);

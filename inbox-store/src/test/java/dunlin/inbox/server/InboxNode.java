@@ -10,6 +10,7 @@ import dunlin.inbox.InboxClient.Subscription;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.SessionRef;
 import dunlin.inbox.WillPublisher;
 import dunlin.inbox.range.MemoryRows;
@@ -24,6 +25,7 @@ import dunlin.model.ShardId;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.CommandCodec;
+import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
@@ -80,8 +82,8 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   private final @Nullable Path data;
   private final int ranges;
 
-  /** Of the ranges in memory, by their names. */
-  private final Map<String, MemoryRows> rows = new HashMap<>();
+  /** Of the ranges in memory. */
+  private final Map<RangeId, MemoryRows> rows = new HashMap<>();
 
   private final RangeFaults faults = new RangeFaults();
   private @Nullable RangeStore store;
@@ -99,7 +101,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
     this.ranges = ranges;
     Awaitility.setDefaultTimeout(Duration.ofSeconds(6)); // it only ends what hangs: a machine may be as busy as it likes
     this.data = data;
-    server = open(settings);
+    server = open(over(ranges, settings));
     attach(server.start());
   }
 
@@ -111,23 +113,28 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
 
   private static final Duration FRONTEND_LEASE = Duration.ofSeconds(30);
 
+  private static InboxSettings over(int ranges, InboxSettings of) {
+    var layout = new Layout(of.layout().shards(), ranges);
+    return new InboxSettings(layout, of.messagesMax(), of.bytesMax(), of.overflow(), of.subscriptionsMax(), of.groupWindow(), of.sums());
+  }
+
   private InboxServer open(InboxSettings settings) throws Exception {
     meters = new SimpleMeterRegistry();
     InboxServer opened;
     if (data == null) {
-      opened = new InboxServer(this::range, ranges, settings, lease, this, this, this::instant, meters);
+      opened = new InboxServer(this::range, settings, lease, this, this, this::instant, meters);
     } else {
       var opening = RangeStore.open(withoutFsync(), data, meters);
       store = opening;
-      opened = new InboxServer(opening::range, ranges, settings, FRONTEND_LEASE, this, this, this::instant, meters);
+      opened = new InboxServer((id, codec, logic) -> opening.range(id, List.of(), codec, logic), settings, FRONTEND_LEASE, this, this, this::instant, meters);
       opening.start(Duration.ofMinutes(2));
     }
     return opened;
   }
 
   private LocalRange<SessionCommand, SessionResult> range(
-      String name, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic) {
-    return new LocalRange<>(codec, logic, rows.computeIfAbsent(name, _ -> new MemoryRows()), faults);
+      RangeId id, CommandCodec<SessionCommand> codec, RangeLogic<SessionCommand, SessionResult> logic) {
+    return new LocalRange<>(codec, logic, rows.computeIfAbsent(id, _ -> new MemoryRows()), faults);
   }
 
   /** The rows of all ranges in memory whose keys have this in them. */
@@ -166,7 +173,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
   /** The same before any frontend is attached; answers when the start has ended. */
   CompletableFuture<Void> reopenWithoutFrontend() throws Exception {
     close();
-    server = open(InboxSettings.defaults());
+    server = open(over(ranges, InboxSettings.defaults()));
     return server.start();
   }
 

@@ -8,6 +8,7 @@ import dunlin.inbox.ConnectionId;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.InboxClient.Will;
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.OtherUserException;
 import dunlin.inbox.OverflowPolicy;
@@ -360,7 +361,7 @@ final class InboxServerTest {
   @Test
   void tooManySubscriptionsAreRefused() throws Exception {
     node.close();
-    node = new InboxNode(null, ranges, new InboxSettings(16, 1, 1 << 20, OverflowPolicy.REJECT, 1, 4, Sums.ofSessions(1_000)));
+    node = new InboxNode(null, ranges, new InboxSettings(new Layout(16, 1), 1, 1 << 20, OverflowPolicy.REJECT, 1, 4, Sums.ofSessions(1_000)));
     var session = node.connect("c").session();
     node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.inbox.InboxSettings;
+import dunlin.inbox.InboxSettings.Layout;
 import dunlin.inbox.InboxSettings.Sums;
 import dunlin.inbox.OverflowPolicy;
 import dunlin.inbox.QuotaExceededException;
@@ -36,7 +37,7 @@ final class SeveralInboxRangesTest {
 
   private void open(Sums sums) throws Exception {
     node.close();
-    node = new InboxNode(null, RANGES, new InboxSettings(16, 1_000, 1 << 20, OverflowPolicy.REJECT, 100, 4, sums));
+    node = new InboxNode(null, RANGES, new InboxSettings(new Layout(16, 1), 1_000, 1 << 20, OverflowPolicy.REJECT, 100, 4, sums));
   }
 
   @AfterEach

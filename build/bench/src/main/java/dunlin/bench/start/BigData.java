@@ -88,7 +88,7 @@ public final class BigData {
   public static void make(Path directory, Sizes sizes, PrintStream out) {
     var data = new BigData(sizes, out);
     var meters = new SimpleMeterRegistry();
-    var shards = InboxSettings.defaults().shards();
+    var shards = InboxSettings.defaults().layout().shards();
     try (ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
         RangeStore store = RangeStore.open(StoreSettings.defaults(), directory, meters)) {
       DistWorker dist = DistWorker.create(store, DistSettings.defaults(Runtime.getRuntime().maxMemory()), of -> InboxServer.shardOf(shards, of.tenant(), of.clientId()), meters);

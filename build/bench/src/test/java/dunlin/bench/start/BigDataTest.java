@@ -2,6 +2,7 @@ package dunlin.bench.start;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.inbox.InboxSettings;
 import dunlin.inbox.repair.StoredSessions;
 import dunlin.retain.RetainRepair;
 import dunlin.store.disk.StoredRows;
@@ -24,7 +25,7 @@ class BigDataTest {
 
     assertThat(told.toString(StandardCharsets.UTF_8)).contains("300 sessions made", "200 retained messages made", "300 messages made");
     try (StoredRows rows = StoredRows.open(directory)) {
-      var sessions = StoredSessions.read(rows.of(StoredSessions.RANGE), 5);
+      var sessions = StoredSessions.read(rows.of(InboxSettings.defaults().layout().rangeIds().getFirst()), 5);
       assertThat(sessions.sessions()).isEqualTo(300);
       assertThat(sessions.subscriptions()).isEqualTo(300);
       assertThat(sessions.messages()).isEqualTo(900);

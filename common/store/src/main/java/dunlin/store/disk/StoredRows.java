@@ -34,7 +34,7 @@ public final class StoredRows implements AutoCloseable {
 
   private final DataDirectory data;
   private final RocksMemory memory;
-  private final Map<String, RocksRange> open = new HashMap<>();
+  private final Map<RangeId, RocksRange> open = new HashMap<>();
 
   private StoredRows(DataDirectory data) {
     this.data = data;
@@ -56,23 +56,32 @@ public final class StoredRows implements AutoCloseable {
 
   /** The rows of the first range of a kind; none when the directory has none. */
   public RangeReader of(String kind) {
-    var rows = rows(kind);
+    return of(RangeId.firstOf(kind));
+  }
+
+  /** The rows of a range; none when the directory has none. */
+  public RangeReader of(RangeId range) {
+    var rows = rows(range);
     return rows == null ? NONE : rows;
   }
 
   /** The entry of the log that the rows lead to; -1 when there are none. What the log has behind it is not in them. */
   public long applied(String kind) {
-    var rows = rows(kind);
+    return applied(RangeId.firstOf(kind));
+  }
+
+  /** The same of a range. */
+  public long applied(RangeId range) {
+    var rows = rows(range);
     return rows == null ? -1 : rows.written().index();
   }
 
-  private @Nullable RocksRange rows(String kind) {
-    var known = open.get(kind);
+  private @Nullable RocksRange rows(RangeId id) {
+    var known = open.get(id);
     if (known != null) return known;
-    var id = RangeId.firstOf(kind);
     if (!Files.exists(data.rows(id).resolve("CURRENT")) && !RocksRange.holdsTables(id, data.rows(id))) return null;
     var rows = RocksRange.open(id, data.rows(id), memory, _ -> {});
-    open.put(kind, rows);
+    open.put(id, rows);
     return rows;
   }
 

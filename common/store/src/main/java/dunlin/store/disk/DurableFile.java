@@ -1,4 +1,4 @@
-package dunlin.cluster;
+package dunlin.store.disk;
 
 import dunlin.store.StoreException;
 import java.io.IOException;
@@ -13,15 +13,15 @@ import java.util.Optional;
 import java.util.zip.CRC32C;
 
 /** A small file that is replaced as a whole: after a crash it is the old one or the new one. It ends with a checksum. */
-final class DurableFile {
+public final class DurableFile {
   private final Path path;
 
-  DurableFile(Path path) {
+  public DurableFile(Path path) {
     this.path = path;
   }
 
   /** @throws StoreException when there is a file that cannot be read or is damaged */
-  Optional<byte[]> read() {
+  public Optional<byte[]> read() {
     try {
       if (!Files.exists(path)) return Optional.empty();
       byte[] bytes = Files.readAllBytes(path);
@@ -35,7 +35,7 @@ final class DurableFile {
   }
 
   /** When this returns, the new content is on disk. */
-  void write(byte[] content) {
+  public void write(byte[] content) {
     var out = ByteBuffer.allocate(content.length + Integer.BYTES).put(content);
     out.putInt(checksum(content, content.length)).flip();
     Path next = path.resolveSibling(path.getFileName() + ".new");
@@ -53,7 +53,7 @@ final class DurableFile {
     }
   }
 
-  void delete() {
+  public void delete() {
     try {
       if (Files.deleteIfExists(path)) forceDirectory();
     } catch (IOException e) {

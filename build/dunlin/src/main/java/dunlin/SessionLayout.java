@@ -1,0 +1,54 @@
+package dunlin;
+
+import dunlin.inbox.InboxSettings.Layout;
+import dunlin.store.StoreException;
+import dunlin.store.disk.DurableFile;
+import java.nio.ByteBuffer;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** Keeps in the data directory how its sessions are divided: as the settings say at the first start, and for ever. */
+final class SessionLayout {
+  /*
+   * A start compares the settings with the file before it opens any range, since a range that is opened is also created.
+   * On disk: format (1 byte), shards (4), ranges (4).
+   * Failure: other settings, and a file that is damaged or cannot be written, stop the start.
+   */
+  private static final String FILE = "session-layout";
+  private static final byte FORMAT = 1;
+  private static final int LENGTH = 1 + 2 * Integer.BYTES;
+
+  private SessionLayout() {}
+
+  /**
+   * Notes the layout in a directory that has none.
+   *
+   * @throws StoreException when the sessions in the directory are divided in another way
+   */
+  static void keep(Path directory, Layout layout) {
+    var kept = read(directory);
+    if (kept.isEmpty()) {
+      new DurableFile(directory.resolve(FILE)).write(ByteBuffer.allocate(LENGTH).put(FORMAT).putInt(layout.shards()).putInt(layout.ranges()).array());
+      return;
+    }
+    require("dunlin.inbox.shards", layout.shards(), kept.get().shards(), directory);
+    require("dunlin.inbox.ranges", layout.ranges(), kept.get().ranges(), directory);
+  }
+
+  private static void require(String setting, int wanted, int kept, Path directory) {
+    if (wanted != kept)
+      throw new StoreException(
+          "%s is %d, but the sessions in data directory %s were stored with %d; it cannot be changed".formatted(setting, wanted, directory, kept));
+  }
+
+  /** How the sessions in a directory are divided; empty when no broker has opened it. */
+  static Optional<Layout> read(Path directory) {
+    return new DurableFile(directory.resolve(FILE)).read().map(bytes -> parse(directory, ByteBuffer.wrap(bytes)));
+  }
+
+  private static Layout parse(Path directory, ByteBuffer bytes) {
+    if (bytes.remaining() != LENGTH || bytes.get() != FORMAT)
+      throw new StoreException("data directory " + directory + ": its file " + FILE + " is of no format that this version of Dunlin reads");
+    return new Layout(bytes.getInt(), bytes.getInt());
+  }
+}
