@@ -276,7 +276,7 @@ final class Node implements AutoCloseable {
     ranges.fetchCheckpointsBy(opening(new RemoteCheckpoints(node -> serviceOf(cluster, node), tls)));
     opening(
         RangeService.start(
-            ClusterKeys.serviceAddress(settings), cluster.self(), _ -> Optional.empty(), ranges, cluster::answer,
+            ClusterKeys.serviceAddress(settings), cluster.self(), _ -> Optional.empty(), ranges, cluster::answer, List.of(),
             ClusterKeys.service(settings), tls, meters, System::nanoTime));
     metrics.beans().register("Cluster", cluster.bean());
     StartProgress progress = new StartProgress(ranges, () -> 0, System::nanoTime);

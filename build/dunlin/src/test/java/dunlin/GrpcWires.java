@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -23,8 +24,8 @@ final class GrpcWires implements AutoCloseable {
   private static final int FRAME_BYTES_MAX = 32 << 20;
 
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  private final LinkService service = new LinkService(NODE, meters);
-  private final LinkDialler dialler = new LinkDialler(Link.Settings.defaults(), null, meters);
+  private final LinkService service = new LinkService(NODE, _ -> Optional.of("127.0.0.1"), meters);
+  private final LinkDialler dialler = new LinkDialler(NODE, Link.Settings.defaults(), null, meters);
   private final AtomicInteger names = new AtomicInteger();
   private final Server server;
 

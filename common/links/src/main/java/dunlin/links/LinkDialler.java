@@ -15,6 +15,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.SecureRandom;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
@@ -43,6 +44,7 @@ public final class LinkDialler implements AutoCloseable {
   private static final long CLOSE_SECONDS = 5;
   private static final int HTTP_WINDOW_BYTES = 1 << 20;
 
+  private final UUID node;
   private final Link.Settings settings;
   private final @Nullable ServiceTls tls;
   private final SecureRandom random = new SecureRandom();
@@ -51,8 +53,12 @@ public final class LinkDialler implements AutoCloseable {
   private final ScheduledExecutorService timer =
       Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-links-dialler").factory());
 
-  /** @param tls null for connections without TLS */
-  public LinkDialler(Link.Settings settings, @Nullable ServiceTls tls, MeterRegistry meters) {
+  /**
+   * @param node id of this node
+   * @param tls null for connections without TLS
+   */
+  public LinkDialler(UUID node, Link.Settings settings, @Nullable ServiceTls tls, MeterRegistry meters) {
+    this.node = node;
     this.settings = settings;
     this.tls = tls;
     broken = Counter.builder("dunlin.links.broken").description("Streams to other processes that broke or did not come about").register(meters);
@@ -172,6 +178,7 @@ public final class LinkDialler implements AutoCloseable {
       var headers = new Metadata();
       headers.put(LinkWire.VERSION_KEY, LinkWire.VERSION);
       headers.put(LinkWire.NODE_KEY, of.to.node().toString());
+      headers.put(LinkWire.FROM_KEY, node.toString());
       headers.put(LinkWire.NAME_KEY, name);
       call.start(this, headers);
       call.request(LinkWire.FRAMES_AHEAD);

@@ -1,5 +1,7 @@
 package dunlin.links;
 
+import dunlin.store.grpc.CallerProof;
+import dunlin.store.grpc.PeerService;
 import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
 import io.grpc.Grpc;
@@ -11,6 +13,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -19,16 +22,19 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The links that other processes begin to this one, as a service of a gRPC server: each stream is a pipe. */
-public final class LinkService implements AutoCloseable {
+public final class LinkService implements PeerService, AutoCloseable {
   /*
    * Owner: any thread adds acceptors. Frames arrive on gRPC's event loops and are handed to the thread of their acceptor, which nothing blocks.
    * Bounds: STREAMS_MAX streams; one more is refused. FRAMES_AHEAD frames of a stream are handed over and not handled; further ones are not read. What is
    *   sent waits in gRPC while the other side does not read: no more than its link may have unconfirmed.
-   * Failure: a stream of another version, for another node, or for a name that has no acceptor is refused with a sentence, and counted. A stream that breaks
+   * Failure: a stream of another version, for another node, or for a name that has no acceptor is refused with a sentence, and counted. So is one of a node
+   *   that is not known here, or that its caller has not proved to be: what is accepted is the caller's, by name. A stream that breaks
    *   is reported to its acceptor. close() closes all acceptors, and with them their links.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkService.class);
@@ -37,6 +43,7 @@ public final class LinkService implements AutoCloseable {
   private static final Status STOPS = Status.UNAVAILABLE.withDescription("the process stops");
 
   private final UUID node;
+  private final Function<UUID, Optional<String>> hosts;
   private final Map<String, Accepting> byName = new ConcurrentHashMap<>();
   private final AtomicInteger streams = new AtomicInteger();
   private final Counter refused;
@@ -52,9 +59,13 @@ public final class LinkService implements AutoCloseable {
     }
   }
 
-  /** @param node id of this node */
-  public LinkService(UUID node, MeterRegistry meters) {
+  /**
+   * @param node id of this node
+   * @param hosts where a node of the cluster is, as far as this node has heard; any thread
+   */
+  public LinkService(UUID node, Function<UUID, Optional<String>> hosts, MeterRegistry meters) {
     this.node = node;
+    this.hosts = hosts;
     refused = Counter.builder("dunlin.links.refused").description("Streams of other processes that were refused").register(meters);
     Gauge.builder("dunlin.links.accepted", streams, AtomicInteger::get).description("Streams of other processes that are open").register(meters);
     var _ = timer.scheduleWithFixedDelay(() -> byName.values().forEach(Accepting::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
@@ -69,7 +80,12 @@ public final class LinkService implements AutoCloseable {
     if (byName.putIfAbsent(name, new Accepting(acceptor, owner)) != null) throw new IllegalStateException("links named " + name + " are accepted already");
   }
 
-  /** To be added to a server. */
+  @Override
+  public int messageBytesMax() {
+    return LinkWire.FRAME_BYTES_MAX;
+  }
+
+  @Override
   public ServerServiceDefinition definition() {
     return ServerServiceDefinition.builder(LinkWire.SERVICE).addMethod(LinkWire.PIPE, this::begin).build();
   }
@@ -98,13 +114,27 @@ public final class LinkService implements AutoCloseable {
     }
     if (!node.toString().equals(to)) return refuse(call, Status.FAILED_PRECONDITION, "this is node %s, not %s".formatted(node, to));
     if (accepting == null) return refuse(call, Status.UNAVAILABLE, "node %s accepts no links named %s".formatted(node, name));
+    UUID caller = uuid(headers.get(LinkWire.FROM_KEY));
+    var host = caller == null ? Optional.<String>empty() : hosts.apply(caller);
+    if (caller == null || host.isEmpty()) return refuse(call, Status.UNAVAILABLE, "node %s knows no node %s".formatted(node, caller));
+    if (!CallerProof.of(call).test(caller, host.get())) {
+      return refuse(call, Status.PERMISSION_DENIED, "the caller's certificate names neither node %s nor its host, %s".formatted(caller, host.get()));
+    }
     if (streams.incrementAndGet() > STREAMS_MAX) {
       streams.decrementAndGet();
       return refuse(call, Status.RESOURCE_EXHAUSTED, "node %s has %d streams already".formatted(node, STREAMS_MAX));
     }
-    var pipe = new AcceptedPipe(accepting, call);
+    var pipe = new AcceptedPipe(accepting, caller.toString(), call);
     pipe.begin();
     return pipe;
+  }
+
+  private static @Nullable UUID uuid(@Nullable String text) {
+    try {
+      return text == null ? null : UUID.fromString(text);
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
   }
 
   private ServerCall.Listener<byte[]> refuse(ServerCall<byte[], byte[]> call, Status status, String why) {
@@ -117,12 +147,19 @@ public final class LinkService implements AutoCloseable {
   /** One stream. What is sent and closed comes from the acceptor's thread, as gRPC wants it from one. */
   private final class AcceptedPipe extends ServerCall.Listener<byte[]> implements Pipe {
     private final Accepting to;
+    private final String caller;
     private final ServerCall<byte[], byte[]> call;
     private boolean closed; // of the acceptor's thread
 
-    private AcceptedPipe(Accepting to, ServerCall<byte[], byte[]> call) {
+    private AcceptedPipe(Accepting to, String caller, ServerCall<byte[], byte[]> call) {
       this.to = to;
+      this.caller = caller;
       this.call = call;
+    }
+
+    @Override
+    public String caller() {
+      return caller;
     }
 
     private void begin() {

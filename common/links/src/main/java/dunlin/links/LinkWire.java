@@ -23,6 +23,9 @@ final class LinkWire {
   /** The id of the node that is called. */
   static final Metadata.Key<String> NODE_KEY = key("dunlin-node");
 
+  /** The id of the node that calls. */
+  static final Metadata.Key<String> FROM_KEY = key("dunlin-from");
+
   /** The name under which the links are accepted there. */
   static final Metadata.Key<String> NAME_KEY = key("dunlin-link");
 

@@ -15,9 +15,12 @@ import java.nio.ByteBuffer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.UUID;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
@@ -31,11 +34,15 @@ import org.junit.jupiter.api.Test;
 /** Links over gRPC on loopback. */
 class LinkPipesTest {
   private static final UUID NODE = UUID.fromString("00000000-0000-0000-0000-0000000000aa");
+  private static final UUID HERE = UUID.fromString("00000000-0000-0000-0000-0000000000cc");
   private static final Link.Settings PATIENT = new Link.Settings(100_000, 64 << 20, Duration.ofMinutes(1));
   private static final Link.Settings SHORT = new Link.Settings(100_000, 64 << 20, Duration.ofSeconds(2));
 
   private final List<AutoCloseable> opened = new ArrayList<>();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+
+  /** Where nodes are, as those who accept have heard. */
+  private final Map<UUID, String> known = new ConcurrentHashMap<>(Map.of(HERE, "127.0.0.1"));
 
   /** One side of a link. */
   private static final class Side implements Link.Handler {
@@ -58,7 +65,7 @@ class LinkPipesTest {
     final ExecutorService thread = thread();
     final List<Side> sides = new CopyOnWriteArrayList<>();
     final List<Link> links = new CopyOnWriteArrayList<>();
-    final LinkService service = closing(new LinkService(NODE, meters));
+    final LinkService service = closing(new LinkService(NODE, node -> Optional.ofNullable(known.get(node)), meters));
     @Nullable Server server;
 
     Accepting(String name, long identity, Link.Settings settings) {
@@ -97,7 +104,7 @@ class LinkPipesTest {
     final LinkDialler dialler;
 
     Dialling(Link.Settings settings) {
-      dialler = closing(new LinkDialler(settings, null, meters));
+      dialler = closing(new LinkDialler(HERE, settings, null, meters));
     }
 
     Link dial(UUID node, int port, String name, Side side) {
@@ -226,6 +233,23 @@ class LinkPipesTest {
     assertThat(there.sides).isEmpty();
     assertThat(meters.get("dunlin.links.refused").counter().count()).isGreaterThanOrEqualTo(2);
     until(() -> meters.get("dunlin.links.dialled").gauge().value() == 0);
+  }
+
+  @Test
+  void aNodeThatIsNotKnownYetIsAcceptedOnceItIs() throws IOException {
+    var there = new Accepting("lane", 1_000, PATIENT);
+    int port = there.serve(0);
+    known.clear();
+    var here = new Dialling(PATIENT);
+    var link = here.dial(NODE, port, "lane", new Side());
+    send(here.thread, link, 0, 10);
+    until(() -> meters.get("dunlin.links.refused").counter().count() >= 2);
+    assertThat(there.sides).isEmpty();
+
+    known.put(HERE, "127.0.0.1");
+
+    until(() -> !there.sides.isEmpty() && there.sides.getFirst().received.size() == 10);
+    assertThat(there.links.getFirst().caller()).isEqualTo(HERE.toString());
   }
 
   @Test

@@ -80,7 +80,7 @@ public final class InboxCalls implements Link.Handler {
    * @param bounds of the pushes for each frontend
    */
   public static LinkAcceptor.Factory factory(Executor owner, RemoteConnections.Bounds bounds, Tier tier) {
-    return (link, opening) -> new InboxCalls(link, owner, InboxOpening.decode(opening), bounds, tier);
+    return (link, opening) -> new InboxCalls(link, owner, InboxOpening.decode(opening).of(link.caller()), bounds, tier);
   }
 
   @Override

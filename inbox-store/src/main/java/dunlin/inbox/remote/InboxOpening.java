@@ -33,6 +33,19 @@ public record InboxOpening(String frontend, long incarnation) {
     }
   }
 
+  /**
+   * This, when it is what the caller may say of itself.
+   *
+   * @param caller who has proved to have begun the link; empty when that was not verified
+   * @throws LinkRefusedException when it is another frontend
+   */
+  InboxOpening of(String caller) {
+    if (!caller.isEmpty() && !caller.equals(frontend)) {
+      throw new LinkRefusedException("The frontend says that it is node %s, and its caller is node %s.".formatted(frontend, caller));
+    }
+    return this;
+  }
+
   private static InboxOpening read(FieldReader in) {
     long version = in.number();
     if (version != PROTOCOL_VERSION) {

@@ -1,17 +1,14 @@
 package dunlin.store.remote;
 
-import dunlin.store.node.CertificateNames;
-import io.grpc.Grpc;
+import dunlin.store.grpc.CallerProof;
 import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.Status;
-import java.util.UUID;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.BiPredicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -64,7 +61,7 @@ final class CallService implements AutoCloseable {
     byte[] answer;
     try {
       if (call.isCancelled()) return; // which has closed it
-      answer = answers.answer(request, proof(call));
+      answer = answers.answer(request, CallerProof.of(call));
     } catch (RuntimeException | Error e) { // its caller is not to wait for its deadline, whatever it was
       log.error("A call of another node has failed", e);
       OneAnswer.refuse(call, Status.INTERNAL.withDescription("the node has failed to answer"));
@@ -74,11 +71,6 @@ final class CallService implements AutoCloseable {
     }
     if (answer.length <= RemoteCalls.BYTES_MAX) OneAnswer.send(call, answer);
     else OneAnswer.refuse(call, Status.OUT_OF_RANGE.withDescription("the answer has " + answer.length + " bytes, at most " + RemoteCalls.BYTES_MAX));
-  }
-
-  private static BiPredicate<UUID, String> proof(ServerCall<byte[], byte[]> call) {
-    var session = call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
-    return session == null ? (_, _) -> true : CertificateNames.of(session)::belongTo;
   }
 
   /** One call until it is handed on; of the event loop that it comes by. */

@@ -1,6 +1,7 @@
 package dunlin.store.remote;
 
 import dunlin.store.StoreException;
+import dunlin.store.grpc.PeerService;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.store.serve.LocalRanges;
 import dunlin.store.settings.RangeServiceSettings;
@@ -18,6 +19,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -42,6 +44,7 @@ public final class RangeService implements AutoCloseable {
    * gathered and written by one thread, `writer`, which also ends what has no time left. The one that started it closes it.
    * Bounds: RangeServiceSettings. Streams: one more is refused. A full window of a stream: it is not read from. All
    * streams together: "overloaded".
+   * Other services at the port answer for themselves.
    * Failure: a bad frame ends its stream. close() answers new requests with "unavailable", and what is still under way
    * after closeTimeout with "unknown".
    */
@@ -81,6 +84,7 @@ public final class RangeService implements AutoCloseable {
       LocalRanges ranges,
       LocalCheckpoints checkpoints,
       @Nullable CallHandler answers,
+      List<PeerService> others,
       RangeServiceSettings settings,
       @Nullable ServiceTls tls,
       MeterRegistry registry,
@@ -105,12 +109,15 @@ public final class RangeService implements AutoCloseable {
             .addMethod(ServiceMethods.OPEN_CHECKPOINT, files.opening())
             .addMethod(ServiceMethods.READ_CHECKPOINT, files.reading());
     if (calls != null) methods.addMethod(ServiceMethods.CALL, calls.answering());
+    // A frame somewhat too large is refused by its stream, with a clear status; one far too large by gRPC.
+    int messageBytesMax = Math.max(2 * settings.frameBytesMax(), calls == null ? 0 : RemoteCalls.BYTES_MAX);
+    for (PeerService other : others) messageBytesMax = Math.max(messageBytesMax, other.messageBytesMax());
     server =
         NettyServerBuilder.forAddress(address, credentials)
             .directExecutor()
             .addService(methods.build())
-            // A frame somewhat too large is refused by its stream, with a clear status; one far too large by gRPC.
-            .maxInboundMessageSize(Math.max(2 * settings.frameBytesMax(), calls == null ? 0 : RemoteCalls.BYTES_MAX))
+            .addServices(others.stream().map(PeerService::definition).toList())
+            .maxInboundMessageSize(messageBytesMax)
             .maxConcurrentCallsPerConnection(STREAMS_PER_CONNECTION)
             .flowControlWindow(HTTP_WINDOW_BYTES)
             .permitKeepAliveTime(1, TimeUnit.SECONDS)
@@ -141,7 +148,7 @@ public final class RangeService implements AutoCloseable {
       @Nullable ServiceTls tls,
       MeterRegistry meters,
       LongSupplier nanoTime) {
-    return start(address, node, ranges, checkpoints, null, settings, tls, meters, nanoTime);
+    return start(address, node, ranges, checkpoints, null, List.of(), settings, tls, meters, nanoTime);
   }
 
   /**
@@ -149,6 +156,7 @@ public final class RangeService implements AutoCloseable {
    *
    * @param address where it listens; port 0 takes a free one
    * @param answers answers {@link RemoteCalls}; null to answer none
+   * @param others further services at the same port, which their owner closes before this one
    * @param tls null for connections without TLS
    * @param nanoTime counts as System.nanoTime does
    * @throws StoreException when it cannot listen there, or would be open to everybody
@@ -159,13 +167,14 @@ public final class RangeService implements AutoCloseable {
       LocalRanges ranges,
       LocalCheckpoints checkpoints,
       @Nullable CallHandler answers,
+      List<PeerService> others,
       RangeServiceSettings settings,
       @Nullable ServiceTls tls,
       MeterRegistry meters,
       LongSupplier nanoTime) {
     if (tls == null && !settings.plaintextAnywhere()) requireLoopback(address);
     try {
-      return new RangeService(address, node, ranges, checkpoints, answers, settings, tls, meters, nanoTime);
+      return new RangeService(address, node, ranges, checkpoints, answers, others, settings, tls, meters, nanoTime);
     } catch (IOException e) {
       throw new StoreException("the store service cannot listen on " + address + ": " + e.getMessage(), e);
     }

@@ -49,7 +49,7 @@ class RemoteCallsTest {
       var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
       service =
           RangeService.start(
-              address, new UUID(1, 1), _ -> Optional.empty(), this, answers, RangeServiceSettings.defaults(), null, meters,
+              address, new UUID(1, 1), _ -> Optional.empty(), this, answers, List.of(), RangeServiceSettings.defaults(), null, meters,
               System::nanoTime);
     }
 

@@ -140,7 +140,7 @@ class ServiceTlsTest {
     try (var cluster = LedgerCluster.start(1);
         var service =
             RangeService.start(
-                address, cluster.node(0).id, cluster.node(0), cluster.node(0), (request, _) -> request, RangeServiceSettings.defaults(),
+                address, cluster.node(0).id, cluster.node(0), cluster.node(0), (request, _) -> request, List.of(), RangeServiceSettings.defaults(),
                 tls("ours-node", "ours"), new SimpleMeterRegistry(), System::nanoTime)) {
       try (var ours = new RemoteCalls(tls("ours-stranger", "ours"), new SimpleMeterRegistry())) {
         assertThat(ours.call("localhost", service.port(), "localhost", new byte[] {1, 2}, LONG)).containsExactly(1, 2);
@@ -162,6 +162,7 @@ class ServiceTlsTest {
             RangeService.start(
                 address, cluster.node(0).id, cluster.node(0), cluster.node(0),
                 (_, proved) -> new byte[] {(byte) (proved.test(node, "elsewhere.example") ? 1 : 0), (byte) (proved.test(node, "localhost") ? 1 : 0)},
+                List.of(),
                 RangeServiceSettings.defaults(), tls("ours-node", "ours"), new SimpleMeterRegistry(), System::nanoTime);
         var named = new RemoteCalls(tls("ours-node", "ours"), new SimpleMeterRegistry());
         var elsewhere = new RemoteCalls(tls("ours-stranger", "ours"), new SimpleMeterRegistry())) {
@@ -176,7 +177,7 @@ class ServiceTlsTest {
     try (var cluster = LedgerCluster.start(1);
         var service =
             RangeService.start(
-                address, cluster.node(0).id, cluster.node(0), cluster.node(0), (request, _) -> request, RangeServiceSettings.defaults(),
+                address, cluster.node(0).id, cluster.node(0), cluster.node(0), (request, _) -> request, List.of(), RangeServiceSettings.defaults(),
                 tls("ours-stranger", "ours"), new SimpleMeterRegistry(), System::nanoTime);
         var calls = new RemoteCalls(tls("ours-node", "ours"), new SimpleMeterRegistry())) {
       assertThat(calls.call("127.0.0.1", service.port(), "elsewhere.example", new byte[] {1}, LONG)).containsExactly(1);

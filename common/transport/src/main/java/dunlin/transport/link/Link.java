@@ -73,6 +73,8 @@ public final class Link {
 
   /** Who has to know which pipes a link has given up, and that it is over. */
   interface Keeper {
+    String caller();
+
     void released(Pipe pipe);
 
     void ended();
@@ -80,6 +82,11 @@ public final class Link {
 
   private static final Keeper NOBODY =
       new Keeper() {
+        @Override
+        public String caller() {
+          return "";
+        }
+
         @Override
         public void released(Pipe pipe) {}
 
@@ -161,6 +168,11 @@ public final class Link {
   /** The accepting side of a new link. It may be sent on, but is not given a pipe before it has a handler. */
   static Link accepted(long identity, long dialler, Settings settings, Executor owner, LongSupplier nanoTime, Keeper keeper) {
     return new Link(identity, dialler, LinkFrame.NOTHING, settings, owner, nanoTime, null, keeper);
+  }
+
+  /** Who began it, as {@link Pipe#caller} says; empty where this side did. */
+  public String caller() {
+    return keeper.caller();
   }
 
   void handler(Handler accepting) {

@@ -23,8 +23,8 @@ public final class LinkAcceptor {
    * Owner: the executor that is handed in, as with Link; its links belong to it too.
    * Bounds: linksMax links: a further dialler is refused. linksMax pipes that wait for their HELLO: the one that waits longest is closed
    *   for a further one, since HELLO is the first that a living dialler sends. A link that is over is forgotten at once.
-   * Failure: a pipe that says something else than a good HELLO is closed with the reason, and so is one that says nothing for awayMax. None
-   *   of this touches a link.
+   * Failure: a pipe that says something else than a good HELLO is closed with the reason, and so is one that says nothing for awayMax, or that
+   *   another caller than the link's wants to go on with it. None of this touches a link.
    *
    * Each link has an identity of its own, numbered on from the acceptor's. Otherwise an old HELLO that comes late could begin a second
    * link for a dialler whose first one is over, and the dialler would go on with that one unawares.
@@ -105,8 +105,9 @@ public final class LinkAcceptor {
       if (!(LinkFrame.decode(bytes, settings.bytesMax()) instanceof Hello hello)) {
         throw new MalformedLinkFrameException("something else than HELLO at first");
       }
-      Link link = linkOf(hello);
+      Link link = linkOf(pipe, hello);
       if (link.isLost()) throw new LinkRefusedException("The link was ended as soon as it was opened.");
+      if (!link.caller().equals(pipe.caller())) throw new MalformedLinkFrameException("a HELLO for a link of " + link.caller());
       link.checkHello(hello);
       waiting.remove(pipe);
       byPipe.put(pipe, link);
@@ -118,15 +119,15 @@ public final class LinkAcceptor {
     }
   }
 
-  private Link linkOf(Hello hello) throws MalformedLinkFrameException {
+  private Link linkOf(Pipe pipe, Hello hello) throws MalformedLinkFrameException {
     Link known = byDialler.get(hello.identity());
     if (hello.other() != 0 && (known == null || known.identity() != hello.other())) {
       throw new LinkRefusedException("The link is not known, or not any more.");
     }
-    return known != null ? known : open(hello);
+    return known != null ? known : open(pipe.caller(), hello);
   }
 
-  private Link open(Hello hello) throws MalformedLinkFrameException {
+  private Link open(String caller, Hello hello) throws MalformedLinkFrameException {
     if (hello.received() > 0) throw new MalformedLinkFrameException("a confirmation of " + hello.received() + " frames, sent are 0");
     if (byDialler.size() == linksMax) throw new LinkRefusedException("There are " + linksMax + " links already.");
     if (nextIdentity == 0) nextIdentity++;
@@ -137,6 +138,11 @@ public final class LinkAcceptor {
           @Override
           public void released(Pipe pipe) {
             byPipe.remove(pipe);
+          }
+
+          @Override
+          public String caller() {
+            return caller;
           }
 
           @Override

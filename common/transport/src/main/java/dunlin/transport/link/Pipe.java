@@ -14,6 +14,11 @@ public interface Pipe {
    */
   void send(byte[] frame);
 
+  /** Who is at the other end, as its carrier has verified; the same at any time. Empty where the carrier verifies nobody. */
+  default String caller() {
+    return "";
+  }
+
   /** Ends the pipe once what was sent has been written. Called by the link's owner only; a second time it does nothing. */
   void close();
 }
