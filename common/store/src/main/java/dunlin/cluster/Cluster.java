@@ -117,7 +117,7 @@ public final class Cluster implements AutoCloseable {
       RangeStore store,
       Path dataDirectory,
       NodeCalls calls,
-      Collection<RangeKind<?, ?>> kinds,
+      Collection<RangeKind<?, ?, ?>> kinds,
       MeterRegistry registry) {
     this.settings = settings;
     this.store = store;
@@ -137,7 +137,7 @@ public final class Cluster implements AutoCloseable {
               wake(); // there is something new to decide on
             },
             _ -> wake());
-    var all = new ArrayList<RangeKind<?, ?>>(kinds);
+    var all = new ArrayList<RangeKind<?, ?, ?>>(kinds);
     all.add(meta.kind());
     var names = new TreeSet<String>();
     for (var kind : all)
@@ -178,7 +178,7 @@ public final class Cluster implements AutoCloseable {
       RangeStore store,
       Path dataDirectory,
       NodeCalls calls,
-      Collection<RangeKind<?, ?>> kinds,
+      Collection<RangeKind<?, ?, ?>> kinds,
       MeterRegistry registry) {
     return new Cluster(settings, store, dataDirectory, calls, kinds, registry);
   }

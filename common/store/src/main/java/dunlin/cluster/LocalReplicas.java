@@ -5,6 +5,7 @@ import dunlin.placement.NodeReport;
 import dunlin.store.Member;
 import dunlin.store.RangeDescriptor;
 import dunlin.store.RangeId;
+import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
@@ -29,13 +30,13 @@ final class LocalReplicas {
   record Hosted(Replica<?, ?> replica, Note note) {}
 
   private final RangeStore store;
-  private final Map<String, RangeKind<?, ?>> kinds;
+  private final Map<String, RangeKind<?, ?, ?>> kinds;
   private final CreationNotes notes;
   private final Runnable changed;
   private final Map<UUID, Hosted> hosted = new ConcurrentHashMap<>();
 
   /** @param changed is called when a replica has come or gone, leads or does not lead any more; must be quick */
-  LocalReplicas(RangeStore store, Collection<RangeKind<?, ?>> kinds, CreationNotes notes, Runnable changed) {
+  LocalReplicas(RangeStore store, Collection<RangeKind<?, ?, ?>> kinds, CreationNotes notes, Runnable changed) {
     this.store = store;
     this.changed = changed;
     store.onSplit(_ -> changed.run());
@@ -78,18 +79,18 @@ final class LocalReplicas {
     return range;
   }
 
-  private <C, R> void declare(RangeKind<C, R> kind, RangeId id, Note note) {
+  private <C, R, L extends RangeLogic<C, R>> void declare(RangeKind<C, R, L> kind, RangeId id, Note note) {
     // One that an operation had made gets what it is with its rows, from another replica.
     boolean first = note.creation().equals(NodeReport.ORIGINAL) && note.range().origin().isEmpty();
-    var logic = kind.logic().apply(id);
+    L logic = kind.logic().apply(id);
     var replica =
         first ? store.range(note.range(), kind.codec(), logic) : store.range(id, List.of(), kind.codec(), logic);
-    host(kind, replica, note);
+    host(kind, replica, logic, note);
   }
 
-  private <C, R> void host(RangeKind<C, R> kind, Replica<C, R> replica, Note note) {
+  private <C, R, L extends RangeLogic<C, R>> void host(RangeKind<C, R, L> kind, Replica<C, R> replica, L logic, Note note) {
     hosted.put(replica.id().uuid(), new Hosted(replica, note));
-    kind.opened().accept(replica);
+    kind.opened().accept(replica, logic);
     replica.onLeadership(_ -> changed.run());
     changed.run();
   }
@@ -99,17 +100,18 @@ final class LocalReplicas {
     create(kind(range.kind()), new Note(range, creation), members, deadline);
   }
 
-  private <C, R> void create(RangeKind<C, R> kind, Note note, List<Member> members, Duration deadline) {
+  private <C, R, L extends RangeLogic<C, R>> void create(RangeKind<C, R, L> kind, Note note, List<Member> members, Duration deadline) {
     var id = new RangeId(kind.name(), note.range().id());
     notes.put(note); // first: a replica without its note could not be told from one of the beginning
+    L logic = kind.logic().apply(id);
     Replica<C, R> replica;
     try {
-      replica = store.createReplica(id, members, true, kind.codec(), kind.logic().apply(id), deadline);
+      replica = store.createReplica(id, members, true, kind.codec(), logic, deadline);
     } catch (StoreException e) {
       notes.remove(id.uuid());
       throw e;
     }
-    host(kind, replica, note);
+    host(kind, replica, logic, note);
   }
 
   /** What was split off here and waits for its group to begin. */
@@ -122,11 +124,11 @@ final class LocalReplicas {
     start(kind(range.kind()), new Note(range, NodeReport.ORIGINAL), members, deadline);
   }
 
-  private <C, R> void start(RangeKind<C, R> kind, Note note, List<Member> members, Duration deadline) {
+  private <C, R, L extends RangeLogic<C, R>> void start(RangeKind<C, R, L> kind, Note note, List<Member> members, Duration deadline) {
     var id = new RangeId(kind.name(), note.range().id());
     notes.put(note);
-    var replica = store.startSplit(id, members, kind.codec(), kind.logic().apply(id), deadline);
-    host(kind, replica, note);
+    L logic = kind.logic().apply(id);
+    host(kind, store.startSplit(id, members, kind.codec(), logic, deadline), logic, note);
   }
 
   void drop(UUID range, Duration deadline) {
@@ -162,7 +164,7 @@ final class LocalReplicas {
     return known == null || known.splitsAt(cut);
   }
 
-  private RangeKind<?, ?> kind(String name) {
+  private RangeKind<?, ?, ?> kind(String name) {
     var kind = kinds.get(name);
     if (kind == null) throw new StoreException("ranges of kind '" + name + "' are not known here");
     return kind;

@@ -44,17 +44,12 @@ final class MetaRange {
     this.leadership = leadership;
   }
 
-  RangeKind<PlacementCommand, PlacementResult> kind() {
-    return new RangeKind<>(KIND, new PlacementCodec(), _ -> opening(), this::opened, _ -> 0);
+  RangeKind<PlacementCommand, PlacementResult, Placement> kind() {
+    return new RangeKind<>(KIND, new PlacementCodec(), _ -> new Placement(watcher), this::opened, _ -> 0);
   }
 
-  private Placement opening() {
-    var made = new Placement(watcher);
-    placement = made;
-    return made;
-  }
-
-  private void opened(Replica<PlacementCommand, PlacementResult> made) {
+  private void opened(Replica<PlacementCommand, PlacementResult> made, Placement of) {
+    placement = of;
     replica = made;
     made.onLeadership(leadership);
   }

@@ -4,7 +4,7 @@ import dunlin.store.CommandCodec;
 import dunlin.store.RangeId;
 import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
-import java.util.function.Consumer;
+import java.util.function.BiConsumer;
 import java.util.function.Function;
 import java.util.function.ToIntFunction;
 
@@ -13,20 +13,20 @@ import java.util.function.ToIntFunction;
  *
  * @param name a short lower-case word; a node that knows the kind has it among its roles
  * @param logic makes the logic of a replica that is about to be opened
- * @param opened gets each replica, before it has started
+ * @param opened gets each replica with its logic, before it has started; must be quick
  * @param together how many of a key's first bytes name what must stay in one range: rows that have these in common are never
  *     put into two. 0 where ranges of this kind cannot be split. Asked for whatever bytes, not only for keys of rows
  */
-public record RangeKind<C, R>(
+public record RangeKind<C, R, L extends RangeLogic<C, R>>(
     String name,
     CommandCodec<C> codec,
-    Function<RangeId, RangeLogic<C, R>> logic,
-    Consumer<Replica<C, R>> opened,
+    Function<RangeId, L> logic,
+    BiConsumer<Replica<C, R>, L> opened,
     ToIntFunction<byte[]> together) {
 
   /** A kind whose ranges may be split at every key. */
   public RangeKind(
-      String name, CommandCodec<C> codec, Function<RangeId, RangeLogic<C, R>> logic, Consumer<Replica<C, R>> opened) {
+      String name, CommandCodec<C> codec, Function<RangeId, L> logic, BiConsumer<Replica<C, R>, L> opened) {
     this(name, codec, logic, opened, key -> key.length);
   }
 

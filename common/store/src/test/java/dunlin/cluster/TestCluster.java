@@ -102,8 +102,8 @@ final class TestCluster implements AutoCloseable {
       store = opened;
       replicas.clear();
       var kind =
-          new RangeKind<Ledger.Entry, String>(
-              Ledger.KIND, Ledger.CODEC, _ -> new Ledger(), replica -> replicas.put(replica.id().uuid(), replica));
+          new RangeKind<Ledger.Entry, String, Ledger>(
+              Ledger.KIND, Ledger.CODEC, _ -> new Ledger(), (replica, _) -> replicas.put(replica.id().uuid(), replica));
       var settings =
           MemberSettings.of(seeds, expect, "127.0.0.1", service, Set.of(Ledger.KIND))
               .with(Duration.ofMillis(200), Duration.ofSeconds(6), Duration.ofSeconds(12)) // a busy machine is no dead node

@@ -66,9 +66,9 @@ public final class SplitProcess implements AutoCloseable {
       store = RangeStore.open(StoreSettings.defaults().with(ClusterSettings.loopback(raftPort)), directory, new SimpleMeterRegistry());
       store.fetchCheckpointsBy(new Direct());
       var kind =
-          new RangeKind<Row, Boolean>(
+          new RangeKind<Row, Boolean, Rows>(
               RANGE.kind(), Rows.ROWS, id -> logics.computeIfAbsent(id.uuid(), _ -> new Rows()),
-              replica -> replicas.put(replica.id().uuid(), replica));
+              (replica, _) -> replicas.put(replica.id().uuid(), replica));
       var settings =
           MemberSettings.of(seeds, expect, "127.0.0.1", servicePort, Set.of(RANGE.kind())).with(operations());
       cluster = Cluster.open(settings, store, directory, SplitProcess.this::call, List.of(kind), new SimpleMeterRegistry());
