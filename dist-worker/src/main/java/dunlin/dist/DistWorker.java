@@ -9,13 +9,11 @@ import dunlin.store.StoreException;
 import dunlin.store.raft.RangeStore;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
@@ -26,18 +24,17 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The dist tier of a process that leads all ranges of routes: keeps the routes, and hands each message to the
- * destinations attached here whose routes match it.
+ * destinations attached here whose routes match it. In a cluster one serves a leadership, and nothing is appended to its lanes when that has ended.
  *
  * <p>Its futures complete on the range's applying thread: what is chained to them must be quick.
  */
-public final class DistWorker implements DistClient {
+public final class DistWorker implements DistClient, AutoCloseable {
   /*
    * Owner: any thread calls it; each lane has its own.
    * The routes of a filter stand in one range; which ones a topic may match in says FilterRanges. A node that is alone has one range.
    * Bounds: RouteServer says its own. Lanes stay as long as the worker: their opener has one for each of its threads.
    * Failure: what a range refuses or fails, fails for its routes alone.
    */
-  private static final String RANGE = "routes";
   private static final Destination[] NONE = {};
 
   /** Who serves the inbox shards of this process, or one frontend. */
@@ -64,6 +61,7 @@ public final class DistWorker implements DistClient {
 
   private final Function<Publisher, ShardId> home;
   private final List<LocalLane> lanes = new CopyOnWriteArrayList<>();
+  private final DistMeters meters;
 
   private volatile Destination[] destinations = NONE;
 
@@ -76,54 +74,45 @@ public final class DistWorker implements DistClient {
     return new DistWorker(store::range, List.of(), settings, home, registry);
   }
 
+  /** Serves the only range of routes of a cluster, for one leadership of this node. */
+  public static DistWorker leading(RouteReplica replica, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
+    return new DistWorker(List.of(replica), new FilterRanges(List.of()), settings, home, registry);
+  }
+
   /**
    * With the ranges that are made here.
    *
    * @param cuts as in {@link FilterRanges}
    */
   DistWorker(RangeOpener store, List<byte[]> cuts, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
+    this(declare(store, cuts.size() + 1), new FilterRanges(cuts), settings, home, registry);
+  }
+
+  private DistWorker(
+      List<RouteReplica> replicas, FilterRanges ranges, DistSettings settings, Function<Publisher, ShardId> home, MeterRegistry registry) {
+    this.ranges = ranges;
     this.home = home;
-    ranges = new FilterRanges(cuts);
-    servers = new RouteServer[ranges.count()];
     var quota = new RouteQuota(settings, () -> sum(server -> server.applied().memory()));
-    for (int i = 0; i < servers.length; i++) servers[i] = new RouteServer(i == 0 ? RANGE : RANGE + "-" + i, store, quota);
-    Gauge.builder("dunlin.dist.memory", this, all -> all.sum(server -> server.applied().memory()))
-        .description("Memory that the routes take, as dunlin.dist.memory-max counts it")
-        .baseUnit("bytes")
-        .register(registry);
-    for (var kind : RouteQuotaException.Kind.values()) {
-      FunctionCounter.builder("dunlin.dist.refused", quota, all -> all.refused(kind))
-          .tag("limit", kind.name().toLowerCase(Locale.ROOT))
-          .description("Routes that were not set since a limit was reached")
-          .register(registry);
+    servers = new RouteServer[replicas.size()];
+    for (int i = 0; i < servers.length; i++) servers[i] = new RouteServer(name(i), replicas.get(i), quota);
+    meters = new DistMeters(registry, List.of(servers), quota, lanes);
+  }
+
+  private static List<RouteReplica> declare(RangeOpener store, int count) {
+    var made = new ArrayList<RouteReplica>(count);
+    for (int i = 0; i < count; i++) {
+      var routes = new RouteRange();
+      made.add(new RouteReplica(store.range(name(i), new RouteCodec(), routes), routes));
     }
-    Gauge.builder("dunlin.dist.routes", this, all -> all.sum(server -> server.applied().size()))
-        .description("Routes: a topic filter that a shard wants the messages of")
-        .register(registry);
-    Gauge.builder("dunlin.dist.filters", this, all -> all.sum(server -> server.applied().index().size()))
-        .description("Topic filters with at least one route")
-        .register(registry);
-    Gauge.builder("dunlin.dist.changing", this, all -> all.sum(RouteServer::changing))
-        .description("Routes with a change in the range's queue")
-        .register(registry);
-    counter(registry, "dunlin.dist.published", LocalLane::published, "Messages that came in for matching");
-    counter(registry, "dunlin.dist.visited", LocalLane::visited, "Ranges of routes that were looked at for messages");
-    counter(registry, "dunlin.dist.matched", LocalLane::matched, "Messages that matched a route");
-    counter(
-        registry,
-        "dunlin.dist.unattached",
-        LocalLane::unattached,
-        "Matched routes to a shard that this process does not serve");
+    return made;
+  }
+
+  private static String name(int range) {
+    return range == 0 ? RouteReplica.KIND : RouteReplica.KIND + "-" + range;
   }
 
   private long sum(ToLongFunction<RouteServer> of) {
     return Arrays.stream(servers).mapToLong(of).sum();
-  }
-
-  private void counter(MeterRegistry registry, String name, ToLongFunction<LocalLane> of, String description) {
-    FunctionCounter.builder(name, lanes, all -> all.stream().mapToLong(of).sum())
-        .description(description)
-        .register(registry);
   }
 
   /** Says who delivers to a frontend's connected sessions. Another one for the same frontend takes its place. */
@@ -207,5 +196,11 @@ public final class DistWorker implements DistClient {
     if (next == null && range + 1 == servers.length) return null;
     byte[] key = next == null ? new byte[0] : next;
     return ByteBuffer.allocate(2 + key.length).putShort((short) (next == null ? range + 1 : range)).put(key).array();
+  }
+
+  /** Shows its meters no more. */
+  @Override
+  public void close() {
+    meters.close();
   }
 }

@@ -45,7 +45,7 @@ final class RouteServer {
   }
 
   private final String name;
-  private final RouteRange routes = new RouteRange();
+  private final RouteRange routes;
   private final Range<RouteCommand, RouteResult> range;
   private final RouteQuota quota;
 
@@ -54,10 +54,12 @@ final class RouteServer {
   private final AtomicLong failures = new AtomicLong();
   private final AtomicLong settledFailures = new AtomicLong();
 
-  RouteServer(String name, DistWorker.RangeOpener store, RouteQuota quota) {
+  /** @param name of the range, for messages */
+  RouteServer(String name, RouteReplica replica, RouteQuota quota) {
     this.name = name;
     this.quota = quota;
-    range = store.range(name, new RouteCodec(), routes);
+    routes = replica.routes();
+    range = replica.range();
   }
 
   /** The routes as applied so far. Any thread. */

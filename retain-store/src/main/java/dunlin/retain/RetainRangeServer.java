@@ -37,7 +37,7 @@ final class RetainRangeServer {
   /** More than all lanes have credit for by default, so that these are not read from before this is full. */
   private static final int WAITING_MAX = 1 << 20;
 
-  private final RetainRange logic = new RetainRange();
+  private final RetainRange logic;
   private final Range<RetainCommand, RetainResult> range;
   private final byte @Nullable [] end;
   private final ProposalLine<RetainCommand, RetainResult> line;
@@ -50,13 +50,10 @@ final class RetainRangeServer {
 
   private volatile boolean closed;
 
-  /**
-   * Declares the range.
-   *
-   * @param end the first key of the next range; null when there is none
-   */
-  RetainRangeServer(String name, RetainServer.RangeOpener store, byte @Nullable [] end, InstantSource clock, RetainMeters meters) {
-    this.range = store.range(name, new RetainCodec(), logic);
+  /** @param end the first key of the next range; null when there is none */
+  RetainRangeServer(RetainReplica replica, byte @Nullable [] end, InstantSource clock, RetainMeters meters) {
+    this.range = replica.range();
+    this.logic = replica.messages();
     this.end = end;
     this.line = new ProposalLine<>(range, WAITING_MAX);
     this.clock = clock;

@@ -67,6 +67,12 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     return new RetainServer(store::range, List.of(), settings, registry, clock, scheduler);
   }
 
+  /** Serves the only range of retained messages of a cluster, for one leadership of this node. */
+  public static RetainServer leading(
+      RetainReplica replica, RetainSettings settings, MeterRegistry registry, InstantSource clock, ScheduledExecutorService scheduler) {
+    return new RetainServer(List.of(replica), new TopicRanges(List.of()), settings, registry, clock, scheduler);
+  }
+
   /**
    * With the ranges that are made here.
    *
@@ -79,18 +85,34 @@ public final class RetainServer implements RetainClient, AutoCloseable {
       MeterRegistry registry,
       InstantSource clock,
       ScheduledExecutorService scheduler) {
+    this(declare(store, cuts.size() + 1), new TopicRanges(cuts), settings, registry, clock, scheduler);
+  }
+
+  private RetainServer(
+      List<RetainReplica> replicas,
+      TopicRanges ranges,
+      RetainSettings settings,
+      MeterRegistry registry,
+      InstantSource clock,
+      ScheduledExecutorService scheduler) {
     this.settings = settings;
     this.scheduler = scheduler;
     this.meters = new RetainMeters(registry);
-    this.ranges = new TopicRanges(cuts);
+    this.ranges = ranges;
     var made = new ArrayList<RetainRangeServer>();
-    for (int i = 0; i < ranges.count(); i++) {
-      String name = i == 0 ? RetainRepair.RANGE : RetainRepair.RANGE + "-" + i;
-      made.add(new RetainRangeServer(name, store, ranges.end(i), clock, meters));
-    }
+    for (int i = 0; i < ranges.count(); i++) made.add(new RetainRangeServer(replicas.get(i), ranges.end(i), clock, meters));
     this.servers = List.copyOf(made);
     this.shared = new SharedBounds(settings.bounds(), servers.stream().map(RetainRangeServer::applied).toList());
     meters.show(servers, settings.bounds());
+  }
+
+  private static List<RetainReplica> declare(RangeOpener store, int count) {
+    var made = new ArrayList<RetainReplica>(count);
+    for (int i = 0; i < count; i++) {
+      var messages = new RetainRange();
+      made.add(new RetainReplica(store.range(i == 0 ? RetainReplica.KIND : RetainReplica.KIND + "-" + i, new RetainCodec(), messages), messages));
+    }
+    return made;
   }
 
   /** Begins to remove expired messages; to be called when the store has started. */

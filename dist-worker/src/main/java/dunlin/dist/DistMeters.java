@@ -1,0 +1,62 @@
+package dunlin.dist;
+
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.ToLongFunction;
+
+/** What a dist worker shows, from its beginning to its end. */
+final class DistMeters implements AutoCloseable {
+  private final MeterRegistry registry;
+  private final List<RouteServer> servers;
+  private final List<LocalLane> lanes;
+  private final List<Meter> registered = new ArrayList<>();
+
+  /** @param lanes grows as lanes are opened; read by any thread */
+  DistMeters(MeterRegistry registry, List<RouteServer> servers, RouteQuota quota, List<LocalLane> lanes) {
+    this.registry = registry;
+    this.servers = servers;
+    this.lanes = lanes;
+    registered.add(
+        Gauge.builder("dunlin.dist.memory", this, all -> all.sum(server -> server.applied().memory()))
+            .description("Memory that the routes take, as dunlin.dist.memory-max counts it")
+            .baseUnit("bytes")
+            .register(registry));
+    for (var kind : RouteQuotaException.Kind.values()) {
+      registered.add(
+          FunctionCounter.builder("dunlin.dist.refused", quota, all -> all.refused(kind))
+              .tag("limit", kind.name().toLowerCase(Locale.ROOT))
+              .description("Routes that were not set since a limit was reached")
+              .register(registry));
+    }
+    gauge("dunlin.dist.routes", server -> server.applied().size(), "Routes: a topic filter that a shard wants the messages of");
+    gauge("dunlin.dist.filters", server -> server.applied().index().size(), "Topic filters with at least one route");
+    gauge("dunlin.dist.changing", RouteServer::changing, "Routes with a change in the range's queue");
+    counter("dunlin.dist.published", LocalLane::published, "Messages that came in for matching");
+    counter("dunlin.dist.visited", LocalLane::visited, "Ranges of routes that were looked at for messages");
+    counter("dunlin.dist.matched", LocalLane::matched, "Messages that matched a route");
+    counter("dunlin.dist.unattached", LocalLane::unattached, "Matched routes to a shard that this process does not serve");
+  }
+
+  private void gauge(String name, ToLongFunction<RouteServer> of, String description) {
+    registered.add(Gauge.builder(name, this, all -> all.sum(of)).description(description).register(registry));
+  }
+
+  private void counter(String name, ToLongFunction<LocalLane> of, String description) {
+    registered.add(
+        FunctionCounter.builder(name, lanes, all -> all.stream().mapToLong(of).sum()).description(description).register(registry));
+  }
+
+  private double sum(ToLongFunction<RouteServer> of) {
+    return servers.stream().mapToLong(of).sum();
+  }
+
+  @Override
+  public void close() {
+    registered.forEach(registry::remove);
+  }
+}
