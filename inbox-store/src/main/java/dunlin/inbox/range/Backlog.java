@@ -58,6 +58,9 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
   /** Messages with a lower sequence may have been sent by an earlier connection of the session. Written by the applying thread alone. */
   volatile long sentBelow;
 
+  /** Higher than any sequence. */
+  static final long ANY = Long.MAX_VALUE - 1;
+
   /** The highest sequence that the session's present connection was handed, by whichever thread; see {@link #handed(long)}. */
   @SuppressWarnings("unused") // through HANDED
   private volatile long handed;
@@ -104,6 +107,7 @@ public sealed class Backlog permits MemberQueue, Transfers.Transfer {
     return HANDED.get(this);
   }
 
+  /** @param sequence {@link #ANY} when it is unknown what the connection was handed, as after a start: that may be everything */
   void resetHanded(long sequence) {
     HANDED.set(this, sequence);
   }

@@ -134,8 +134,8 @@ final class DurableSubscriptions {
         });
   }
 
-  /** Takes a subscription back in from its row. Answers whether its bucket needs a route that it has not needed before. */
-  boolean restore(SessionState session, TopicFilter filter, byte[] value) {
+  /** Takes a subscription back in from its row. */
+  void restore(SessionState session, TopicFilter filter, byte[] value) {
     var options =
         FieldReader.read(
             value,
@@ -146,9 +146,12 @@ final class DurableSubscriptions {
     var subscriber = new DurableSubscriber(session, known(session, filter), options);
     session.subscribe(subscriber);
     state.count(filter, 1);
-    if (!filter.shared()) return index(subscriber);
+    if (!filter.shared()) {
+      var _ = index(subscriber);
+      return;
+    }
     var group = state.groups.get(new GroupKey(session.key.tenant(), filter));
     if (group == null) throw new IllegalStateException("a member of no group: " + filter);
-    return group.join(subscriber);
+    var _ = group.join(subscriber);
   }
 }

@@ -1,7 +1,6 @@
 package dunlin.inbox.range;
 
 import dunlin.inbox.rows.GroupKey;
-import dunlin.inbox.rows.RouteKey;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.SessionKeys.Parsed;
@@ -27,7 +26,6 @@ final class RangeOpening {
   private final SessionLife life;
   private final DurableSubscriptions subscriptions;
   private final Wills wills;
-  private final List<RouteKey> routes = new ArrayList<>();
   private final List<Membership> memberships = new ArrayList<>();
 
   /** A row of a session's part in a group: its subscription, or what it has not acknowledged. The group's rows may be in a shard behind it. */
@@ -43,14 +41,12 @@ final class RangeOpening {
     this.wills = wills;
   }
 
-  /** Answers the routes that the range needs. */
-  List<RouteKey> open(RangeReader rows) {
+  void open(RangeReader rows) {
     state.clear();
     byte[] from = {0};
     while (from != null) from = openFrom(rows, from);
     for (Membership each : memberships) take(each);
     for (GroupState group : state.groups.values()) group.recount(state.limits.groupWindow());
-    return routes;
   }
 
   /** Answers where to go on, or null at the end. */
@@ -145,12 +141,12 @@ final class RangeOpening {
         var inbox = present(session, key).backlog();
         Summaries.read(value, inbox);
         count(inbox);
-        anyHanded(inbox);
+        inbox.resetHanded(Backlog.ANY);
       }
       case SessionKeys.SUBSCRIPTION -> {
         var filter = filter(utf8(parsed.rest()));
         if (filter.shared()) memberships.add(new Membership(present(session, key), filter, parsed.kind(), value));
-        else restore(present(session, key), filter, value);
+        else subscriptions.restore(present(session, key), filter, value);
       }
       case SessionKeys.EXCHANGE ->
           SessionLife.restoreReceived(present(session, key), Short.toUnsignedInt(parsed.rest().getShort()));
@@ -161,25 +157,16 @@ final class RangeOpening {
     }
   }
 
-  private void restore(SessionState session, TopicFilter filter, byte[] value) {
-    if (subscriptions.restore(session, filter, value)) routes.add(state.interval.route(session.key, filter));
-  }
-
   /** In the order of the rows, so that a session is a member of its group before it has something of it. */
   private void take(Membership row) {
     if (row.kind == SessionKeys.SUBSCRIPTION) {
-      restore(row.session, row.filter, row.value);
+      subscriptions.restore(row.session, row.filter, row.value);
       return;
     }
     var member = group(new GroupKey(row.session.key.tenant(), row.filter)).member(row.session);
     if (member == null) throw new IllegalStateException("messages of a group that the session has left: " + row.session.key);
     for (long sequence : Summaries.readOutstanding(row.value)) member.outstanding.add(sequence);
     member.summed = true;
-  }
-
-  /** It is unknown what the connection was handed before this process started: that may be everything. */
-  private static void anyHanded(Backlog inbox) {
-    inbox.resetHanded(Long.MAX_VALUE - 1);
   }
 
   private void count(Backlog inbox) {

@@ -64,11 +64,6 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   /** When there is something for Tick to do, milliseconds since 1970; written by the applying thread alone. */
   private volatile long nextWork = Long.MAX_VALUE;
 
-  /**
-   * The routes that the rows need, kept from opening, over what the log still held, until the leader takes them; then null.
-   */
-  private @Nullable Set<RouteKey> untaken;
-
   public SessionRange(ShardInterval interval) {
     state = new RangeState(interval);
     inboxes = new Inboxes(state);
@@ -88,11 +83,18 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     return nextWork;
   }
 
-  /** The routes that are needed now; from here on, results tell what changes. Once, on the applying thread. */
-  public List<RouteKey> takeRoutes() {
-    var routes = untaken == null ? List.<RouteKey>of() : List.copyOf(untaken);
-    untaken = null;
-    return routes;
+  /**
+   * This node begins to lead the range. Looks at all sessions. On the applying thread.
+   *
+   * @return the routes that are needed now; from here on, results tell what changes
+   */
+  public List<RouteKey> lead() {
+    var routes = new HashSet<RouteKey>();
+    for (SessionState session : state.sessions.values()) {
+      if (session.owner != null) session.anyHanded();
+      for (DurableSubscriber each : session.subscriptions()) routes.add(groups.route(each));
+    }
+    return List.copyOf(routes);
   }
 
   /** The groups in which messages wait that no member here takes now, or are on their way to another range. On the applying thread. */
@@ -103,7 +105,7 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   @Override
   public void open(RangeReader rows) {
     inboxes.clear();
-    untaken = new HashSet<>(new RangeOpening(state, life, subscriptions, wills).open(rows));
+    new RangeOpening(state, life, subscriptions, wills).open(rows);
     refreshNextWork();
   }
 
@@ -113,7 +115,6 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
     for (SessionCommand command : commands) {
       var effects = new Effects();
       results.add(new SessionResult(apply(command, new Change(out, effects, now(command))), effects));
-      if (untaken != null) keepRoutes(effects, untaken);
     }
     refreshNextWork();
     return results;
@@ -122,13 +123,6 @@ public final class SessionRange implements RangeLogic<SessionCommand, SessionRes
   @Override
   public void summarize(RangeWriter out) {
     state.summaries.write(out);
-  }
-
-  private static void keepRoutes(Effects effects, Set<RouteKey> routes) {
-    for (Effects.RouteChange change : effects.routes()) {
-      if (change.wanted()) routes.add(change.route());
-      else routes.remove(change.route());
-    }
   }
 
   private static long now(SessionCommand command) {

@@ -105,6 +105,12 @@ public final class SessionState {
     return inbox == null ? 0 : inbox.handed();
   }
 
+  /** It is unknown what its connection was handed: that may be everything. */
+  void anyHanded() {
+    Backlog inbox = backlog;
+    if (inbox != null) inbox.resetHanded(Backlog.ANY);
+  }
+
   /** A connection has come, which was handed nothing yet. */
   void nothingHanded() {
     Backlog inbox = backlog;

@@ -9,7 +9,9 @@ import dunlin.store.serve.ProposalLine;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
@@ -23,8 +25,12 @@ import java.util.function.ToLongFunction;
  * The meters of the session tier. At rest, {@code appended = acknowledged + queued + overtaken} + all of {@code dropped} but {@code
  * offline}, counted from an empty store. Drops are counted once more in the family of all hops, {@code dunlin.messages.dropped}.
  */
-final class InboxMeters {
+final class InboxMeters implements AutoCloseable {
   private final MeterRegistry registry;
+
+  /** What reads the state of a server, and goes with it; counters stay. */
+  private final List<Meter> views = new ArrayList<>();
+
   private final Counter sessionsExpired;
   private final Counter appended;
   private final Counter acknowledged;
@@ -72,11 +78,12 @@ final class InboxMeters {
     }
     for (var common : DropReason.values()) {
       if (Arrays.stream(InboxDropReason.values()).noneMatch(reason -> reason.common() == common)) continue;
-      FunctionCounter.builder("dunlin.messages.dropped", this, meters -> meters.dropped(common))
-          .description("Messages that a hop gave up, by reason.")
-          .tag("hop", "inbox")
-          .tag("reason", common.tag())
-          .register(registry);
+      views.add(
+          FunctionCounter.builder("dunlin.messages.dropped", this, meters -> meters.dropped(common))
+              .description("Messages that a hop gave up, by reason.")
+              .tag("hop", "inbox")
+              .tag("reason", common.tag())
+              .register(registry));
     }
     for (Refusal refusal : Refusal.values()) {
       refused.put(
@@ -127,11 +134,12 @@ final class InboxMeters {
     sum(
         "dunlin.inbox.subscriptions-shared", "Those of them that are shared subscriptions", ranges,
         range -> range.applied().sharedSubscriptions.get());
-    gauge(
+    views.add(
+        gauge(
             "dunlin.inbox.memory", "Memory that sessions and their subscriptions take, by an estimate: what dunlin.inbox.memory-max bounds", ranges,
             range -> range.applied().memory.get())
-        .baseUnit("bytes")
-        .register(registry);
+            .baseUnit("bytes")
+            .register(registry));
     sum("dunlin.inbox.acks-waiting", "Acknowledged sequences not proposed yet, or to be proposed again", ranges, InboxRangeServer::acksWaiting);
     sum("dunlin.inbox.fetches-waiting", "Sessions that wait for a reader of their inboxes", ranges, InboxRangeServer::fetchesWaiting);
     sum("dunlin.inbox.routes-waiting", "Routes not announced yet", ranges, InboxRangeServer::routesWaiting);
@@ -149,7 +157,7 @@ final class InboxMeters {
   }
 
   private void sum(String name, String description, List<InboxRangeServer> ranges, ToLongFunction<InboxRangeServer> one) {
-    gauge(name, description, ranges, one).register(registry);
+    views.add(gauge(name, description, ranges, one).register(registry));
   }
 
   private static Gauge.Builder<Supplier<Number>> gauge(
@@ -159,22 +167,29 @@ final class InboxMeters {
   }
 
   private void waiting(String name, String description, IntSupplier length) {
-    Gauge.builder(name, length::getAsInt).description(description).strongReference(true).register(registry);
+    views.add(Gauge.builder(name, length::getAsInt).description(description).strongReference(true).register(registry));
   }
 
   /** What waits until the ranges have room. */
   private void lines(String kind, List<ProposalLine<SessionCommand, SessionResult>> lines) {
-    Gauge.builder("dunlin.inbox.waiting", () -> lines.stream().mapToInt(ProposalLine::waiting).sum())
-        .description("Commands that wait until the session range has room")
-        .tag("kind", kind)
-        .strongReference(true)
-        .register(registry);
-    Gauge.builder("dunlin.inbox.waiting.oldest", () -> lines.stream().mapToDouble(ProposalLine::oldestSeconds).max().orElse(0))
-        .description("How long the first of them has waited")
-        .baseUnit("seconds")
-        .tag("kind", kind)
-        .strongReference(true)
-        .register(registry);
+    views.add(
+        Gauge.builder("dunlin.inbox.waiting", () -> lines.stream().mapToInt(ProposalLine::waiting).sum())
+            .description("Commands that wait until the session range has room")
+            .tag("kind", kind)
+            .strongReference(true)
+            .register(registry));
+    views.add(
+        Gauge.builder("dunlin.inbox.waiting.oldest", () -> lines.stream().mapToDouble(ProposalLine::oldestSeconds).max().orElse(0))
+            .description("How long the first of them has waited")
+            .baseUnit("seconds")
+            .tag("kind", kind)
+            .strongReference(true)
+            .register(registry));
+  }
+
+  @Override
+  public void close() {
+    views.forEach(registry::remove);
   }
 
   void count(Effects effects) {

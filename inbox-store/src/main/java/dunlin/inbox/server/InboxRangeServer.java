@@ -24,7 +24,6 @@ import dunlin.inbox.range.SessionResult.Outcome;
 import dunlin.inbox.range.Transfers;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
-import dunlin.inbox.rows.SessionCommandCodec;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.SessionKeys;
 import dunlin.inbox.rows.ShardInterval;
@@ -35,7 +34,6 @@ import dunlin.model.ReasonCode;
 import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.Range;
-import dunlin.store.RangeId;
 import dunlin.store.StoreException;
 import dunlin.transport.Acknowledgement;
 import java.time.InstantSource;
@@ -126,13 +124,9 @@ final class InboxRangeServer {
       BiConsumer<InboxRangeServer, List<GroupKey>> stuck,
       BiPredicate<SessionKey, Long> lives) {}
 
-  /**
-   * Declares the range.
-   *
-   * @param sums what all ranges have together; null when it is the only one
-   */
-  InboxRangeServer(RangeId id, SessionRange logic, @Nullable SharedSums sums, InboxServer.Ranges ranges, Tier tier) {
-    this.logic = logic;
+  /** @param sums what all ranges have together; null when it is the only one */
+  InboxRangeServer(SessionReplica replica, @Nullable SharedSums sums, Tier tier) {
+    logic = replica.sessions();
     interval = logic.state().interval;
     settings = tier.settings();
     clock = tier.clock();
@@ -143,8 +137,7 @@ final class InboxRangeServer {
     tickSoon = tier.tickSoon();
     stuck = tier.stuck();
     foreignLives = tier.lives();
-    var declared = ranges.range(id, new SessionCommandCodec(), logic);
-    range = sums == null ? declared : new BoundedRange(declared, logic.state(), sums);
+    range = sums == null ? replica.range() : new BoundedRange(replica.range(), logic.state(), sums);
     proposals = new Proposals(range, tier.refused(), settings, this::perform);
     ghosts = new Ghosts(logic.state(), this::endConnection);
     connects = new ConnectCalls(proposals, frontends, ghosts, settings.sums(), clock);
@@ -210,7 +203,7 @@ final class InboxRangeServer {
         new SessionCommand.Configure(settings.limits()),
         configured,
         (_, _) -> {
-          var routes = logic.takeRoutes();
+          var routes = logic.lead();
           strays.expect(routes);
           stuck.accept(this, logic.stuckGroups());
           announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());

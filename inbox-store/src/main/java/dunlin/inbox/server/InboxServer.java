@@ -17,6 +17,7 @@ import dunlin.inbox.range.SessionResult;
 import dunlin.inbox.range.SessionState;
 import dunlin.inbox.rows.GroupKey;
 import dunlin.inbox.rows.SessionCommand;
+import dunlin.inbox.rows.SessionCommandCodec;
 import dunlin.inbox.rows.SessionKey;
 import dunlin.inbox.rows.ShardInterval;
 import dunlin.model.Publication;
@@ -107,18 +108,29 @@ public final class InboxServer implements InboxClient, AutoCloseable {
    */
   public InboxServer(
       RangeStore store, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry) {
-    this((id, codec, logic) -> store.range(id, List.of(), codec, logic), settings, FRONTEND_LEASE, routes, wills, clock, registry);
+    this(declare((id, codec, logic) -> store.range(id, List.of(), codec, logic), settings.layout()), settings, FRONTEND_LEASE, routes, wills, clock, registry);
   }
 
-  /** Over other ranges, for tests that want to hold them up. */
+  /**
+   * Serves the range of all sessions of a cluster, for one leadership of this node; {@link #start} takes up the work.
+   *
+   * @param settings with as many shards as the kind of the replica, in one range
+   */
+  public static InboxServer leading(
+      SessionReplica replica, InboxSettings settings, InboxRoutes routes, WillPublisher wills, InstantSource clock, MeterRegistry registry) {
+    return new InboxServer(List.of(replica), settings, FRONTEND_LEASE, routes, wills, clock, registry);
+  }
+
+  /** Over replicas of all ranges, in the order of their shards. */
   InboxServer(
-      Ranges ranges,
+      List<SessionReplica> replicas,
       InboxSettings settings,
       Duration frontendLease,
       InboxRoutes routes,
       WillPublisher wills,
       InstantSource clock,
       MeterRegistry registry) {
+    if (replicas.size() != settings.layout().ranges()) throw new IllegalArgumentException(replicas.size() + " replicas of " + settings.layout());
     this.settings = settings;
     this.frontendLease = frontendLease;
     this.clock = clock;
@@ -128,22 +140,29 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     frontends = new Frontends(started, lost, meters);
     this.wills = new WillRunner(wills, System::nanoTime, meters, this::recordWill);
     var tier = new InboxRangeServer.Tier(settings, clock, frontends, new RefusedConnections(), this.wills, routes, timer, meters, this::tickSoon, this::stuck, this::lives);
-    var layout = settings.layout();
-    int count = layout.ranges();
-    var ids = layout.rangeIds();
-    var logics = ShardInterval.divide(layout.shards(), count).stream().map(SessionRange::new).toList();
-    var sums = count == 1 ? null : new SharedSums(settings.sums(), logics.stream().map(SessionRange::state).toList());
-    rangeOfShard = new int[layout.shards()];
+    int count = replicas.size();
+    var sums = count == 1 ? null : new SharedSums(settings.sums(), replicas.stream().map(replica -> replica.sessions().state()).toList());
+    rangeOfShard = new int[settings.layout().shards()];
     var made = new ArrayList<InboxRangeServer>(count);
     for (int i = 0; i < count; i++) {
-      var logic = logics.get(i);
-      made.add(new InboxRangeServer(ids.get(i), logic, sums, ranges, tier));
-      Arrays.fill(rangeOfShard, logic.state().interval.from(), logic.state().interval.to(), i);
+      made.add(new InboxRangeServer(replicas.get(i), sums, tier));
+      var interval = replicas.get(i).sessions().state().interval;
+      Arrays.fill(rangeOfShard, interval.from(), interval.to(), i);
     }
     this.ranges = List.copyOf(made);
-    shards = IntStream.range(0, layout.shards()).mapToObj(ShardId::inbox).toList();
+    shards = IntStream.range(0, rangeOfShard.length).mapToObj(ShardId::inbox).toList();
     handOvers = new HandOvers(this.ranges, shard -> this.ranges.get(rangeOfShard[shard]), clock);
     meters.show(this.ranges, lost, this.wills, exchanges, handOvers);
+  }
+
+  static List<SessionReplica> declare(Ranges ranges, InboxSettings.Layout layout) {
+    var ids = layout.rangeIds();
+    var made = new ArrayList<SessionReplica>(ids.size());
+    for (ShardInterval interval : ShardInterval.divide(layout.shards(), layout.ranges())) {
+      var sessions = new SessionRange(interval);
+      made.add(new SessionReplica(ranges.range(ids.get(made.size()), new SessionCommandCodec(), sessions), sessions));
+    }
+    return made;
   }
 
   /**
@@ -486,6 +505,7 @@ public final class InboxServer implements InboxClient, AutoCloseable {
     for (InboxRangeServer range : ranges) range.close();
     lost.close();
     timer.shutdownNow();
+    meters.close();
   }
 
   /** What ends when it has ended in all ranges. */

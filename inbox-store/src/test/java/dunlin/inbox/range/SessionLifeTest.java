@@ -148,7 +148,7 @@ final class SessionLifeTest {
     h.settle();
     assertThat(h.range.state().sessions).isEmpty();
     assertThat(h.rowKeys()).isEmpty();
-    assertThat(h.range.takeRoutes()).isEmpty();
+    assertThat(h.range.lead()).isEmpty();
     h.assertBalance();
   }
 

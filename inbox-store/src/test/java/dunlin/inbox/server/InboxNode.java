@@ -87,6 +87,7 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
 
   private final RangeFaults faults = new RangeFaults();
   private @Nullable RangeStore store;
+  private List<SessionReplica> replicas = List.of();
   private long connections;
 
   /**
@@ -120,16 +121,23 @@ final class InboxNode implements AutoCloseable, Connections, InboxRoutes, WillPu
 
   private InboxServer open(InboxSettings settings) throws Exception {
     meters = new SimpleMeterRegistry();
-    InboxServer opened;
     if (data == null) {
-      opened = new InboxServer(this::range, settings, lease, this, this, this::instant, meters);
-    } else {
-      var opening = RangeStore.open(withoutFsync(), data, meters);
-      store = opening;
-      opened = new InboxServer((id, codec, logic) -> opening.range(id, List.of(), codec, logic), settings, FRONTEND_LEASE, this, this, this::instant, meters);
-      opening.start(Duration.ofMinutes(2));
+      replicas = InboxServer.declare(this::range, settings.layout());
+      return new InboxServer(replicas, settings, lease, this, this, this::instant, meters);
     }
+    var opening = RangeStore.open(withoutFsync(), data, meters);
+    store = opening;
+    replicas = InboxServer.declare((id, codec, logic) -> opening.range(id, List.of(), codec, logic), settings.layout());
+    var opened = new InboxServer(replicas, settings, FRONTEND_LEASE, this, this, this::instant, meters);
+    opening.start(Duration.ofMinutes(2));
     return opened;
+  }
+
+  /** Serves the same replicas again, as when this node has lost its leadership and won another one; nothing is opened or read. */
+  void leadAgain() throws Exception {
+    server.close();
+    server = new InboxServer(replicas, over(ranges, InboxSettings.defaults()), FRONTEND_LEASE, this, this, this::instant, meters);
+    attach(server.start());
   }
 
   private LocalRange<SessionCommand, SessionResult> range(

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The server over the real store, restarts included. */
@@ -40,14 +41,23 @@ final class InboxServerStoreTest {
     node.close();
   }
 
-  @Test
-  void anAnsweredMessageIsPushedAndSurvivesARestart() throws Exception {
+  /** Where the server's memory comes from that was served before. */
+  private void goOn(boolean restarted) throws Exception {
+    if (restarted) node.reopen();
+    else node.leadAgain();
+  }
+
+  @ParameterizedTest(name = "the node is restarted {0}")
+  @ValueSource(booleans = {true, false})
+  void anAnsweredMessageIsPushedAndSurvivesARestartAndTheNextLeadership(boolean restarted) throws Exception {
     var session = node.connect("c").session();
     assertThat(node.subscribe(session, "a", QoS.AT_LEAST_ONCE)).containsExactly(false);
 
     assertThat(node.publish("m1")).isEqualTo(ReasonCode.SUCCESS);
     assertThat(node.pushed).containsExactly("m1");
-    node.reopen();
+    node.routes.clear();
+    goOn(restarted);
+    assertThat(node.routes).as("are announced again").hasSize(1);
     assertThat(node.publish("m2")).isEqualTo(ReasonCode.SUCCESS);
     assertThat(node.pushed).containsExactly("m1");
 
@@ -58,16 +68,34 @@ final class InboxServerStoreTest {
     assertThat(page.messages()).extracting(Connections.InboxMessage::delivered).containsExactly(true, false);
   }
 
-  @Test
-  void aRestartTreatsTheConnectionsBeforeItAsLost() throws Exception {
+  @ParameterizedTest(name = "the node is restarted {0}")
+  @ValueSource(booleans = {true, false})
+  void aRestartAndTheNextLeadershipTreatTheConnectionsBeforeThemAsLost(boolean restarted) throws Exception {
     node.connect("c", new Will(node.message(QoS.AT_LEAST_ONCE, "will"), 0));
     assertThat(node.gauge("dunlin.inbox.online")).isEqualTo(1);
 
-    node.reopen();
+    goOn(restarted);
 
     assertThat(node.gauge("dunlin.inbox.online")).isZero();
     assertThat(node.gauge("dunlin.inbox.sessions")).isEqualTo(1);
     await().untilAsserted(() -> assertThat(node.wills).containsExactly("will"));
+  }
+
+  /** Its memory may be older than the changes, as on a node that was not restarted. */
+  @Test
+  void theNextLeadershipAnnouncesWhatHasChangedSinceTheOneBefore() throws Exception {
+    var session = node.connect("c").session();
+    node.subscribe(session, "a", QoS.AT_LEAST_ONCE);
+    node.leadAgain();
+    var again = node.connect("c").session();
+    node.subscribe(again, "b", QoS.AT_LEAST_ONCE);
+    InboxNode.get(node.server.unsubscribe(again, List.of(TopicFilter.parse("a").orElseThrow())));
+    await().untilAsserted(() -> assertThat(node.routes).hasSize(1));
+    node.routes.clear();
+
+    node.leadAgain();
+
+    assertThat(node.routes).singleElement().asString().endsWith(" b");
   }
 
   @Test
