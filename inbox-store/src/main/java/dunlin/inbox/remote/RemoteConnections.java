@@ -3,6 +3,7 @@ package dunlin.inbox.remote;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.model.Publication;
+import dunlin.transport.call.Outbox;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.link.Link;

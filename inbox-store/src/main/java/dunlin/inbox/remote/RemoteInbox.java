@@ -9,6 +9,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
+import dunlin.transport.call.Outbox;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;

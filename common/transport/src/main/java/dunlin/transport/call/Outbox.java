@@ -1,4 +1,4 @@
-package dunlin.inbox.remote;
+package dunlin.transport.call;
 
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.link.Link;
@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /** What any thread says to the other side of a link: it is sent in the order in which it was added, all that waits in as few frames as it fits. */
-final class Outbox<T> {
+public final class Outbox<T> {
   /*
    * Owner: the link's thread, but for add() and announce().
    * Bounds: what waits is bounded by those who add it. A frame ends as soon as it has FRAME_BYTES, so it is longer than that by one item at most.
@@ -20,7 +20,7 @@ final class Outbox<T> {
   private static final int TURN_ITEMS = 4_096;
 
   /** Whose things are sent. On the link's thread. */
-  interface Sender<T> {
+  public interface Sender<T> {
     /** A turn begins; what is added now may be sent in it. */
     default void begins() {}
 
@@ -42,24 +42,25 @@ final class Outbox<T> {
   private @Nullable Link link;
   private boolean ended;
 
-  Outbox(Executor owner, Sender<T> sender) {
+  /** @param owner runs tasks on the link's thread, soon, in their order */
+  public Outbox(Executor owner, Sender<T> sender) {
     this.owner = owner;
     this.sender = sender;
   }
 
   /** Sends on this link from now on. */
-  void opens(Link opened) {
+  public void opens(Link opened) {
     link = opened;
   }
 
   /** Any thread. */
-  void add(T item) {
+  public void add(T item) {
     waiting.add(item);
     announce();
   }
 
   /** Asks for a turn. Any thread. */
-  void announce() {
+  public void announce() {
     if (!announced.get() && announced.compareAndSet(false, true)) owner.execute(this::run);
   }
 
@@ -69,7 +70,7 @@ final class Outbox<T> {
   }
 
   /** Sends what waits, as far as the link has room. */
-  void turn() {
+  public void turn() {
     if (ended) {
       handBack();
       return;
@@ -93,7 +94,7 @@ final class Outbox<T> {
   }
 
   /** The link is over. */
-  void end() {
+  public void end() {
     ended = true;
     handBack();
   }

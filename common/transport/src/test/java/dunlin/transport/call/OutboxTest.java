@@ -1,4 +1,4 @@
-package dunlin.inbox.remote;
+package dunlin.transport.call;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
