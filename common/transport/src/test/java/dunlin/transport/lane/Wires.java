@@ -5,6 +5,7 @@ import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.Pipe;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 import java.util.function.Function;
@@ -13,16 +14,17 @@ import java.util.function.Function;
  * Two sides and the pipes between them, in one thread: what a pipe carries arrives when the schedule says so, and a pipe that breaks takes along what
  * it carries. Each side's tasks run when it has its turn.
  */
-final class Wires {
-  private static final Link.Settings LINK = Link.Settings.defaults();
-
-  final ArrayDeque<Runnable> senderTasks = new ArrayDeque<>();
-  final ArrayDeque<Runnable> receiverTasks = new ArrayDeque<>();
+public final class Wires {
+  public final ArrayDeque<Runnable> senderTasks = new ArrayDeque<>();
+  public final ArrayDeque<Runnable> receiverTasks = new ArrayDeque<>();
   private final Random random;
+  private final Link.Settings settings;
   private final List<Carried> wires = new ArrayList<>();
-  private final Function<Link, Link.Handler> accepting;
+  private final LinkAcceptor.Factory accepting;
   private LinkAcceptor acceptor;
   private long identities = 100;
+  private long nanos;
+  private boolean connects = true;
   private Link dialling;
 
   /** Both directions of one pipe. */
@@ -68,11 +70,16 @@ final class Wires {
     }
   }
 
-  Wires(Random random, Function<Link, Link.Handler> accepting) {
+  public Wires(Random random, Function<Link, Link.Handler> accepting) {
+    this(random, Link.Settings.defaults(), (link, _) -> accepting.apply(link));
+  }
+
+  public Wires(Random random, Link.Settings settings, LinkAcceptor.Factory accepting) {
     this.random = random;
+    this.settings = settings;
     this.accepting = accepting;
     this.acceptor = newAcceptor();
-    this.dialling = Link.dialling(1, new byte[0], LINK, senderTasks::add, () -> 0, new Ignored());
+    this.dialling = Link.dialling(1, new byte[0], settings, senderTasks::add, () -> nanos, new Ignored());
   }
 
   private static final class Ignored implements Link.Handler {
@@ -84,16 +91,21 @@ final class Wires {
   }
 
   private LinkAcceptor newAcceptor() {
-    return new LinkAcceptor(identities += 1_000, LINK, 10, receiverTasks::add, () -> 0, (link, _) -> accepting.apply(link));
+    return new LinkAcceptor(identities += 1_000, settings, 10, receiverTasks::add, () -> nanos, accepting);
   }
 
-  Link dial(Link.Handler handler) {
-    dialling = Link.dialling(++identities, new byte[0], LINK, senderTasks::add, () -> 0, handler);
+  public Link dial(Link.Handler handler) {
+    return dial(new byte[0], handler);
+  }
+
+  public Link dial(byte[] opening, Link.Handler handler) {
+    dialling = Link.dialling(++identities, opening, settings, senderTasks::add, () -> nanos, handler);
     connect();
     return dialling;
   }
 
   private void connect() {
+    if (!connects) return;
     var pipe = new Carried(dialling, acceptor);
     wires.add(pipe);
     acceptor.connected(pipe.far);
@@ -101,7 +113,7 @@ final class Wires {
   }
 
   /** One thing happens: a task of a side, or a frame arrives. Answers whether there was anything. */
-  boolean step() {
+  public boolean step() {
     int kinds = random.nextInt(4);
     for (int i = 0; i < 4; i++) {
       switch ((kinds + i) % 4) {
@@ -118,7 +130,7 @@ final class Wires {
           }
         }
         case 2 -> {
-          for (Carried each : List.copyOf(wires)) {
+          for (Carried each : anyOrder()) {
             byte[] frame = each.there.poll();
             if (frame == null) continue;
             each.to.arrived(each.far, frame);
@@ -126,7 +138,7 @@ final class Wires {
           }
         }
         default -> {
-          for (Carried each : List.copyOf(wires)) {
+          for (Carried each : anyOrder()) {
             byte[] frame = each.broken ? null : each.back.poll();
             if (frame == null) continue;
             each.link.arrived(each.near, frame);
@@ -138,8 +150,15 @@ final class Wires {
     return false;
   }
 
+  /** Pipes keep the order of what they carry, and know nothing of each other. */
+  private List<Carried> anyOrder() {
+    var all = new ArrayList<>(wires);
+    Collections.shuffle(all, random);
+    return all;
+  }
+
   /** The pipe in use breaks, and another one takes its place. */
-  void breaks() {
+  public void breaks() {
     if (wires.isEmpty()) return;
     var last = wires.getLast();
     last.breaks();
@@ -149,13 +168,27 @@ final class Wires {
   }
 
   /** The receiving side is another one. */
-  void receiverRestarts() {
+  public void receiverRestarts() {
     acceptor = newAcceptor();
     receiverTasks.clear();
     breaks();
   }
 
-  void drain() {
+  /** The sender's side gives its link up: it is without a pipe for too long. The receiver's side does not know so yet. */
+  public void senderGivesUp() {
+    connects = false;
+    for (Carried each : List.copyOf(wires)) each.link.broken(each.near);
+    nanos += settings.awayMax().toNanos();
+    dialling.tick();
+    connects = true;
+  }
+
+  /** The link that was dialled last. */
+  public Link dialled() {
+    return dialling;
+  }
+
+  public void drain() {
     for (int i = 0; i < 1_000_000; i++) if (!step()) return;
     throw new AssertionError("the two sides never rest");
   }

@@ -1,0 +1,184 @@
+package dunlin.transport.call;
+
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.lane.SendingStream;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Calls to a tier of another process, over one link after another. Calls of one thread are made there in their order, each once or never, and each
+ * has one answer or one failure. A failure says that the call was not made, or that this is unknown.
+ */
+public final class CallLinks implements AutoCloseable {
+  /*
+   * Owner: any thread calls. The links' thread begins and replaces them, and completes all futures but those that fail at once.
+   * Bounds: CallBounds, over all links together; further calls fail at once, and are counted. CALL_BYTES_MAX for one call. One link at a time; the next
+   *   begins AGAIN_MILLIS after the one before was lost.
+   * Failure: what a lost link takes along fails, as unknown when it may have been made. It is not called again: the caller knows whether that does
+   *   harm. Until the tier has taken the next link, calls fail at once. While a pipe is replaced they wait.
+   *
+   * Order over a lost link: the tier ends a caller's link when the next one begins, and takes no earlier one any more (CallReceiver). So what is on its way
+   * there is made before all that comes by the next link, or never.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(CallLinks.class);
+  private static final long AGAIN_MILLIS = 500;
+  private static final int CALL_BYTES_MAX = 16 << 20;
+
+  /** Opens the way to the tier. */
+  @FunctionalInterface
+  public interface Network {
+    /** What dials one link, with an opening that says who the caller is. */
+    SendingStream.Dialler to(CallOpening opening);
+  }
+
+  /** Reads the answer to a call. */
+  @FunctionalInterface
+  public interface AnswerReader<T> {
+    @Nullable T read(byte[] answer) throws MalformedFrameException;
+  }
+
+  private final CallProtocol protocol;
+  private final String caller;
+  private final long incarnation;
+  private final Network network;
+  private final Executor owner;
+  private final Executor later;
+  private final CallBounds bounds;
+  private final CallLoad load;
+  private final LongAdder refused = new LongAdder();
+  private final AtomicLong lost = new AtomicLong();
+  private final CompletableFuture<Void> taken = new CompletableFuture<>();
+
+  /** The link that calls go to; null while there is none that the tier has taken. Written by the links' thread. */
+  private volatile @Nullable CallStream present;
+
+  private volatile boolean closed;
+  private long links; // as all below, the links' thread's
+  private @Nullable CallStream begun;
+
+  /**
+   * Without a link, until {@link #begin}.
+   *
+   * @param caller as the tier is to know it; no two callers have one name
+   * @param incarnation which life of it, larger than those before
+   * @param owner runs tasks on the links' thread, soon, in their order
+   */
+  public CallLinks(CallProtocol protocol, String caller, long incarnation, Network network, Executor owner, CallBounds bounds) {
+    this(protocol, caller, incarnation, network, owner, CompletableFuture.delayedExecutor(AGAIN_MILLIS, TimeUnit.MILLISECONDS, owner), bounds);
+  }
+
+  /**
+   * With a pause of the caller's between links.
+   *
+   * @param later runs tasks on the links' thread when that is over
+   */
+  public CallLinks(CallProtocol protocol, String caller, long incarnation, Network network, Executor owner, Executor later, CallBounds bounds) {
+    this.protocol = protocol;
+    this.caller = caller;
+    this.incarnation = incarnation;
+    this.network = network;
+    this.owner = owner;
+    this.bounds = bounds;
+    this.later = later;
+    load = new CallLoad(bounds);
+  }
+
+  /** Begins the first link. Completes on the links' thread when the tier has taken one for the first time. Any thread, once. */
+  public CompletableFuture<Void> begin() {
+    owner.execute(this::dial);
+    return taken;
+  }
+
+  private void dial() {
+    if (closed) return;
+    var opening = new CallOpening(protocol.name(), caller, incarnation, ++links);
+    var stream = new CallStream(protocol, owner, bounds.answersMax(), load, new Present());
+    begun = stream;
+    try {
+      stream.begin(network.to(opening));
+    } catch (RuntimeException e) {
+      LOG.error("A link of {} to the {} could not be begun", caller, protocol.tier(), e);
+      stream.lost("it could not be begun");
+    }
+  }
+
+  private final class Present implements CallStream.Listener {
+    @Override
+    public void taken(CallStream stream) {
+      present = stream;
+      taken.complete(null);
+    }
+
+    @Override
+    public void lost(String reason) {
+      present = null;
+      begun = null;
+      lost.incrementAndGet();
+      LOG.warn("The link of {} to the {} is lost: {}", caller, protocol.tier(), reason);
+      later.execute(CallLinks.this::dial);
+    }
+  }
+
+  /**
+   * Makes a call. Never blocks. Any thread.
+   *
+   * @param answerBytes what the answer may have when that is much, else 0: such a call waits in a line until there is room for its answer, and what is
+   *     called behind it may take effect before it
+   * @return completes on the links' thread; when it fails at once, it has failed when it is returned
+   */
+  public <T> CompletableFuture<T> call(byte[] call, long answerBytes, AnswerReader<T> reader) {
+    var to = closed ? null : present;
+    if (to == null) return failed("there is no link to the " + protocol.tier());
+    if (call.length > CALL_BYTES_MAX) return refuse("a call of " + call.length + " bytes, the most are " + CALL_BYTES_MAX);
+    if (!load.take(CallBounds.sizeOf(call))) return refuse(load + " wait for the " + protocol.tier());
+    return to.call(call, answerBytes, reader);
+  }
+
+  private <T> CompletableFuture<T> refuse(String why) {
+    refused.increment();
+    return failed(why);
+  }
+
+  private <T> CompletableFuture<T> failed(String why) {
+    return CompletableFuture.failedFuture(protocol.notMade().apply(why));
+  }
+
+  /** Ends the link; what is not answered fails. Any thread. */
+  @Override
+  public void close() {
+    closed = true;
+    owner.execute(
+        () -> {
+          present = null;
+          var last = begun;
+          begun = null;
+          if (last != null) last.close();
+        });
+  }
+
+  /** Calls without an answer. Any thread. */
+  public int calls() {
+    return load.calls();
+  }
+
+  /** Their bytes, and 64 for each. Any thread. */
+  public long bytes() {
+    return load.bytes();
+  }
+
+  /** Calls that failed since too many waited, or since they were too large. Any thread. */
+  public long refused() {
+    return refused.sum();
+  }
+
+  /** Links that were lost. Any thread. */
+  public long lost() {
+    return lost.get();
+  }
+}

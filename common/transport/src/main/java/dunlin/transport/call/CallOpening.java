@@ -1,0 +1,44 @@
+package dunlin.transport.call;
+
+import dunlin.transport.lane.FrameReader;
+import dunlin.transport.lane.FrameWriter;
+import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.link.LinkRefusedException;
+
+/**
+ * What a caller says of itself when it begins a link.
+ *
+ * @param protocol as {@link CallProtocol#name}
+ * @param caller its node id; or more, when a node calls a tier in several ways
+ * @param incarnation which life of it, larger than those before
+ * @param number of the link in that life, from 1
+ */
+public record CallOpening(String protocol, String caller, long incarnation, long number) {
+  public byte[] encode() {
+    return new FrameWriter().text(protocol).text(caller).number(incarnation).number(number).take();
+  }
+
+  /**
+   * @throws LinkRefusedException when it cannot be read, or is of another protocol
+   */
+  static CallOpening decode(byte[] opening, CallProtocol protocol) {
+    try {
+      var in = new FrameReader(opening);
+      String spoken = in.text();
+      if (!spoken.equals(protocol.name())) {
+        throw new LinkRefusedException("The caller speaks \"%s\", the %s \"%s\".".formatted(spoken, protocol.tier(), protocol.name()));
+      }
+      var read = new CallOpening(spoken, in.text(), in.number(), in.number());
+      if (in.hasMore()) throw new MalformedFrameException("something behind it");
+      if (read.caller.isEmpty()) throw new MalformedFrameException("no name");
+      return read;
+    } catch (MalformedFrameException e) {
+      throw new LinkRefusedException("What the caller says of itself cannot be read: " + e.getMessage() + ".");
+    }
+  }
+
+  /** Whether that one began before this one. */
+  boolean isLaterThan(CallOpening other) {
+    return incarnation != other.incarnation ? incarnation > other.incarnation : number > other.number;
+  }
+}
