@@ -15,6 +15,9 @@ final class RetainPages {
   /** So many keys are looked at for one page; it ends early, maybe empty, when too few of them match. */
   static final int VISITS_MAX = 4096;
 
+  /** A page ends as well when its rows have so many bytes. It may be sent to another process, with the names of all publishers. */
+  private static final int ROW_BYTES_MAX = 8 << 20;
+
   private RetainPages() {}
 
   /**
@@ -35,8 +38,9 @@ final class RetainPages {
     TopicIndex.Walk walk = index.walk();
     int visits = 0;
     long bytes = 0;
+    long rowBytes = 0;
     // Expired messages count as bytes: reading them is work, too.
-    while (visits < VISITS_MAX && messages.size() < messagesMax && bytes <= bytesMax && !seek.done()) {
+    while (visits < VISITS_MAX && messages.size() < messagesMax && bytes <= bytesMax && rowBytes <= ROW_BYTES_MAX && !seek.done()) {
       if (!walk.seek(seek.target(), seek.targetLength())) {
         seek.skipTo(rangeEnd);
         break;
@@ -48,6 +52,7 @@ final class RetainPages {
       if (row == null) continue;
       Publication message = RetainCodec.message(row);
       bytes += message.body().length;
+      rowBytes += row.length;
       if (!message.expired(nowMillis)) messages.add(message);
       else if (!expired.full()) expired.add(key);
     }

@@ -1,0 +1,96 @@
+package dunlin.retain.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.retain.RetainClient.Cursor;
+import dunlin.retain.RetainClient.Page;
+import dunlin.transport.lane.MalformedFrameException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is written is read again; what no correct side writes is refused with a sentence, and with nothing else. */
+class RetainCallCodecTest {
+  private static final Publication MESSAGE = MapRetain.message("a/b", "payload");
+  private static final Page PAGE = new Page(List.of(MESSAGE, MapRetain.message("c", "")), new Cursor(new byte[] {0, -1}));
+
+  /** Reads bytes. */
+  @FunctionalInterface
+  interface Reads {
+    Object read(byte[] bytes) throws MalformedFrameException;
+  }
+
+  static Object[][] all() {
+    Reads call = RetainCallCodec::decode;
+    Reads page = RetainCallCodec::decodePage;
+    Reads reason = RetainCallCodec::decodeReason;
+    Reads count = RetainCallCodec::decodeCount;
+    return new Object[][] {
+      {RetainCallCodec.encode(new RetainCall.Set(MESSAGE)), call},
+      {RetainCallCodec.encode(new RetainCall.Find("t", "a/#", new Cursor(new byte[] {1, 2}), 256, 131_072)), call},
+      {RetainCallCodec.encode(new RetainCall.Find("", "+", null, 1, 0)), call},
+      {RetainCallCodec.encode(new RetainCall.Count()), call},
+      {RetainCallCodec.encode(PAGE), page},
+      {RetainCallCodec.encode(new Page(List.of(), null)), page},
+      {RetainCallCodec.encode(ReasonCode.QUOTA_EXCEEDED), reason},
+      {RetainCallCodec.encode(1L << 40), count},
+    };
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void isReadAsItWasWritten(byte[] written, Reads reads) throws MalformedFrameException {
+    byte[] again =
+        switch (reads.read(written)) {
+          case RetainCall call -> RetainCallCodec.encode(call);
+          case Page page -> RetainCallCodec.encode(page);
+          case ReasonCode reason -> RetainCallCodec.encode(reason);
+          case Long count -> RetainCallCodec.encode(count);
+          case Object other -> throw new AssertionError(other);
+        };
+    assertThat(again).isEqualTo(written);
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void eachBeginningIsRefused(byte[] written, Reads reads) {
+    for (int length = 0; length < written.length; length++) {
+      byte[] beginning = Arrays.copyOf(written, length);
+      assertThatThrownBy(() -> reads.read(beginning)).as("%d bytes", length).isInstanceOf(MalformedFrameException.class);
+    }
+    assertThatThrownBy(() -> reads.read(Arrays.copyOf(written, written.length + 1))).isInstanceOf(MalformedFrameException.class);
+  }
+
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(longs = {1, 2, 3, 4})
+  void changedBytesAreReadAsSomethingElseOrRefused(long seed) {
+    var random = new Random(seed);
+    for (int i = 0; i < 5_000; i++) {
+      var one = all()[random.nextInt(all().length)];
+      byte[] changed = ((byte[]) one[0]).clone();
+      for (int changes = 1 + random.nextInt(3); changes > 0; changes--) changed[random.nextInt(changed.length)] = (byte) random.nextInt();
+      try {
+        ((Reads) one[1]).read(changed);
+      } catch (MalformedFrameException refused) {
+        assertThat(refused).hasMessageContaining("cannot be read");
+      }
+    }
+  }
+
+  @Test
+  void aMessageThatIsNotToBeRetainedIsRefused() {
+    var message = Publication.of(new Publisher("t", "c"), "a", QoS.AT_LEAST_ONCE, false, 0, new byte[1]);
+    byte[] written = RetainCallCodec.encode(new RetainCall.Set(message));
+
+    assertThatThrownBy(() -> RetainCallCodec.decode(written)).isInstanceOf(MalformedFrameException.class).hasMessageContaining("not to be retained");
+  }
+}
