@@ -1,19 +1,37 @@
 package dunlin.dist;
 
+import java.util.Arrays;
+import java.util.Optional;
+
 /** There are as many routes as there may be. The one that was asked for was not set. */
 public final class RouteQuotaException extends RuntimeException {
   /** What there is too much of. */
   public enum Kind {
     /** Memory that all routes take, in bytes. */
-    MEMORY,
+    MEMORY(1),
     /** Groups of shared subscriptions with the same topic filter. */
-    GROUPS
+    GROUPS(2);
+
+    private final int code;
+
+    Kind(int code) {
+      this.code = code;
+    }
+
+    /** The byte that stands for it between processes. */
+    public int code() {
+      return code;
+    }
+
+    public static Optional<Kind> of(int code) {
+      return Arrays.stream(values()).filter(each -> each.code == code).findFirst();
+    }
   }
 
   private final Kind kind;
   private final long limit;
 
-  RouteQuotaException(Kind kind, long limit) {
+  public RouteQuotaException(Kind kind, long limit) {
     super((kind == Kind.MEMORY ? "too many bytes of routes" : "too many groups of shared subscriptions with the same topic filter") + ", limit " + limit);
     this.kind = kind;
     this.limit = limit;

@@ -25,6 +25,10 @@ final class RouteRows {
   private static final byte FORMAT = 1;
   private static final int VALUE = 1 + 8 + 4;
   private static final int TEXT_MAX = 65_535;
+
+  /** A page ends when its keys have so many bytes. It may be sent to another process. */
+  private static final int PAGE_BYTES = 4 << 20;
+
   private static final int PLAIN = 0;
   private static final int SHARED = 1;
   private static final int ORDERED = 2;
@@ -101,7 +105,7 @@ final class RouteRows {
   }
 
   /**
-   * The routes of a kind of shards in so many rows. Rows of routes that are left out of memory are passed over: no change names them.
+   * The routes of a kind of shards in so many rows, or fewer when these are long. Rows of routes that are left out of memory are passed over: no change names them.
    *
    * @param from the first key to look at
    */
@@ -109,6 +113,7 @@ final class RouteRows {
     var page =
         new Object() {
           int seen;
+          long bytes;
           byte @Nullable [] next;
           final List<Route> routes = new ArrayList<>();
         };
@@ -116,10 +121,11 @@ final class RouteRows {
         from,
         null,
         (key, value) -> {
-          if (page.seen++ == rowsMax) {
+          if (page.seen++ == rowsMax || page.bytes > PAGE_BYTES) {
             page.next = key;
             return false;
           }
+          page.bytes += key.length;
           Route route = route(key, value);
           if (route.shard().kind() != kind) return true;
           if (problem(route.tenant(), route.filter(), route.shard()).isEmpty()) page.routes.add(route);

@@ -72,7 +72,7 @@ final class RouteServer {
     return changing.mappingCount();
   }
 
-  /** {@link DistClient#addRoute} for a route of this range that can be. */
+  /** {@link RouteClient#addRoute} for a route of this range that can be. */
   CompletableFuture<Void> addRoute(Route route) {
     var id = new RouteId(route.tenant(), route.filter(), route.shard());
     // In this order: what is no longer in progress is in the index.
@@ -108,7 +108,7 @@ final class RouteServer {
     return future;
   }
 
-  /** {@link DistClient#removeRoute} for a route of this range that can be. */
+  /** {@link RouteClient#removeRoute} for a route of this range that can be. */
   CompletableFuture<Void> removeRoute(Route route) {
     var future = new CompletableFuture<Void>();
     propose(
@@ -120,7 +120,7 @@ final class RouteServer {
     return future;
   }
 
-  /** {@link DistClient#removeRoutesBefore} in this range. */
+  /** {@link RouteClient#removeRoutesBefore} in this range. */
   CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
     var future = new CompletableFuture<Long>();
     purge(new PurgeBefore(shard, incarnation, new byte[0], PURGE_STEP), 0, future);

@@ -24,7 +24,7 @@ final class MatchedRoutesCodec {
     slots.write(out, route, MatchedRoutesCodec::writeInFull);
   }
 
-  private static void writeInFull(FrameWriter out, Route route) {
+  static void writeInFull(FrameWriter out, Route route) {
     out.text(route.tenant()).text(route.filter().text()).octet(route.shard().kind().code()).text(route.shard().name());
     out.number(route.incarnation()).number(Integer.toUnsignedLong(route.handle()));
   }
@@ -39,14 +39,14 @@ final class MatchedRoutesCodec {
     return slots.read(in, MatchedRoutesCodec::readInFull);
   }
 
-  private static Route readInFull(FrameReader in) throws MalformedFrameException {
+  static Route readInFull(FrameReader in) throws MalformedFrameException {
     String tenant = in.text();
     String text = in.text();
     var filter = TopicFilter.parse(text).orElseThrow(() -> new MalformedFrameException("not a topic filter"));
     return new Route(tenant, filter, shard(in.octet(), in.text()), in.number(), (int) in.number());
   }
 
-  private static ShardId shard(int kind, String name) throws MalformedFrameException {
+  static ShardId shard(int kind, String name) throws MalformedFrameException {
     if (kind == ShardId.Kind.FRONTEND.code()) return ShardId.frontend(name);
     if (kind == ShardId.Kind.INBOX.code()) return new ShardId(ShardId.Kind.INBOX, name);
     throw new MalformedFrameException("shard kind " + kind);

@@ -1,4 +1,4 @@
-/** The fan-out to frontends in other processes. */
+/** The wires between the dist tier and other processes: the fan-out to frontends, and the calls that change routes. */
 @NullMarked
 package dunlin.dist.remote;
 

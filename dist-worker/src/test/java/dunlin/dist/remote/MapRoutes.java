@@ -1,0 +1,107 @@
+package dunlin.dist.remote;
+
+import dunlin.dist.Route;
+import dunlin.dist.RouteClient;
+import dunlin.dist.RoutePage;
+import dunlin.dist.RouteQuotaException;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.store.OutcomeUnknownException;
+import dunlin.store.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** A map as the routes of the dist tier. Two tenants are there to fail. Answers when it is told to. */
+final class MapRoutes implements RouteClient {
+  static final int ROUTES_MAX = 12;
+  static final String TENANT = "t";
+  private static final String FAILING = "failing";
+  private static final String UNKNOWN = "unknown";
+  static final List<String> TENANTS = List.of(TENANT, TENANT, TENANT, TENANT, TENANT, FAILING, UNKNOWN);
+  private static final int PAGE_ROUTES = 3;
+
+  /** By what names a route; incarnation and handle are what it has. */
+  final TreeMap<String, Route> routes = new TreeMap<>();
+
+  private final Consumer<Runnable> answering;
+
+  /** @param answering runs what gives an answer, now or later */
+  MapRoutes(Consumer<Runnable> answering) {
+    this.answering = answering;
+  }
+
+  static Route route(String tenant, String filter, ShardId shard, long incarnation, int handle) {
+    return new Route(tenant, TopicFilter.parse(filter).orElseThrow(), shard, incarnation, handle);
+  }
+
+  static String name(Route route) {
+    return route.filter().text() + " " + route.shard();
+  }
+
+  private <T> CompletableFuture<T> answer(Supplier<@Nullable T> does) {
+    var answer = new CompletableFuture<T>();
+    try {
+      @Nullable T value = does.get();
+      answering.accept(() -> answer.complete(value));
+    } catch (RuntimeException e) {
+      answering.accept(() -> answer.completeExceptionally(e));
+    }
+    return answer;
+  }
+
+  private static void check(Route route) {
+    if (route.tenant().equals(FAILING)) throw new StoreException("no route can have this");
+    if (route.tenant().equals(UNKNOWN)) throw new OutcomeUnknownException("nobody knows", new StoreException("of a test"));
+  }
+
+  @Override
+  public CompletableFuture<Void> addRoute(Route route) {
+    return answer(
+        () -> {
+          check(route);
+          if (routes.size() == ROUTES_MAX && !routes.containsKey(name(route))) {
+            var kind = route.filter().shared() ? RouteQuotaException.Kind.GROUPS : RouteQuotaException.Kind.MEMORY;
+            throw new RouteQuotaException(kind, ROUTES_MAX);
+          }
+          routes.put(name(route), route);
+          return null;
+        });
+  }
+
+  @Override
+  public CompletableFuture<Void> removeRoute(Route route) {
+    return answer(
+        () -> {
+          check(route);
+          routes.remove(name(route));
+          return null;
+        });
+  }
+
+  @Override
+  public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+    return answer(
+        () -> {
+          long before = routes.size();
+          routes.values().removeIf(each -> each.shard().equals(shard) && each.incarnation() < incarnation);
+          return before - routes.size();
+        });
+  }
+
+  @Override
+  public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
+    return answer(
+        () -> {
+          int at = from == null ? 0 : from[0];
+          var all = routes.values().stream().filter(each -> each.shard().kind() == kind).toList();
+          int end = Math.min(all.size(), at + PAGE_ROUTES);
+          List<Route> page = new ArrayList<>(all.subList(Math.min(at, end), end));
+          return new RoutePage(page, end == all.size() ? null : new byte[] {(byte) end});
+        });
+  }
+}

@@ -1,0 +1,109 @@
+package dunlin.dist.remote;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.dist.Route;
+import dunlin.dist.RoutePage;
+import dunlin.dist.RouteQuotaException;
+import dunlin.model.ShardId;
+import dunlin.store.StoreException;
+import dunlin.transport.lane.MalformedFrameException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What is written is read again; what no correct side writes is refused with a sentence, and with nothing else. */
+class RouteCallCodecTest {
+  private static final Route PLAIN = MapRoutes.route("t", "a/+", ShardId.frontend("n"), 3, -5);
+  private static final Route SHARED = MapRoutes.route("", "$oshare/g/#", ShardId.inbox(7), -1, 0);
+
+  /** Reads bytes. */
+  @FunctionalInterface
+  interface Reads {
+    Object read(byte[] bytes) throws MalformedFrameException;
+  }
+
+  static Object[][] all() {
+    Reads call = RouteCallCodec::decode;
+    Reads page = RouteCallCodec::decodePage;
+    Reads count = RouteCallCodec::decodeCount;
+    return new Object[][] {
+      {RouteCallCodec.encode(new RouteCall.Add(PLAIN)), call},
+      {RouteCallCodec.encode(new RouteCall.Remove(SHARED)), call},
+      {RouteCallCodec.encode(new RouteCall.RemoveBefore(ShardId.inbox(3), 9)), call},
+      {RouteCallCodec.encode(new RouteCall.Page(ShardId.Kind.INBOX, new byte[] {1})), call},
+      {RouteCallCodec.encode(new RouteCall.Page(ShardId.Kind.FRONTEND, null)), call},
+      {RouteCallCodec.encode(new RoutePage(List.of(PLAIN, SHARED), new byte[] {1, 2})), page},
+      {RouteCallCodec.encode(new RoutePage(List.of(), null)), page},
+      {RouteCallCodec.encode(1L << 40), count},
+    };
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void isReadAsItWasWritten(byte[] written, Reads reads) throws MalformedFrameException {
+    byte[] again =
+        switch (reads.read(written)) {
+          case RouteCall call -> RouteCallCodec.encode(call);
+          case RoutePage page -> RouteCallCodec.encode(page);
+          case Long count -> RouteCallCodec.encode(count);
+          case Object other -> throw new AssertionError(other);
+        };
+    assertThat(again).isEqualTo(written);
+  }
+
+  @Test
+  void aRouteIsReadWhole() throws MalformedFrameException {
+    assertThat(RouteCallCodec.decode(RouteCallCodec.encode(new RouteCall.Add(SHARED)))).isEqualTo(new RouteCall.Add(SHARED));
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void eachBeginningIsRefused(byte[] written, Reads reads) {
+    for (int length = 0; length < written.length; length++) {
+      byte[] beginning = Arrays.copyOf(written, length);
+      assertThatThrownBy(() -> reads.read(beginning)).as("%d bytes", length).isInstanceOf(MalformedFrameException.class);
+    }
+    assertThatThrownBy(() -> reads.read(Arrays.copyOf(written, written.length + 1))).isInstanceOf(MalformedFrameException.class);
+  }
+
+  @ParameterizedTest(name = "seed {0}")
+  @ValueSource(longs = {1, 2, 3, 4})
+  void changedBytesAreReadAsSomethingElseOrRefused(long seed) {
+    var random = new Random(seed);
+    for (int i = 0; i < 5_000; i++) {
+      var one = all()[random.nextInt(all().length)];
+      byte[] changed = ((byte[]) one[0]).clone();
+      for (int changes = 1 + random.nextInt(3); changes > 0; changes--) changed[random.nextInt(changed.length)] = (byte) random.nextInt();
+      try {
+        ((Reads) one[1]).read(changed);
+      } catch (MalformedFrameException refused) {
+        assertThat(refused).hasMessageMatching(".+");
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(RouteQuotaException.Kind.class)
+  void aQuotaIsReadAsItWasWritten(RouteQuotaException.Kind kind) throws MalformedFrameException {
+    var quota = new RouteQuotaException(kind, 77);
+    byte[] written = Objects.requireNonNull(RouteCallCodec.PROTOCOL.kinds().encode(quota));
+
+    assertThat(RouteCallCodec.PROTOCOL.kinds().decode(written))
+        .isInstanceOfSatisfying(RouteQuotaException.class, read -> assertThat(read.kind()).isEqualTo(kind))
+        .hasMessage(quota.getMessage());
+    assertThatThrownBy(() -> RouteCallCodec.PROTOCOL.kinds().decode(new byte[] {9, 1})).isInstanceOf(MalformedFrameException.class);
+  }
+
+  @Test
+  void otherFailuresAreNoQuota() {
+    assertThat(RouteCallCodec.PROTOCOL.kinds().encode(new StoreException("other"))).isNull();
+  }
+}
