@@ -1,7 +1,7 @@
 package dunlin;
 
-import dunlin.dist.DistClient;
 import dunlin.dist.Route;
+import dunlin.dist.RouteClient;
 import dunlin.dist.RouteQuotaException;
 import dunlin.inbox.InboxRoutes;
 import dunlin.inbox.QuotaExceededException;
@@ -16,11 +16,11 @@ final class DistRoutes implements InboxRoutes {
   private static final long ONLY_LIFE = 1;
   private static final int NO_HANDLE = 0;
 
-  private final DistClient dist;
+  private final RouteClient dist;
   private final LongAdder announced;
 
   /** @param announced counts the routes that have been announced */
-  DistRoutes(DistClient dist, LongAdder announced) {
+  DistRoutes(RouteClient dist, LongAdder announced) {
     this.dist = dist;
     this.announced = announced;
   }

@@ -14,6 +14,7 @@ import dunlin.broker.listen.ListenerKeys;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
 import dunlin.cluster.call.NodeCalls;
+import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
 import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxSettings;
@@ -217,10 +218,10 @@ final class Node implements AutoCloseable {
     int shards = inboxSettings.layout().shards();
     DistWorker dist =
         DistWorker.create(ranges, DistSettings.from(settings, heapBytes), p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
-    InboxServer inbox =
-        new InboxServer(ranges, inboxSettings, new DistRoutes(dist, routesAnnounced), clients, clock, meters);
-    RetainServer retain = RetainServer.on(ranges, RetainSettings.from(settings, heapBytes, diskBytes), meters, clock, housekeeping);
     Seams seams = opening(embedding.seams());
+    InboxServer inbox =
+        new InboxServer(ranges, inboxSettings, new DistRoutes(seams.routesOfSessions(dist), routesAnnounced), clients, clock, meters);
+    RetainServer retain = RetainServer.on(ranges, RetainSettings.from(settings, heapBytes, diskBytes), meters, clock, housekeeping);
     dist.attachFrontend(ranges.nodeId(), seams.onLoops(clients, clients.delivery()));
     dist.attachInboxShards(seams.onShards(new InboxDelivery(inbox)));
 
@@ -228,7 +229,8 @@ final class Node implements AutoCloseable {
 
     ranges.start(stallMax());
     ranges.show(metrics.beans());
-    clients.open(new Frontend.Tiers(seams.dist(dist), sys.over(retain), seams.sessions(inbox, clients, ranges.nodeId())));
+    DistClient distOfClients = seams.dist(dist);
+    clients.open(new Frontend.Tiers(distOfClients, sys.over(seams.retain(retain)), seams.sessions(inbox, clients, ranges.nodeId())));
     opened.push(inbox);
     opened.push(retain);
     retain.start();
@@ -241,7 +243,7 @@ final class Node implements AutoCloseable {
     awaitSessions(seams.attach(inbox, clients, ranges.nodeId()), watch, progress);
     progress.ended();
     for (ShardId shard : List.of(clients.shard(), subscriptions.shard())) {
-      dist.removeRoutesBefore(shard, ranges.incarnation())
+      distOfClients.removeRoutesBefore(shard, ranges.incarnation())
           .whenComplete(
               (removed, failure) -> {
                 if (closed.get()) return; // a listener that cannot be bound ends this start while they are being removed

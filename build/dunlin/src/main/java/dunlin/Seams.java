@@ -4,14 +4,22 @@ import dunlin.broker.Frontend;
 import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
+import dunlin.dist.RouteClient;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.server.InboxServer;
+import dunlin.retain.RetainClient;
 import java.util.concurrent.CompletableFuture;
 
 /** What stands between the tiers of a node: nothing, so that they call each other; or what carries messages from one to another. */
 interface Seams extends AutoCloseable {
   /** The dist tier as the frontend of this node uses it. */
   DistClient dist(DistClient dist);
+
+  /** The routes as the session tier of this node announces them. */
+  RouteClient routesOfSessions(RouteClient dist);
+
+  /** The retain tier as the frontend of this node uses it. */
+  RetainClient retain(RetainClient retain);
 
   /**
    * How lanes reach what delivers on the frontend's event loops.
@@ -39,6 +47,16 @@ interface Seams extends AutoCloseable {
       @Override
       public DistClient dist(DistClient dist) {
         return dist;
+      }
+
+      @Override
+      public RouteClient routesOfSessions(RouteClient dist) {
+        return dist;
+      }
+
+      @Override
+      public RetainClient retain(RetainClient retain) {
+        return retain;
       }
 
       @Override

@@ -46,9 +46,10 @@ class ArchitectureTest {
     assertThat(CLASSES.stream().map(JavaClass::getPackageName))
         .contains(
             "dunlin", "dunlin.model", "dunlin.runtime", "dunlin.runtime.metrics", "dunlin.transport", "dunlin.transport.link", "dunlin.transport.lane",
+            "dunlin.transport.call",
             "dunlin.store", "dunlin.store.settings", "dunlin.store.disk", "dunlin.store.snapshot", "dunlin.store.node", "dunlin.store.raft", "dunlin.store.serve",
             "dunlin.store.remote", "dunlin.store.grpc", "dunlin.links", "dunlin.placement", "dunlin.placement.plan", "dunlin.cluster", "dunlin.cluster.call",
-            "dunlin.dist", "dunlin.dist.remote", "dunlin.retain",
+            "dunlin.dist", "dunlin.dist.remote", "dunlin.retain", "dunlin.retain.remote",
             "dunlin.inbox", "dunlin.inbox.propose", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.repair", "dunlin.inbox.rows", "dunlin.inbox.server",
             "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter");
   }

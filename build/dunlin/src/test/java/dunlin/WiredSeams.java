@@ -7,9 +7,12 @@ import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
+import dunlin.dist.RouteClient;
 import dunlin.dist.RoutePage;
 import dunlin.dist.remote.RemoteDeliveries;
 import dunlin.dist.remote.RemoteDelivery;
+import dunlin.dist.remote.RemoteRoutes;
+import dunlin.dist.remote.RouteCalls;
 import dunlin.inbox.InboxClient;
 import dunlin.inbox.remote.InboxCalls;
 import dunlin.inbox.remote.RemoteConnections;
@@ -18,10 +21,17 @@ import dunlin.inbox.remote.SessionLinks;
 import dunlin.inbox.server.FrontendLinks;
 import dunlin.inbox.server.InboxServer;
 import dunlin.model.ShardId;
+import dunlin.retain.RetainClient;
+import dunlin.retain.remote.RemoteRetain;
+import dunlin.retain.remote.RetainCalls;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
+import dunlin.transport.call.CallBounds;
+import dunlin.transport.call.CallLinks;
+import dunlin.transport.call.CallReceiver;
 import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.RemoteLane;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -29,18 +39,24 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The tiers of one node as if they were in processes of their own: each lane to the dist tier, and each from there to the event loops and to the
- * inbox shards, is a link over wires, and so is what the frontend and the session tier say to each other. The dist tier has a thread for each lane.
+ * inbox shards, is a link over wires, and so is what the frontend and the session tier say to each other, and what both call the dist tier and the retain
+ * tier for. The dist tier has a thread for each lane.
  */
 final class WiredSeams implements Seams {
   private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
 
   private static final int MESSAGE_MAX = 16 << 20;
+  private static final String NODE = "node";
+
+  /** Messages to be retained hold credit of lanes, which is less. */
+  private static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
 
   private final Wires network;
   private final Runnable close;
@@ -48,6 +64,8 @@ final class WiredSeams implements Seams {
   private volatile Runnable lose = () -> {};
   private final List<Wire> wires = new ArrayList<>();
   private final List<ExecutorService> threads = new ArrayList<>();
+  private final List<Runnable> callers = new ArrayList<>();
+  private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
 
   private WiredSeams(Wires network, Runnable close) {
     this.network = network;
@@ -87,6 +105,41 @@ final class WiredSeams implements Seams {
   @Override
   public DistClient dist(DistClient dist) {
     return new WiredDist(dist);
+  }
+
+  @Override
+  public RouteClient routesOfSessions(RouteClient dist) {
+    return remoteRoutes("sessions", dist);
+  }
+
+  private RemoteRoutes remoteRoutes(String part, RouteClient dist) {
+    var here = thread("routes-of-" + part);
+    var there = thread("dist-routes-of-" + part);
+    var network = network(here, there, RouteCalls.receiver(there, CALLS, dist, meters));
+    var routes = new RemoteRoutes(part, NODE, 1, network, here, CALLS, meters);
+    ends(routes::close);
+    routes.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();
+    return routes;
+  }
+
+  @Override
+  public RetainClient retain(RetainClient retain) {
+    var here = thread("retained-of-frontend");
+    var there = thread("retained-of-tier");
+    var network = network(here, there, RetainCalls.receiver(there, CALLS, retain, meters));
+    var remote = new RemoteRetain(NODE, 1, network, here, CALLS, MESSAGE_MAX, meters);
+    ends(remote::close);
+    remote.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();
+    return remote;
+  }
+
+  private CallLinks.Network network(Executor here, Executor there, CallReceiver receiver) {
+    var wire = wire(here, there, receiver::open);
+    return opening -> handler -> wire.dial(opening.encode(), handler);
+  }
+
+  private synchronized void ends(Runnable caller) {
+    callers.add(caller);
   }
 
   @Override
@@ -140,6 +193,7 @@ final class WiredSeams implements Seams {
   @Override
   public synchronized void close() {
     if (sessions != null) sessions.close();
+    for (Runnable ends : callers) ends.run();
     for (Wire wire : wires) wire.close();
     close.run();
     for (ExecutorService thread : threads) thread.shutdownNow();
@@ -147,9 +201,11 @@ final class WiredSeams implements Seams {
 
   private final class WiredDist implements DistClient {
     private final DistClient dist;
+    private final RouteClient routes;
 
     WiredDist(DistClient dist) {
       this.dist = dist;
+      routes = remoteRoutes("frontend", dist);
     }
 
     @Override
@@ -162,22 +218,22 @@ final class WiredSeams implements Seams {
 
     @Override
     public CompletableFuture<Void> addRoute(Route route) {
-      return dist.addRoute(route);
+      return routes.addRoute(route);
     }
 
     @Override
     public CompletableFuture<Void> removeRoute(Route route) {
-      return dist.removeRoute(route);
+      return routes.removeRoute(route);
     }
 
     @Override
     public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
-      return dist.removeRoutesBefore(shard, incarnation);
+      return routes.removeRoutesBefore(shard, incarnation);
     }
 
     @Override
     public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
-      return dist.routes(kind, from);
+      return routes.routes(kind, from);
     }
   }
 }
