@@ -72,6 +72,7 @@ final class TestWire implements Wire {
     /** What one side sends into. */
     private final class Direction implements Pipe {
       private final ArrayDeque<byte[]> frames = new ArrayDeque<>(); // the carrier's
+      private boolean closes; // the carrier's
 
       @Override
       public void send(byte[] frame) {
@@ -93,11 +94,21 @@ final class TestWire implements Wire {
         if (broken) return;
         if (this == there) far.execute(() -> acceptor.arrived(back, frame));
         else near.execute(() -> link.arrived(there, frame));
+        endsWhenEmpty();
       }
 
+      /** What was sent before arrives. */
       @Override
       public void close() {
-        carry(Carried.this::breaks);
+        carry(
+            () -> {
+              closes = true;
+              endsWhenEmpty();
+            });
+      }
+
+      private void endsWhenEmpty() {
+        if (closes && frames.isEmpty()) breaks();
       }
     }
 

@@ -31,11 +31,14 @@ import dunlin.transport.call.CallLinks;
 import dunlin.transport.call.CallReceiver;
 import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.RemoteLane;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -66,6 +69,14 @@ final class WiredSeams implements Seams {
   private final List<ExecutorService> threads = new ArrayList<>();
   private final List<Runnable> callers = new ArrayList<>();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
+
+  /** What ends the present link for calls, by what is called. */
+  private final Map<String, Runnable> calls = new ConcurrentHashMap<>();
+
+  private @Nullable Called routeCalls;
+
+  /** A tier that is called, and the thread on which it is. */
+  private record Called(Executor thread, CallReceiver receiver) {}
 
   private WiredSeams(Wires network, Runnable close) {
     this.network = network;
@@ -114,8 +125,7 @@ final class WiredSeams implements Seams {
 
   private RemoteRoutes remoteRoutes(String part, RouteClient dist) {
     var here = thread("routes-of-" + part);
-    var there = thread("dist-routes-of-" + part);
-    var network = network(here, there, RouteCalls.receiver(there, CALLS, dist, meters));
+    var network = network("routes of " + part, here, routeCalls(dist));
     var routes = new RemoteRoutes(part, NODE, 1, network, here, CALLS, meters);
     ends(routes::close);
     routes.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();
@@ -126,16 +136,43 @@ final class WiredSeams implements Seams {
   public RetainClient retain(RetainClient retain) {
     var here = thread("retained-of-frontend");
     var there = thread("retained-of-tier");
-    var network = network(here, there, RetainCalls.receiver(there, CALLS, retain, meters));
+    var network = network("retained messages", here, new Called(there, RetainCalls.receiver(there, CALLS, retain, meters)));
     var remote = new RemoteRetain(NODE, 1, network, here, CALLS, MESSAGE_MAX, meters);
     ends(remote::close);
     remote.begin().orTimeout(TestBroker.SOON.toSeconds(), TimeUnit.SECONDS).join();
     return remote;
   }
 
-  private CallLinks.Network network(Executor here, Executor there, CallReceiver receiver) {
-    var wire = wire(here, there, receiver::open);
+  /** One for all callers. */
+  private synchronized Called routeCalls(RouteClient dist) {
+    if (routeCalls == null) {
+      var there = thread("dist-routes");
+      routeCalls = new Called(there, RouteCalls.receiver(there, CALLS, dist, meters));
+    }
+    return routeCalls;
+  }
+
+  private CallLinks.Network network(String name, Executor here, Called called) {
+    var wire =
+        wire(
+            here, called.thread,
+            (link, opening) -> {
+              calls.put(name, () -> called.thread.execute(link::close));
+              return called.receiver.open(link, opening);
+            });
     return opening -> handler -> wire.dial(opening.encode(), handler);
+  }
+
+  /** Ends the present links for calls to the retain tier and the dist tier, and answers how many these are. */
+  int loseCalls() {
+    calls.values().forEach(Runnable::run);
+    return calls.size();
+  }
+
+  /** Links for calls that were lost so far. */
+  long lostCalls() {
+    return (long) (meters.get("dunlin.retain.links.lost").functionCounters().stream().mapToDouble(FunctionCounter::count).sum()
+        + meters.get("dunlin.dist.links.lost").functionCounters().stream().mapToDouble(FunctionCounter::count).sum());
   }
 
   private synchronized void ends(Runnable caller) {

@@ -47,8 +47,11 @@ final class MatchedRoutesCodec {
   }
 
   static ShardId shard(int kind, String name) throws MalformedFrameException {
-    if (kind == ShardId.Kind.FRONTEND.code()) return ShardId.frontend(name);
-    if (kind == ShardId.Kind.INBOX.code()) return new ShardId(ShardId.Kind.INBOX, name);
-    throw new MalformedFrameException("shard kind " + kind);
+    return new ShardId(kind(kind), name);
+  }
+
+  static ShardId.Kind kind(int code) throws MalformedFrameException {
+    for (var kind : ShardId.Kind.values()) if (kind.code() == code) return kind;
+    throw new MalformedFrameException("shard kind " + code);
   }
 }

@@ -72,7 +72,7 @@ final class RouteCallCodec {
           case ADD -> new RouteCall.Add(MatchedRoutesCodec.readInFull(in));
           case REMOVE -> new RouteCall.Remove(MatchedRoutesCodec.readInFull(in));
           case REMOVE_BEFORE -> new RouteCall.RemoveBefore(MatchedRoutesCodec.shard(in.octet(), in.text()), in.number());
-          case PAGE -> new RouteCall.Page(MatchedRoutesCodec.shard(in.octet(), "").kind(), readBegin(in));
+          case PAGE -> new RouteCall.Page(MatchedRoutesCodec.kind(in.octet()), readBegin(in));
           default -> throw new MalformedFrameException("kind " + kind + " of a call");
         });
   }

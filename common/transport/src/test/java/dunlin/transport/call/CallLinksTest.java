@@ -1,6 +1,7 @@
 package dunlin.transport.call;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dunlin.transport.call.CallTier.LimitException;
 import dunlin.transport.call.CallTier.NotMadeException;
@@ -8,6 +9,7 @@ import dunlin.transport.call.CallTier.UnknownException;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkRefusedException;
 import java.time.Duration;
 import java.util.Objects;
 import java.util.Random;
@@ -195,19 +197,39 @@ class CallLinksTest {
     assertThat(tier.arrived).isEmpty();
   }
 
+  private Link opens(String caller) {
+    var link = Link.dialling(1, new byte[0], Link.Settings.defaults(), Runnable::run, () -> 0, new Silent());
+    tier.receiver.open(link, new CallOpening(CallTier.PROTOCOL.name(), caller, 1, 1).encode());
+    return link;
+  }
+
+  @Test
+  void anotherCallerHasALinkOfItsOwn() {
+    var other = opens("other");
+
+    assertThat(other.isLost()).isFalse();
+    assertThat(tier.accepted().isLost()).isFalse();
+  }
+
+  @Test
+  void ofTooManyCallersThoseWithoutALinkAreForgotten() {
+    var second = opens("2");
+    for (int i = 3; i <= 4_096; i++) opens(String.valueOf(i));
+    assertThatThrownBy(() -> opens("one more")).isInstanceOf(LinkRefusedException.class).hasMessage("There are 4096 callers already.");
+
+    second.close();
+
+    opens("one more");
+    assertThatThrownBy(() -> opens("2")).isInstanceOf(LinkRefusedException.class);
+    assertThat(tier.accepted().isLost()).isFalse();
+  }
+
   @ParameterizedTest
   @MethodSource("openingsThatAreNotTaken")
   void anOpeningThatIsNotTakenIsRefusedWithASentence(byte[] opening, String sentence) {
     var link = Link.dialling(1, new byte[0], Link.Settings.defaults(), Runnable::run, () -> 0, new Silent());
 
-    Throwable refused = null;
-    try {
-      tier.receiver.open(link, opening);
-    } catch (RuntimeException e) {
-      refused = e;
-    }
-
-    assertThat(refused).isNotNull().hasMessageContaining(sentence);
+    assertThatThrownBy(() -> tier.receiver.open(link, opening)).isInstanceOf(LinkRefusedException.class).hasMessageContaining(sentence);
     assertThat(tier.accepted().isLost()).isFalse();
   }
 
