@@ -12,12 +12,14 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Wires over gRPC, from a server on loopback to itself. */
+/** Wires over gRPC, from a process to itself over loopback. */
 final class GrpcWires implements AutoCloseable {
   private static final UUID NODE = UUID.fromString("00000000-0000-0000-0000-000000000001");
   private static final int LINKS_OF_A_WIRE = 8;
@@ -25,7 +27,7 @@ final class GrpcWires implements AutoCloseable {
 
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final LinkService service = new LinkService(NODE, _ -> Optional.of("127.0.0.1"), meters);
-  private final LinkDialler dialler = new LinkDialler(NODE, Link.Settings.defaults(), null, meters);
+  private final Map<UUID, LinkDialler> diallers = new ConcurrentHashMap<>();
   private final AtomicInteger names = new AtomicInteger();
   private final Server server;
 
@@ -39,13 +41,15 @@ final class GrpcWires implements AutoCloseable {
   }
 
   /**
+   * @param caller the node of the side that dials
    * @param near runs what the side that dials does
    * @param far runs what the side that accepts does
    */
-  Wire wire(Executor near, Executor far, Wire.Accepting accepting) {
+  Wire wire(UUID caller, Executor near, Executor far, Wire.Accepting accepting) {
     String name = "wire-" + names.incrementAndGet();
     long identity = UUID.randomUUID().getMostSignificantBits();
     service.accept(name, new LinkAcceptor(identity, Link.Settings.defaults(), LINKS_OF_A_WIRE, far, System::nanoTime, accepting::accept), far);
+    var dialler = diallers.computeIfAbsent(caller, node -> new LinkDialler(node, Link.Settings.defaults(), null, meters));
     var peer = new LinkPeer(NODE, "127.0.0.1", server.getPort());
     return new Wire() {
       @Override
@@ -60,7 +64,7 @@ final class GrpcWires implements AutoCloseable {
 
   @Override
   public void close() {
-    dialler.close();
+    diallers.values().forEach(LinkDialler::close);
     service.close();
     server.shutdownNow();
   }

@@ -37,6 +37,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
@@ -57,6 +58,7 @@ final class WiredSeams implements Seams {
 
   private static final int MESSAGE_MAX = 16 << 20;
   private static final String NODE = "node";
+  private static final UUID ANYBODY = UUID.fromString("00000000-0000-0000-0000-000000000002");
 
   /** Messages to be retained hold credit of lanes, which is less. */
   private static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
@@ -87,7 +89,7 @@ final class WiredSeams implements Seams {
   static WiredSeams overQueues(long seed) {
     LOG.warn("wires with -Ddunlin.test.seed={}", seed);
     var random = new Random(seed);
-    return new WiredSeams((near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), () -> {});
+    return new WiredSeams((_, near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), () -> {});
   }
 
   /** Over gRPC on loopback. */
@@ -98,11 +100,15 @@ final class WiredSeams implements Seams {
 
   /** Makes wires. */
   private interface Wires {
-    Wire wire(Executor near, Executor far, Wire.Accepting accepting);
+    Wire wire(UUID caller, Executor near, Executor far, Wire.Accepting accepting);
   }
 
-  private synchronized Wire wire(Executor near, Executor far, Wire.Accepting accepting) {
-    var wire = network.wire(near, far, accepting);
+  private Wire wire(Executor near, Executor far, Wire.Accepting accepting) {
+    return wire(ANYBODY, near, far, accepting);
+  }
+
+  private synchronized Wire wire(UUID caller, Executor near, Executor far, Wire.Accepting accepting) {
+    var wire = network.wire(caller, near, far, accepting);
     wires.add(wire);
     return wire;
   }
@@ -205,7 +211,7 @@ final class WiredSeams implements Seams {
     var accepts = InboxCalls.factory(there, RemoteConnections.Bounds.defaults(), tier);
     var wire =
         wire(
-            here, there,
+            UUID.fromString(nodeId), here, there,
             (link, opening) -> {
               lose = () -> there.execute(link::close);
               return accepts.open(link, opening);
