@@ -73,7 +73,7 @@ final class Admission {
 
   Admission(Connection connection, Packet.Connect packet) {
     this.connection = connection;
-    this.authentication = connection.loop().frontend().authentication();
+    this.authentication = connection.home().reception().authentication();
     this.packet = packet;
     this.method = packet.authenticationMethod();
     this.credentials =
@@ -172,7 +172,7 @@ final class Admission {
     connection.writer().writePacket(answer(ReasonCode.CONTINUE_AUTHENTICATION, data)); // [MQTT-4.12.0-2]
     if (!undecided) return; // it was too large for the client, and the connection has ended
     exchange = with;
-    long millis = connection.loop().frontend().settings().connections().connectTimeout().toMillis();
+    long millis = connection.loop().settings().connections().connectTimeout().toMillis();
     deadline = connection.loop().executor().schedule(this::clientSilent, millis, TimeUnit.MILLISECONDS);
   }
 

@@ -41,7 +41,8 @@ import org.slf4j.LoggerFactory;
  * One network connection of a client: reads packets, brings them to its session, and closes with the right reason; MQTT 5,
  * sections 3.1 and 4.13. The one handler of its channel's pipeline. Long, since all states of a connection are in one place.
  */
-final class Connection extends KeepAliveWheel.Watched implements ChannelInboundHandler, PacketHandler, ReadSizes.Reader {
+final class Connection extends KeepAliveWheel.Watched
+    implements ClientConnection, ChannelInboundHandler, PacketHandler, ReadSizes.Reader, LaneWindow.Held {
   /*
    * Owner: the channel's event loop.
    *
@@ -66,34 +67,6 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private static final int HEARD_MAX = 64 * 1_024;
   private static final int CLOSE_WAIT_MILLIS = 5_000;
 
-  /** Why a connection is not read from. */
-  enum Hold {
-    /** It is being authenticated, or its session opened. */
-    OPENING(1),
-    /** Its lane is out of credit. */
-    CREDIT(2),
-    /** It has as many publishes unacknowledged as it may. */
-    PENDING(4),
-    /** The stores work on as many of its other packets as it may have in progress. */
-    OPERATIONS(8),
-    /** It does not read what it is sent: answers to its packets pile up. */
-    SOCKET(16),
-    /** A shared subscription that it publishes to takes nothing now. */
-    GROUP(32),
-    /** It has taken its session over from a connection whose publishes are not all answered. */
-    TAKEOVER(64),
-    /** Its next packet may only take effect after a SUBSCRIBE or UNSUBSCRIBE that is not answered yet. */
-    ORDER(128),
-    /** It holds more of what it has sent than there is memory for. What is held is handled all the same. */
-    MEMORY(256);
-
-    private final int bit;
-
-    Hold(int bit) {
-      this.bit = bit;
-    }
-  }
-
   private enum State {
     AWAITING_CONNECT,
     AUTHENTICATING,
@@ -103,7 +76,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     CLOSED
   }
 
-  private final Loop loop;
+  private final LoopConnections home;
   private final Listener listener;
   private final PacketDecoder decoder;
   private final RoundWriter writer = new RoundWriter(this);
@@ -137,14 +110,20 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   /** One read was asked for while it is held back, to hear whether the client is there. */
   private boolean listening;
 
-  Connection(Loop loop, Listener listener) {
-    this.loop = loop;
+  Connection(LoopConnections home, Listener listener) {
+    this.home = home;
     this.listener = listener;
     this.decoder = new PacketDecoder(listener.decoderLimits());
   }
 
-  Loop loop() {
-    return loop;
+  /** What it shares with the other connections of its loop. */
+  LoopConnections home() {
+    return home;
+  }
+
+  @Override
+  public Loop loop() {
+    return home.loop();
   }
 
   /** Who is at the other end; known before the first packet. Worked out at each call. */
@@ -169,19 +148,21 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   }
 
   ConnectionId id() {
-    return new ConnectionId(loop.frontend().nodeId(), loop.frontend().life(), number);
+    return new ConnectionId(home.reception().nodeId(), home.reception().life(), number);
   }
 
-  /** By which other tiers name it. */
-  long number() {
+  @Override
+  public long number() {
     return number;
   }
 
-  RoundWriter writer() {
+  @Override
+  public RoundWriter writer() {
     return writer;
   }
 
-  ChannelHandlerContext context() {
+  @Override
+  public ChannelHandlerContext context() {
     return Objects.requireNonNull(context, "no channel yet");
   }
 
@@ -195,22 +176,22 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     // What stands in front of the end is served, DISCONNECT above all, also when reading has stopped just then.
     ctx.channel().config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
     ctx.channel().config().setRecvByteBufAllocator(this);
-    number = loop.connections().nextNumber(loop.index(), loop.frontend().loopCount());
-    loop.connections().add(this);
-    loop.frontend().meters().connectionOpened();
-    loop.keepAlive().watch(this, loop.frontend().settings().connections().connectTimeout().toMillis());
+    number = home.table().nextNumber(loop().index(), loop().loops().count());
+    home.table().add(this);
+    loop().meters().connectionOpened();
+    home.keepAlive().watch(this, loop().settings().connections().connectTimeout().toMillis());
   }
 
   @Override
   public void channelRead(ChannelHandlerContext ctx, Object data) {
     ByteBuf in = (ByteBuf) data;
-    loop.traffic().bytesReceived(in.readableBytes());
+    loop().traffic().bytesReceived(in.readableBytes());
     if (state == State.CLOSING || state == State.CLOSED) {
       in.release();
       return;
     }
     // Before, time runs for the CONNECT as a whole: one that comes byte by byte does not get more of it.
-    if (state == State.LIVE) loop.keepAlive().heard(this);
+    if (state == State.LIVE) home.keepAlive().heard(this);
     listening = false;
     if (held == null) {
       held = in;
@@ -223,7 +204,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public ReadSizes readSizes() {
-    return loop.readSizes();
+    return home.readSizes();
   }
 
   @Override
@@ -238,7 +219,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public int readMax() {
-    return loop.inputMemory().readMax(open());
+    return home.inputMemory().readMax(open());
   }
 
   /** Decodes what is held, as far as it goes and nothing holds it up. */
@@ -246,7 +227,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     if (decoding) return;
     decoding = true;
     boolean decoded = false;
-    loop.readClock();
+    loop().readClock();
     try {
       while (held != null && !heldUp() && state != State.CLOSING && state != State.CLOSED) {
         if (session != null && held.isReadable() && session.mustWait(held.getUnsignedByte(held.readerIndex()) >> 4)) {
@@ -260,7 +241,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     } catch (MalformedPacketException e) {
       malformed(e);
     } catch (RuntimeException | AssertionError e) {
-      loop.frontend().meters().unexpected("a packet could not be handled", e);
+      loop().meters().unexpected("a packet could not be handled", e);
       fail(ReasonCode.UNSPECIFIED_ERROR, "internal error");
     } finally {
       decoding = false;
@@ -271,11 +252,11 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** Whether packets are not handled now. */
   private boolean heldUp() {
-    return (holds & ~Hold.MEMORY.bit) != 0;
+    return (holds & ~Hold.MEMORY.bit()) != 0;
   }
 
   private void settleInput(boolean decoded) {
-    loop.inputMemory().settle(this, open(), held == null ? 0 : held.capacity(), decoded);
+    home.inputMemory().settle(this, open(), held == null ? 0 : held.capacity(), decoded);
   }
 
   int countedForInput() {
@@ -332,14 +313,14 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     }
   }
 
-  /** Counts and tells a violation that does not end the connection: its packet is answered with an error. */
-  void note(ReasonCode reason, @Nullable Limit limit, String explanation) {
+  @Override
+  public void note(ReasonCode reason, @Nullable Limit limit, String explanation) {
     String clientId = session == null ? "" : session.clientId();
-    loop.frontend().meters().violations().violated(reason, limit, clientId, peer().address(), explanation);
+    loop().meters().violations().violated(reason, limit, clientId, peer().address(), explanation);
   }
 
-  /** The client broke the protocol or passed a limit, in a packet that only the connection's end can answer. */
-  void violated(ReasonCode reason, @Nullable Limit limit, String explanation) {
+  @Override
+  public void violated(ReasonCode reason, @Nullable Limit limit, String explanation) {
     if (!open() && state != State.AUTHENTICATING) return;
     note(reason, limit, explanation);
     reject(reason, explanation);
@@ -347,31 +328,38 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   // ------------------------------------------------------------------------------------------------ reading stops and goes on
 
-  void hold(Hold reason) {
+  @Override
+  public void hold(Hold reason) {
     if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(false);
-    holds |= reason.bit;
+    holds |= reason.bit();
   }
 
-  /** Is not read from until its lane has credit again. */
-  void holdForCredit() {
-    if ((holds & Hold.CREDIT.bit) != 0) return;
+  @Override
+  public void holdForCredit() {
+    if ((holds & Hold.CREDIT.bit()) != 0) return;
     hold(Hold.CREDIT);
-    loop.window().hold(this);
+    loop().window().hold(this);
   }
 
-  void resume(Hold reason) {
-    if ((holds & reason.bit) == 0) return;
-    holds &= ~reason.bit;
+  @Override
+  public void creditAgain() {
+    resume(Hold.CREDIT);
+  }
+
+  @Override
+  public void resume(Hold reason) {
+    if ((holds & reason.bit()) == 0) return;
+    holds &= ~reason.bit();
     if (heldUp() || state == State.CLOSED) return;
     if (holds == 0) {
       listening = false;
-      if (state == State.LIVE) loop.keepAlive().heard(this);
+      if (state == State.LIVE) home.keepAlive().heard(this);
     }
     if (held == null || decoding) {
       if (holds == 0) channel().config().setAutoRead(true);
     } else {
       // Not on the stack of the code that gave the credit: a long chain of resumed connections would nest.
-      loop.executor().execute(this::goOn);
+      loop().executor().execute(this::goOn);
     }
   }
 
@@ -383,33 +371,38 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   // ------------------------------------------------------------------------------------------------------------ what goes out
 
-  /** Whether the socket takes more without holding memory beyond its bound. */
-  boolean writable() {
+  @Override
+  public boolean writable() {
     return channel().isWritable();
   }
 
-  /** Whether it takes so many bytes more, and the node has the memory; if not for that, it is written to when there is some again. */
-  boolean writable(int bytes) {
+  @Override
+  public boolean writable(int bytes) {
     if (!channel().isWritable()) return false;
-    if (loop.socketMemory().takes(countedForSocket, bytes)) return true;
-    loop.socketMemory().await(this);
+    if (home.socketMemory().takes(countedForSocket, bytes)) return true;
+    home.socketMemory().await(this);
     return false;
   }
 
-  /** The same for what will not wait: sockets that take something are given it first. */
-  boolean takesQoS0(int bytes) {
+  @Override
+  public boolean takesQoS0(int bytes) {
     if (!channel().isWritable()) return false;
-    if (loop.socketMemory().takes(countedForSocket, bytes)) return true;
-    loop.flushNow();
-    return state != State.CLOSED && channel().isWritable() && loop.socketMemory().takes(countedForSocket, bytes);
+    if (home.socketMemory().takes(countedForSocket, bytes)) return true;
+    loop().flushNow();
+    return state != State.CLOSED && channel().isWritable() && home.socketMemory().takes(countedForSocket, bytes);
   }
 
   /** Deliveries stop at the watermark, so only answers to what the client sends can have brought it twice as far. */
   private boolean answersPileUp() {
-    long usual = 2L * loop.frontend().settings().listeners().outboundMax();
-    if (countedForSocket <= ANSWERS_MIN || waitingBytes() <= loop.socketMemory().answersMax(usual)) return false;
-    loop.socketMemory().await(this);
+    long usual = 2L * loop().settings().listeners().outboundMax();
+    if (countedForSocket <= ANSWERS_MIN || waitingBytes() <= home.socketMemory().answersMax(usual)) return false;
+    home.socketMemory().await(this);
     return true;
+  }
+
+  @Override
+  public void takesMemory(int bytes) {
+    home.socketMemory().takes(this, bytes);
   }
 
   long countedForSocket() {
@@ -422,27 +415,27 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** There may be memory again for what waits for this socket, or the socket may have taken what held it. */
   void socketMemoryAgain() {
-    SocketMemory memory = loop.socketMemory();
+    SocketMemory memory = home.socketMemory();
     if (!memory.isAwaitedBy(this) || state != State.LIVE || session == null || !channel().isWritable()) return;
-    if (countedForSocket > memory.answersMax(loop.frontend().settings().listeners().outboundMax())) return;
+    if (countedForSocket > memory.answersMax(loop().settings().listeners().outboundMax())) return;
     memory.forget(this);
     session.writableAgain();
     resume(Hold.SOCKET);
   }
 
-  /** Bytes that wait for the socket. */
-  long waitingBytes() {
+  @Override
+  public long waitingBytes() {
     if (state == State.CLOSED) return 0;
     var pending = channel().unsafe().outboundBuffer();
     return (pending == null ? 0 : pending.totalPendingWriteBytes()) + writer.waitingBytes();
   }
 
-  /** At the end of a round in which something was written. */
-  void flushRound() {
+  @Override
+  public void flushRound() {
     // What is written behind the last packet goes nowhere.
     if (state == State.CLOSING || state == State.CLOSED) writer.discard();
     else writer.flush();
-    loop.socketMemory().settle(this, waitingBytes());
+    home.socketMemory().settle(this, waitingBytes());
     socketMemoryAgain();
     if (session != null) session.endRound();
   }
@@ -451,9 +444,9 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onConnect(Packet.Connect packet) {
-    loop.traffic().received(PacketType.CONNECT);
+    loop().traffic().received(PacketType.CONNECT);
     writer.heed(packet);
-    Drain drain = loop.frontend().drainUnderWay();
+    Drain drain = home.reception().drain();
     if (drain != null) {
       refuse(ReasonCode.USE_ANOTHER_SERVER, "the server is being drained", drain.serverReference());
       return;
@@ -496,11 +489,12 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   void opened(Opening opened, LiveSession live) {
     session = live;
     sessionExpirySeconds = opened.sessionExpirySeconds();
-    loop.frontend().events().connected(this, live, opened.identity(), opened.sessionPresent());
+    home.reception().watch().connected(peer(), live, opened.identity(), opened.sessionPresent());
     ConnectionId displaced = opened.displaced();
     if (displaced != null) {
-      live.inbound().follow(displaced);
-      loop.frontend().events().takenOver(live, displaced);
+      Runnable caughtUp = live.inbound().follow();
+      home.reception().whenSettled(displaced, () -> loop().post(caughtUp));
+      home.reception().watch().takenOver(live, displaced);
     }
     if (state != State.OPENING) {
       leaveSession();
@@ -508,7 +502,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     }
     state = State.LIVE;
     writer.useAliases(opened.aliases());
-    loop.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);
+    home.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);
     writer.writePacket(opened.connack());
     if (state != State.LIVE) return;
     resume(Hold.OPENING);
@@ -516,8 +510,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     live.drained();
   }
 
-  /** An answer is larger than the client accepts. It gets a short one that says so, where there is one. */
-  void tooLarge(Packet answer) {
+  @Override
+  public void tooLarge(Packet answer) {
     if (answer instanceof Packet.Connack) close();
     else if (!(answer instanceof Packet.Disconnect)) reject(ReasonCode.PACKET_TOO_LARGE, null);
   }
@@ -562,67 +556,67 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   @Override
   public void onPublish(InboundPublish publish) {
-    loop.traffic().received(PacketType.PUBLISH);
+    loop().traffic().received(PacketType.PUBLISH);
     client().inbound().publish(publish);
   }
 
   @Override
   public void onPuback(int packetId, ReasonCode reason) {
-    loop.traffic().received(PacketType.PUBACK);
+    loop().traffic().received(PacketType.PUBACK);
     client().outbound().puback(packetId);
   }
 
   @Override
   public void onPubrec(int packetId, ReasonCode reason) {
-    loop.traffic().received(PacketType.PUBREC);
+    loop().traffic().received(PacketType.PUBREC);
     client().outbound().pubrec(packetId, reason);
   }
 
   @Override
   public void onPubrel(int packetId, ReasonCode reason) {
-    loop.traffic().received(PacketType.PUBREL);
+    loop().traffic().received(PacketType.PUBREL);
     client().inbound().pubrel(packetId);
   }
 
   @Override
   public void onPubcomp(int packetId, ReasonCode reason) {
-    loop.traffic().received(PacketType.PUBCOMP);
+    loop().traffic().received(PacketType.PUBCOMP);
     client().outbound().pubcomp(packetId);
   }
 
   @Override
   public void onSubscribe(Packet.Subscribe packet) {
-    loop.traffic().received(PacketType.SUBSCRIBE);
+    loop().traffic().received(PacketType.SUBSCRIBE);
     client().subscriptions().subscribe(packet);
   }
 
   @Override
   public void onUnsubscribe(Packet.Unsubscribe packet) {
-    loop.traffic().received(PacketType.UNSUBSCRIBE);
+    loop().traffic().received(PacketType.UNSUBSCRIBE);
     client().subscriptions().unsubscribe(packet);
   }
 
   @Override
   public void onPingreq() {
-    loop.traffic().received(PacketType.PINGREQ);
+    loop().traffic().received(PacketType.PINGREQ);
     writer.writePacket(new Packet.Pingresp());
   }
 
   @Override
   public void onAuth(Packet.Auth packet) {
-    loop.traffic().received(PacketType.AUTH);
+    loop().traffic().received(PacketType.AUTH);
     if (admission != null) admission.auth(packet);
     else violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH of a client without an authentication method"); // [MQTT-4.12.0-7]
   }
 
   @Override
   public void onDisconnect(Packet.Disconnect packet) {
-    loop.traffic().received(PacketType.DISCONNECT);
+    loop().traffic().received(PacketType.DISCONNECT);
     if (state == State.AUTHENTICATING) {
       close();
       return;
     }
-    long expiryMax = loop.frontend().settings().sessions().expiryMax();
+    long expiryMax = loop().settings().sessions().expiryMax();
     // Where none is granted to anybody, a 0 here does not tell that the client had asked for none.
     if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0 && expiryMax > 0) {
       violated(ReasonCode.PROTOCOL_ERROR, null, "DISCONNECT may not give a session an expiry that had none");
@@ -651,8 +645,8 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   // ------------------------------------------------------------------------------------------------------------------ the end
 
-  /** Closes for an error, which a client of MQTT 5 gets in a DISCONNECT [MQTT-4.13.1-1]. */
-  void fail(ReasonCode reason, @Nullable String explanation) {
+  @Override
+  public void fail(ReasonCode reason, @Nullable String explanation) {
     end(reason, explanation, "");
   }
 
@@ -664,7 +658,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   private void end(ReasonCode reason, @Nullable String explanation, String serverReference) {
     if (state == State.CLOSING || state == State.CLOSED) return;
     log.debug("connection of {} closed with {}: {}", clientId(), reason, LogText.quoted(String.valueOf(explanation)));
-    loop.frontend().meters().disconnected(reason);
+    loop().meters().disconnected(reason);
     ending = Ending.by(reason);
     if (state == State.LIVE && version().hasProperties()) {
       String reference = serverReference.isEmpty() ? null : serverReference;
@@ -673,14 +667,14 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     close();
   }
 
-  /** A store did not do what this client's packet asked for. A session that was taken over is closed by its new owner's side. */
-  void storeFailed(String what, @Nullable Throwable failure) {
+  @Override
+  public void storeFailed(String what, @Nullable Throwable failure) {
     Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
     if (cause instanceof StaleSessionException) {
       fail(ReasonCode.SESSION_TAKEN_OVER, null);
       return;
     }
-    loop.frontend().meters().storeFailed();
+    loop().meters().storeFailed();
     fail(ReasonCode.SERVER_BUSY, what + " failed");
   }
 
@@ -712,7 +706,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
 
   /** What is not read from cannot be heard: a living client's PINGREQ lies in the socket at least. */
   private void listen() {
-    loop.keepAlive().watchAgain(this);
+    home.keepAlive().watchAgain(this);
     if (held != null && held.readableBytes() >= HEARD_MAX) return;
     listening = true;
     context().read();
@@ -724,15 +718,15 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     state = State.CLOSING;
     if (admission != null) admission.end();
     ByteBuf last = writer.take();
-    loop.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
+    home.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
     // Not on the stack of the session's own code, which would go on with what leaving takes away.
     if (session == null) closeBehind(last);
-    else loop.executor().execute(() -> closeBehind(last));
+    else loop().executor().execute(() -> closeBehind(last));
   }
 
   private void closeBehind(@Nullable ByteBuf last) {
     CompletableFuture<Void> left = leaveSession();
-    if (last != null) loop.traffic().bytesSent(last.readableBytes());
+    if (last != null) loop().traffic().bytesSent(last.readableBytes());
     ChannelFuture written = last == null ? channel().newSucceededFuture() : context().writeAndFlush(last);
     var _ = left.thenRun(() -> written.addListener(ChannelFutureListener.CLOSE));
   }
@@ -741,17 +735,17 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
   public void channelInactive(ChannelHandlerContext ctx) {
     state = State.CLOSED;
     if (admission != null) admission.end();
-    loop.socketMemory().settle(this, 0);
-    loop.socketMemory().forget(this);
-    loop.keepAlive().forget(this);
-    loop.connections().remove(number);
-    loop.frontend().meters().connectionClosed();
+    home.socketMemory().settle(this, 0);
+    home.socketMemory().forget(this);
+    home.keepAlive().forget(this);
+    home.table().remove(number);
+    loop().meters().connectionClosed();
     dropInput();
     leaveSession();
   }
 
   private CompletableFuture<Void> leaveSession() {
-    return session == null ? CompletableFuture.completedFuture(null) : ending.leave(session, sessionExpirySeconds);
+    return session == null ? CompletableFuture.completedFuture(null) : ending.leave(home, session, sessionExpirySeconds);
   }
 
   private String clientId() {
@@ -780,7 +774,7 @@ final class Connection extends KeepAliveWheel.Watched implements ChannelInboundH
     if (cause instanceof IOException || cause instanceof DecoderException) {
       log.debug("connection of {} broke: {}", clientId(), LogText.quoted(cause.toString()));
     } else {
-      loop.frontend().meters().unexpected("a connection failed", cause);
+      loop().meters().unexpected("a connection failed", cause);
     }
     ctx.close();
   }

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * Who connects, leaves, and takes a session over: one line each in the log {@code dunlin.connections}, at DEBUG, which is off until an
  * operator wants it, and one call each of the application's listener, where there is one.
  */
-public final class ConnectionEvents implements AutoCloseable {
+public final class ConnectionEvents implements ConnectionWatch, AutoCloseable {
   /*
    * Owner: event loops tell, and never wait for the listener; what waits for it belongs to the lock, and one virtual thread calls it.
    * Bounds: EVENTS_MAX events wait, each with texts that the limits of a CONNECT bound.
@@ -40,8 +40,8 @@ public final class ConnectionEvents implements AutoCloseable {
     this.listening = listener == null ? null : new Listening(listener, clock, meters);
   }
 
-  void connected(Connection connection, LiveSession session, Identity identity, boolean sessionPresent) {
-    Peer peer = connection.peer();
+  @Override
+  public void connected(Peer peer, LiveSession session, Identity identity, boolean sessionPresent) {
     long number = session.connection().number();
     String tenant = session.publisher().tenant();
     if (events.isDebugEnabled()) {
@@ -56,8 +56,8 @@ public final class ConnectionEvents implements AutoCloseable {
             clock.instant(), number, tenant, session.clientId(), identity.user(), peer.address(), peer.listener(), session.version().level(), sessionPresent));
   }
 
-  /** Another connection of the same client had the session until now; it is closed, and its end is an event too. */
-  void takenOver(LiveSession session, ConnectionId from) {
+  @Override
+  public void takenOver(LiveSession session, ConnectionId from) {
     long number = session.connection().number();
     if (events.isDebugEnabled()) {
       events.debug(
@@ -68,8 +68,8 @@ public final class ConnectionEvents implements AutoCloseable {
         new ConnectionEvent.TakenOver(clock.instant(), number, session.publisher().tenant(), session.clientId(), from.number()));
   }
 
-  /** @param reason in a few words, what ended it */
-  void disconnected(LiveSession session, String reason) {
+  @Override
+  public void disconnected(LiveSession session, String reason) {
     long number = session.connection().number();
     if (events.isDebugEnabled()) {
       events.debug("event=disconnect connection={} client={} reason={}", number, LogText.quoted(session.clientId()), reason);

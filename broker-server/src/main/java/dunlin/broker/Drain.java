@@ -9,14 +9,14 @@ import org.jspecify.annotations.Nullable;
 /** Sends the clients of a frontend to another server, so many a second, until it is stopped; MQTT 5, section 4.11. */
 final class Drain {
   /*
-   * Owner: begins and ends under the frontend's lock; a tick runs on loop 0 and goes on from loop to loop until its share of
+   * Owner: begins and ends under its caller's lock; a tick runs on loop 0 and goes on from loop to loop until its share of
    *   clients is sent away, so that the pace is kept however they are spread.
    * Bounds: a tick holds at most its share of connections, and asks each loop once.
    */
   private static final int TICKS_A_SECOND = 10;
   private static final int FASTEST = 1_000_000;
 
-  private final Frontend frontend;
+  private final List<LoopConnections> parts;
   private final String serverReference;
   private final int connectionsPerSecond;
 
@@ -24,12 +24,13 @@ final class Drain {
   private int owed;
   private int nextLoop;
 
-  Drain(Frontend frontend, String serverReference, int connectionsPerSecond) {
+  /** @param parts the connections of all event loops */
+  Drain(List<LoopConnections> parts, String serverReference, int connectionsPerSecond) {
     checkReference(serverReference);
     if (connectionsPerSecond < 1 || connectionsPerSecond > FASTEST) {
       throw new IllegalArgumentException("connections per second must be 1 to " + FASTEST + ", not " + connectionsPerSecond);
     }
-    this.frontend = frontend;
+    this.parts = parts;
     this.serverReference = serverReference;
     this.connectionsPerSecond = connectionsPerSecond;
   }
@@ -48,7 +49,7 @@ final class Drain {
 
   void start() {
     int period = 1_000 / TICKS_A_SECOND;
-    ticking = frontend.loop(0).executor().scheduleAtFixedRate(this::tick, 0, period, TimeUnit.MILLISECONDS);
+    ticking = parts.getFirst().loop().executor().scheduleAtFixedRate(this::tick, 0, period, TimeUnit.MILLISECONDS);
   }
 
   void stop() {
@@ -59,21 +60,21 @@ final class Drain {
     owed += connectionsPerSecond;
     int clients = owed / TICKS_A_SECOND;
     owed -= clients * TICKS_A_SECOND;
-    nextLoop = (nextLoop + 1) % frontend.loopCount();
+    nextLoop = (nextLoop + 1) % parts.size();
     if (clients > 0) sendAway(clients, nextLoop, 0);
   }
 
   private void sendAway(int clients, int index, int loopsAsked) {
-    if (loopsAsked == frontend.loopCount()) return;
-    Loop loop = frontend.loop(index);
-    loop.post(
+    if (loopsAsked == parts.size()) return;
+    LoopConnections part = parts.get(index);
+    part.loop().post(
         () -> {
-          List<Connection> leaving = loop.connections().live(clients);
+          List<Connection> leaving = part.table().live(clients);
           for (Connection connection : leaving) {
             connection.sendAway(ReasonCode.USE_ANOTHER_SERVER, "the server is being drained", serverReference);
           }
           int left = clients - leaving.size();
-          if (left > 0) sendAway(left, (index + 1) % frontend.loopCount(), loopsAsked + 1);
+          if (left > 0) sendAway(left, (index + 1) % parts.size(), loopsAsked + 1);
         });
   }
 }

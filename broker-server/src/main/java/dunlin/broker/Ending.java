@@ -16,7 +16,7 @@ record Ending(String reason, boolean publishWill, boolean byClient) {
    * A client that sees the end may come back at once, over another event loop. Its CONNECT must not come to the session tier before this end does: that
    * would be too late then. So the session is left first, and the socket closed afterwards. What a DISCONNECT says (no will, another expiry) counts
    * nowhere else, so the socket stays open behind it until it has come there, also while publishes are in progress that a durable session waits
-   * for (Frontend.leave). For all other ends a connection that takes over comes to the same as the end itself: those do not wait.
+   * for (Reception.leave). For all other ends a connection that takes over comes to the same as the end itself: those do not wait.
    */
 
   /** Nothing was said. */
@@ -38,14 +38,15 @@ record Ending(String reason, boolean publishWill, boolean byClient) {
   /**
    * Leaves a session, unless that was done before.
    *
+   * @param home of its connection
    * @return completes when the socket may close
    */
-  CompletableFuture<Void> leave(LiveSession session, long sessionExpirySeconds) {
+  CompletableFuture<Void> leave(LoopConnections home, LiveSession session, long sessionExpirySeconds) {
     CompletableFuture<Void> proposed = CompletableFuture.completedFuture(null);
     if (!session.ended()) {
       session.end();
-      session.frontend().events().disconnected(session, reason);
-      proposed = session.frontend().leave(session, publishWill, sessionExpirySeconds);
+      home.reception().watch().disconnected(session, reason);
+      proposed = home.reception().leave(home, session, publishWill, sessionExpirySeconds);
     }
     return byClient ? proposed : CompletableFuture.completedFuture(null);
   }

@@ -9,7 +9,6 @@ import dunlin.broker.listen.Listeners;
 import dunlin.broker.meter.FrontendMeters;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistClient;
-import dunlin.dist.Route;
 import dunlin.inbox.ConnectionId;
 import dunlin.inbox.Connections;
 import dunlin.inbox.InboxClient;
@@ -17,19 +16,15 @@ import dunlin.inbox.WillPublisher;
 import dunlin.model.Publication;
 import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
-import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient;
 import dunlin.runtime.DropEvents;
 import dunlin.runtime.HopLedger;
-import dunlin.runtime.LogText;
 import dunlin.runtime.metrics.LatencyHistogram;
 import dunlin.runtime.metrics.NodeBeans;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.netty.channel.EventLoop;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
-import io.netty.util.concurrent.EventExecutor;
 import java.time.InstantSource;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -66,26 +61,19 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   private final DecoderLimits decoderLimits;
   private final String nodeId;
   private final long incarnation;
-  private final Lives lives;
   private final InstantSource clock;
   private final MeterRegistry registry;
   private final FrontendMeters meters;
-  private final ConnectionEvents events;
-  private final Fanout fanout = new Fanout(this);
+  private final Reception reception;
+  private final Fanout fanout;
   private final ApplicationPublisher application = new ApplicationPublisher(this);
   private final Listeners listeners;
   private final MultiThreadIoEventLoopGroup group;
   private final Leaving leaving;
   private final Authentication authentication;
 
-  private Loop[] loops = {};
+  private @Nullable Loops loops;
   private @Nullable Tiers tiers;
-
-  /** Written under this object's lock. */
-  private volatile @Nullable Drain drain;
-
-  /** The tiers that a frontend calls. */
-  public record Tiers(DistClient dist, RetainClient retain, InboxClient inbox) {}
 
   /**
    * @param budget the memory that all clients together may make it use
@@ -110,20 +98,25 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     this.decoderLimits = decoderLimits(settings);
     this.nodeId = nodeId;
     this.incarnation = incarnation;
-    this.lives = new Lives(incarnation);
     this.clock = clock;
-    this.events = events;
+    this.fanout = new Fanout(shard(), incarnation);
+    this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), this::leaveRefused);
+    this.reception = new Reception(nodeId, incarnation, authentication, leaving, events);
     this.meters =
         new FrontendMeters(
-            nodeId, registry, dropEvents, () -> sum(loop -> loop.counts().publishes().waiting()), () -> sum(loop -> loop.counts().copies().waiting()));
+            nodeId, registry, dropEvents, () -> sum(each -> each.loop().counts().publishes().waiting()),
+            () -> sum(each -> each.loop().counts().copies().waiting()));
     this.registry = registry;
-    this.leaving = new Leaving((session, will, expiry) -> inbox().disconnect(session, will, expiry), meters::leaveRefused);
     this.listeners = new Listeners(settings.listeners(), decoderLimits, registry);
     AtomicInteger threads = new AtomicInteger();
     this.group =
         new MultiThreadIoEventLoopGroup(
             settings.lanes().count(), (ThreadFactory) task -> new LoopThread(task, "dunlin-loop-" + threads.getAndIncrement()),
             settings.listeners().transport().handlers());
+  }
+
+  private void leaveRefused() {
+    meters.leaveRefused();
   }
 
   private static DecoderLimits decoderLimits(FrontendSettings settings) {
@@ -138,23 +131,23 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   /** Starts the event loops and opens their lanes. Clients cannot connect yet. */
   public void open(Tiers clients) {
     tiers = clients;
-    List<Loop> opened = new ArrayList<>();
-    for (EventExecutor executor : group) {
-      opened.add(new Loop(this, opened.size(), (EventLoop) executor, settings.lanes().count()));
-    }
-    loops = opened.toArray(new Loop[0]);
-    CountDownLatch started = new CountDownLatch(loops.length);
-    for (Loop loop : loops) {
-      loop.executor().execute(
+    Loops opened = new Loops(settings, budget, meters, clock, clients, group);
+    fanout.open(opened);
+    reception.open(opened, fanout, subscribeRules);
+    loops = opened;
+    CountDownLatch started = new CountDownLatch(opened.count());
+    for (LoopConnections each : reception.parts()) {
+      each.loop().executor().execute(
           () -> {
-            loop.start();
+            each.loop().start(each);
             started.countDown();
           });
     }
     await(started);
-    loops[0].executor().scheduleWithFixedDelay(meters.violations()::flush, 1, 1, TimeUnit.SECONDS);
-    loops[0].executor().scheduleWithFixedDelay(listeners::flush, 1, 1, TimeUnit.SECONDS);
-    loops[0].executor().scheduleWithFixedDelay(leaving::again, LEAVE_RETRY_MILLIS, LEAVE_RETRY_MILLIS, TimeUnit.MILLISECONDS);
+    EventLoop first = opened.get(0).executor();
+    first.scheduleWithFixedDelay(meters.violations()::flush, 1, 1, TimeUnit.SECONDS);
+    first.scheduleWithFixedDelay(listeners::flush, 1, 1, TimeUnit.SECONDS);
+    first.scheduleWithFixedDelay(leaving::again, LEAVE_RETRY_MILLIS, LEAVE_RETRY_MILLIS, TimeUnit.MILLISECONDS);
     LoopGauges.show(this, leaving, registry);
   }
 
@@ -183,8 +176,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
    * @throws ListenerException when an address cannot be bound or may not be without authentication
    */
   public void listen() {
-    listeners.open(
-        group, authentication.mayListenAnywhere(), listener -> new Connection(Objects.requireNonNull(LoopThread.current()), listener));
+    listeners.open(group, authentication.mayListenAnywhere(), reception::accept);
   }
 
   /** The port that clients of a listener connect to, once it listens; -1 when it has none. */
@@ -209,12 +201,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   /** Runs tasks on the event loop of a lane, soon; takes them from any thread, and keeps the order in which one thread hands them over. */
   public Executor onLane(int number) {
-    return loops[number % loops.length]::post;
-  }
-
-  /** Tells who connects and leaves. */
-  ConnectionEvents events() {
-    return events;
+    return loop(number % loopCount())::post;
   }
 
   /** Publishes for the application that the node is part of. Once the frontend is open. */
@@ -238,24 +225,24 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   @Override
   public boolean isDraining() {
-    return drain != null;
+    return reception.drain() != null;
   }
 
   @Override
   public synchronized void drain(String serverReference, int connectionsPerSecond) {
     String reference = serverReference.isEmpty() ? settings.connections().serverReference() : serverReference;
-    Drain begun = new Drain(this, reference, connectionsPerSecond);
+    Drain begun = new Drain(reception.parts(), reference, connectionsPerSecond);
     stopDrain();
     log.info("draining, {} connections a second", connectionsPerSecond);
-    drain = begun;
+    reception.drain(begun);
     begun.start();
   }
 
   @Override
   public synchronized void stopDrain() {
-    Drain ended = drain;
+    Drain ended = reception.drain();
     if (ended == null) return;
-    drain = null;
+    reception.drain(null);
     ended.stop();
   }
 
@@ -278,7 +265,7 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   /** Which life of this frontend new connections belong to; rises with each process and each {@link #sessionTierLost}. */
   public long life() {
-    return lives.present();
+    return reception.life();
   }
 
   /**
@@ -286,92 +273,44 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
    * is open.
    */
   public long sessionTierLost() {
-    return lives.next(List.of(loops));
+    return reception.sessionTierLost();
   }
 
   @Override
   public void push(ConnectionId connection, InboxMessage message) {
-    Loop loop = loopOf(connection);
-    if (loop == null) return;
-    Loop current = LoopThread.current();
-    if (current != null) current.passOn(loop, connection.number(), message);
-    else loop.pushes().offer(connection.number(), message);
+    reception.push(connection, message);
   }
 
   @Override
   public void behind(ConnectionId connection) {
-    Loop loop = loopOf(connection);
-    if (loop != null) loop.pushes().behind(connection.number());
-  }
-
-  /** A message came for a connection that is not on its loop, the calling one. The session tier hears now that it is missing, unless it is just hearing of its end. */
-  void astray(Loop loop, long connection) {
-    meters.pushedAstray();
-    if (loop.sessionOf(connection) != null || leaving.knows(connection)) return;
-    inbox().missing(new ConnectionId(nodeId, lives.present(), connection));
+    reception.behind(connection);
   }
 
   @Override
   public void displaced(ConnectionId connection) {
-    end(connection, ReasonCode.SESSION_TAKEN_OVER, "another connection uses this client identifier");
+    reception.displaced(connection);
   }
 
   @Override
   public void dismissed(ConnectionId connection) {
-    end(connection, ReasonCode.ADMINISTRATIVE_ACTION, "an operator has ended the connection");
+    reception.dismissed(connection);
   }
 
   @Override
   public CompletableFuture<Void> settled(ConnectionId connection) {
-    Loop loop = loopOf(connection);
-    if (loop == null) return CompletableFuture.completedFuture(null);
-    var settled = new CompletableFuture<Void>();
-    loop.post(
-        () -> {
-          LiveSession session = loop.sessionOf(connection.number());
-          if (session == null || session.settled()) settled.complete(null);
-          else session.inbound().whenSettled(() -> settled.complete(null));
-        });
-    return settled;
-  }
-
-  private void end(ConnectionId connection, ReasonCode reason, String explanation) {
-    Loop loop = loopOf(connection);
-    if (loop == null) return;
-    loop.post(
-        () -> {
-          Connection target = loop.connections().get(connection.number());
-          if (target != null) target.fail(reason, explanation);
-        });
-  }
-
-  private @Nullable Loop loopOf(ConnectionId connection) {
-    if (!lives.isOfThisProcess(connection.incarnation()) || !connection.frontend().equals(nodeId)) return null;
-    return loops[(int) (connection.number() % loops.length)];
+    return reception.settled(connection);
   }
 
   @Override
   public Sending prepare(Publication will) {
-    Loop loop = loops[Math.floorMod(will.publisher().clientId().hashCode(), loops.length)];
+    Loop loop = loop(Math.floorMod(will.publisher().clientId().hashCode(), loopCount()));
     return new SendingWill(loop, will.acceptedAt(clock.millis()));
   }
 
-  // ------------------------------------------------------------------------------------------------------------ for the loops
-
-  FrontendSettings settings() {
-    return settings;
-  }
-
-  NodeBudget budget() {
-    return budget;
-  }
+  // ------------------------------------------------------------------------------------------------------------ for what is beside it
 
   Listeners listeners() {
     return listeners;
-  }
-
-  Authentication authentication() {
-    return authentication;
   }
 
   /** What packets may hold, on listeners that do not say otherwise. */
@@ -412,27 +351,16 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   }
 
   Loop loop(int index) {
-    return loops[index];
+    return Objects.requireNonNull(loops, "not open").get(index);
+  }
+
+  /** The connections of all event loops. */
+  Reception reception() {
+    return reception;
   }
 
   int loopCount() {
     return settings.lanes().count();
-  }
-
-  Loop ownerOf(String tenant, TopicFilter filter) {
-    return loops[RouteTable.ownerOf(tenant, filter, loops.length)];
-  }
-
-  /** The filter that a route stands for, or null when the route is not this life's or the filter has gone since. */
-  @Nullable FilterHandle filterOf(Route route) {
-    if (route.incarnation() != incarnation) return null;
-    FilterHandle handle = loops[route.handle() % loops.length].routes().byNumber(route.handle());
-    return handle != null && handle.isOf(route) ? handle : null;
-  }
-
-  /** A group that has no members here, for a message whose route names a filter without subscribers here. */
-  FilterHandle withoutMembers(Route route) {
-    return new FilterHandle(route.tenant(), route.filter(), route.handle(), loops.length);
   }
 
   FrontendMeters meters() {
@@ -441,69 +369,29 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   /** Subscriptions of connected sessions without expiry; those of the others are the session tier's. */
   long subscriptions() {
-    return sum(loop -> loop.routes().subscriptions());
+    return sum(each -> each.sessions().fanout().routes().subscriptions());
   }
 
   long sharedSubscriptions() {
-    return sum(loop -> loop.routes().sharedSubscriptions());
+    return sum(each -> each.sessions().fanout().routes().sharedSubscriptions());
   }
 
   /** A loop's number is right only together with all others', which are read one after the other. */
   long groupWaiting() {
-    return Math.max(0, sum(loop -> loop.groups().unsettled()));
-  }
-
-  /** The drain in progress, or null. */
-  @Nullable Drain drainUnderWay() {
-    return drain;
-  }
-
-  /** A route that could not be removed does no harm: what it brings finds no filter here. The next life removes it. */
-  void routeRemoved(CompletableFuture<Void> removal, FilterHandle handle) {
-    removal.whenComplete(
-        (_, failure) -> {
-          if (failure == null) return;
-          meters.storeFailed();
-          log.debug("route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
-        });
-  }
-
-  /**
-   * Tells the session tier that a connection has ended, again and again until it knows: with a durable session, when its publishes have, in time.
-   *
-   * @return completes, on the session's loop, when it was told the first time: a connect that is called afterwards takes effect later
-   */
-  CompletableFuture<Void> leave(LiveSession session, boolean publishWill, long sessionExpirySeconds) {
-    long connection = session.connection().number();
-    leaving.begin(connection, session.ref(), publishWill, sessionExpirySeconds);
-    var told = new CompletableFuture<Void>();
-    Runnable tell =
-        () -> {
-          leaving.tell(connection);
-          told.complete(null);
-        };
-    // A connection that resumes the session before then displaces this one and has to wait for it.
-    if (session.durable()) session.loop().afterPublishes(session, tell);
-    else tell.run();
-    return told;
-  }
-
-  /** Runs something, on any thread, once all that came over a connection of this or another frontend has come to its end. */
-  void whenSettled(ConnectionId connection, Runnable then) {
-    var _ = (loopOf(connection) == null ? inbox().settled(connection) : settled(connection)).thenRun(then);
+    return Math.max(0, sum(each -> each.sessions().fanout().groups().unsettled()));
   }
 
   /** The sum of a figure over all loops, which may change it while it is read. Any thread. */
-  long sum(ToLongFunction<Loop> number) {
+  long sum(ToLongFunction<LoopConnections> number) {
     long sum = 0;
-    for (Loop loop : loops) sum += number.applyAsLong(loop);
+    for (LoopConnections each : reception.parts()) sum += number.applyAsLong(each);
     return sum;
   }
 
   /** The largest of a figure of all loops, from 0. Any thread. */
-  double most(ToDoubleFunction<Loop> number) {
+  double most(ToDoubleFunction<LoopConnections> number) {
     double most = 0;
-    for (Loop loop : loops) most = Math.max(most, number.applyAsDouble(loop));
+    for (LoopConnections each : reception.parts()) most = Math.max(most, number.applyAsDouble(each));
     return most;
   }
 
@@ -518,19 +406,12 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
    */
   public void disconnectAll() {
     stopListening();
-    Drain drained = drain;
+    Drain drained = reception.drain();
     String reference = drained == null ? settings.connections().serverReference() : drained.serverReference();
     stopDrain();
     // Only 0x9C and 0x9D may carry a Server Reference; section 3.14.2.2.5.
     ReasonCode reason = reference.isEmpty() ? ReasonCode.SERVER_SHUTTING_DOWN : ReasonCode.USE_ANOTHER_SERVER;
-    for (Loop loop : loops) {
-      loop.post(
-          () -> {
-            for (Connection connection : loop.connections().all()) {
-              connection.sendAway(reason, "the server is shutting down", reference);
-            }
-          });
-    }
+    reception.sendAllAway(reason, "the server is shutting down", reference);
     awaitSessionsLeft();
   }
 
@@ -547,8 +428,8 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
 
   private void awaitSessionsLeft() {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(CLOSE_SESSIONS_MILLIS);
-    CountDownLatch closed = new CountDownLatch(loops.length);
-    for (Loop loop : loops) awaitClosed(loop, closed, deadline);
+    CountDownLatch closed = new CountDownLatch(reception.parts().size());
+    reception.whenAllClosed(closed, deadline);
     await(closed);
     try {
       leaving.whenAllTold().get(Math.max(1, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
@@ -557,14 +438,6 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     } catch (InterruptedException _) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private void awaitClosed(Loop loop, CountDownLatch closed, long deadline) {
-    loop.post(
-        () -> {
-          if (loop.connections().size() == 0 || System.nanoTime() > deadline) closed.countDown();
-          else loop.executor().schedule(() -> awaitClosed(loop, closed, deadline), 10, TimeUnit.MILLISECONDS);
-        });
   }
 
   private static void await(CountDownLatch latch) {

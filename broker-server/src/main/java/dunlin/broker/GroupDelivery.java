@@ -177,7 +177,7 @@ final class GroupDelivery {
     copy.feedback = null;
     copy.member = member;
     copy.passes++;
-    loop.batchTo(member.session.loop()).add(copy);
+    loop.batchTo(member.session.loop()).addUncredited(copy.message, copy);
   }
 
   // ------------------------------------------------------------------------------------------------------ the session tier
@@ -187,14 +187,14 @@ final class GroupDelivery {
     leaves(copy);
     copy.asked = true;
     copy.askAgainNanos = nanoTime.getAsLong() + ASK_AGAIN_NANOS;
-    loop.frontend().inbox().appendToGroup(copy.filter.filter(), copy.message).whenComplete(
+    loop.tiers().inbox().appendToGroup(copy.filter.filter(), copy.message).whenComplete(
         (taken, failure) -> loop.run(() -> sessionTierAnswered(copy, taken, failure)));
   }
 
   private void sessionTierAnswered(GroupCopy copy, @Nullable Boolean taken, @Nullable Throwable failure) {
     GroupLine line = copy.ordered() ? lines.get(GroupLine.Place.of(copy.message, copy.filter)) : null;
     if (line != null) line.firstIsAtSessionTier = false;
-    if (failure != null) loop.frontend().meters().storeFailed();
+    if (failure != null) loop.meters().storeFailed();
     if (failure == null && Boolean.TRUE.equals(taken)) {
       taken(copy);
     } else if (failure == null && groupOf(copy.filter).size() == 0) {
@@ -258,7 +258,7 @@ final class GroupDelivery {
   }
 
   private FrontendSettings.GroupWaits waits() {
-    return loop.frontend().settings().groupWaits();
+    return loop.settings().groupWaits();
   }
 
   private Duration waitOf(boolean acknowledged) {

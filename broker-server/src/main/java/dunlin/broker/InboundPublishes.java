@@ -3,7 +3,6 @@ package dunlin.broker;
 import dunlin.broker.codec.InboundPublish;
 import dunlin.broker.codec.Limit;
 import dunlin.broker.codec.Packet;
-import dunlin.inbox.ConnectionId;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -65,7 +64,7 @@ final class InboundPublishes implements Feedback {
   InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
     this.session = session;
     this.receiveMaximum = receiveMaximum;
-    this.checkPayloadFormat = session.frontend().settings().features().payloadFormatCheck();
+    this.checkPayloadFormat = session.settings().features().payloadFormatCheck();
     this.terms = session.version().hasProperties() ? Terms.ANSWERED : Terms.disconnecting(session.fence());
     for (int packetId : receivedPacketIds) markReceived(packetId);
   }
@@ -123,12 +122,12 @@ final class InboundPublishes implements Feedback {
       } else {
         if (message.retain()) {
           publish.expect();
-          session.frontend().retain().set(message, publish::answer);
+          session.tiers().retain().set(message, publish::answer);
         }
         loop.lane().append(message, this, publish);
         publish.answer(ReasonCode.SUCCESS);
       }
-      if (pending.size() >= receiveMaximum) session.connection().hold(Connection.Hold.PENDING);
+      if (pending.size() >= receiveMaximum) session.connection().hold(Hold.PENDING);
     }
     if (loop.window().exhausted() || loop.window().isMost(unanswered, unansweredBytes)) session.connection().holdForCredit();
   }
@@ -176,13 +175,13 @@ final class InboundPublishes implements Feedback {
     Loop loop = session.loop();
     int size = message.body().length;
     loop.window().take(size);
-    session.frontend().retain().set(
+    session.tiers().retain().set(
         message,
         reason ->
             loop.run(
                 () -> {
                   loop.window().give(1, size);
-                  if (reason.isError()) session.frontend().meters().storeFailed();
+                  if (reason.isError()) loop.meters().storeFailed();
                 }));
   }
 
@@ -194,7 +193,7 @@ final class InboundPublishes implements Feedback {
       acknowledgedForGroups++;
       bytesForGroups += size;
     }
-    if (groupsHoldIt()) session.connection().hold(Connection.Hold.GROUP);
+    if (groupsHoldIt()) session.connection().hold(Hold.GROUP);
   }
 
   @Override
@@ -205,7 +204,7 @@ final class InboundPublishes implements Feedback {
       acknowledgedForGroups--;
       bytesForGroups -= size;
     }
-    if (!groupsHoldIt()) session.connection().resume(Connection.Hold.GROUP);
+    if (!groupsHoldIt()) session.connection().resume(Hold.GROUP);
   }
 
   /**
@@ -213,7 +212,7 @@ final class InboundPublishes implements Feedback {
    * to it is read from, or its acknowledgements would not come, and the publishers of a lane do not wait for a group that only one feeds.
    */
   private boolean groupsHoldIt() {
-    FrontendSettings settings = session.frontend().settings();
+    FrontendSettings settings = session.settings();
     return waitingForGroups > 0
         || acknowledgedForGroups >= settings.lanes().messagesMax() / LANE_SHARE
         || bytesForGroups >= settings.lanes().bytesMax() / LANE_SHARE;
@@ -260,9 +259,13 @@ final class InboundPublishes implements Feedback {
     else recorded().whenSettled(then);
   }
 
-  /** The session was taken over from another connection: what that was sent comes before what this one is. */
-  void follow(ConnectionId displaced) {
-    recorded().follow(displaced);
+  /**
+   * The session was taken over from another connection: what that was sent comes before what this one is.
+   *
+   * @return to be run on this loop once all that came over the other connection has come to its end
+   */
+  Runnable follow() {
+    return recorded().follow();
   }
 
   private void acknowledgeFinished() {
@@ -271,7 +274,7 @@ final class InboundPublishes implements Feedback {
       if (head.qos() == QoS.AT_LEAST_ONCE) pendingQos1--;
       if (!session.ended() && !head.abandoned()) acknowledge(head);
     }
-    if (pending.size() <= receiveMaximum / 2) session.connection().resume(Connection.Hold.PENDING);
+    if (pending.size() <= receiveMaximum / 2) session.connection().resume(Hold.PENDING);
   }
 
   private void acknowledge(PendingPublish publish) {

@@ -96,17 +96,17 @@ final class InboxReader {
   /** Fetches the next page, when there is one and the client has taken what was fetched before. */
   void fetch() {
     if (fetching || caughtUp() || !session.idle() || outbound.inFlightIsFull()) return;
-    int bytes = session.loop().messageMemory().reservePage(session, outbound.heldBytes());
+    int bytes = session.home().messageMemory().reservePage(session, outbound.heldBytes());
     if (bytes == 0) return;
     fetching = true;
     pushedMeanwhile = false;
-    session.frontend().inbox().fetch(session.ref(), expected, PAGE_MESSAGES, bytes).whenComplete(
+    session.tiers().inbox().fetch(session.ref(), expected, PAGE_MESSAGES, bytes).whenComplete(
         (page, failure) -> session.loop().post(() -> fetched(page, bytes, failure)));
   }
 
   private void fetched(InboxClient.@Nullable Page page, int reserved, @Nullable Throwable failure) {
     fetching = false;
-    session.loop().messageMemory().giveBack(reserved);
+    session.home().messageMemory().giveBack(reserved);
     if (session.ended()) return;
     if (failure != null || page == null) {
       session.connection().storeFailed("reading the inbox", failure);
@@ -132,7 +132,7 @@ final class InboxReader {
   /** At the end of the round. */
   void flushAcknowledged() {
     if (acknowledgedCount == 0) return;
-    session.frontend().inbox().acknowledge(session.ref(), Arrays.copyOf(acknowledged, acknowledgedCount));
+    session.tiers().inbox().acknowledge(session.ref(), Arrays.copyOf(acknowledged, acknowledgedCount));
     acknowledgedCount = 0;
     if (acknowledged.length > 1_024) acknowledged = new long[8];
   }

@@ -84,7 +84,7 @@ final class InputMemory {
     if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(connection) != null) { // it has become known
       other.share.add(-counted);
       counted = 0;
-      if (other.waiting.remove(connection)) connection.resume(Connection.Hold.MEMORY);
+      if (other.waiting.remove(connection)) connection.resume(Hold.MEMORY);
     }
     connection.countedForInput(bytes);
     kind.share.add(bytes - counted);
@@ -92,7 +92,7 @@ final class InputMemory {
     if (bytes > 0) kind.holding.putIfAbsent(connection, now);
     if (bytes > 0 && !isKnown && kind.share.free() <= 0) refuse(connection);
     else if (!kind.share.allows(0, bytes)) holdBack(connection, kind);
-    else if (!kind.waiting.isEmpty() && kind.waiting.remove(connection)) connection.resume(Connection.Hold.MEMORY);
+    else if (!kind.waiting.isEmpty() && kind.waiting.remove(connection)) connection.resume(Hold.MEMORY);
   }
 
   private void refuse(Connection connection) {
@@ -103,7 +103,7 @@ final class InputMemory {
   private static void holdBack(Connection connection, Kind kind) {
     if (!kind.waiting.add(connection)) return;
     kind.share.refused();
-    connection.hold(Connection.Hold.MEMORY);
+    connection.hold(Hold.MEMORY);
   }
 
   /** Lets those go on for whom there is memory again, and ends some that keep others from going on. */
@@ -116,7 +116,7 @@ final class InputMemory {
   private void look(Kind kind) {
     for (int left = Math.min(WAKES_A_TURN, kind.waiting.size()); left > 0; left--) {
       Connection first = kind.waiting.removeFirst();
-      if (kind.share.allows(first.countedForInput(), ROOM_MIN)) first.resume(Connection.Hold.MEMORY);
+      if (kind.share.allows(first.countedForInput(), ROOM_MIN)) first.resume(Hold.MEMORY);
       else kind.waiting.add(first);
     }
     if (kind.waiting.isEmpty()) kind.lastQuiet = now;

@@ -14,7 +14,7 @@ final class KeepAliveWheel {
    * Bounds: one link for each connection, inside the connection; no object of its own. A time longer than the wheel's turn is
    *   looked at once a turn. Closing is at most one tick late.
    */
-  static final int TICK_MILLIS = 100;
+  static final int TICK_MILLIS = Loop.TICK_MILLIS;
   private static final int SLOTS = 1_024;
 
   private final @Nullable Watched[] slots = new @Nullable Watched[SLOTS];

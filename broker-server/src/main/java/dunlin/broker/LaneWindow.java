@@ -15,9 +15,14 @@ final class LaneWindow implements LaneCredit {
   private final int messagesMax;
   private final int bytesMax;
 
-  private final ArrayDeque<Connection> held = new ArrayDeque<>();
+  private final ArrayDeque<Held> held = new ArrayDeque<>();
   private int messages;
   private long bytes;
+
+  /** A connection that is not read from while the lane is out of credit. */
+  interface Held {
+    void creditAgain();
+  }
 
   LaneWindow(int messagesMax, int bytesMax) {
     this.messagesMax = messagesMax;
@@ -36,7 +41,7 @@ final class LaneWindow implements LaneCredit {
     bytes -= size;
     assert messages >= 0 && bytes >= 0 : "more credit given back than taken";
     if (!held.isEmpty() && messages <= messagesMax / 2 && bytes <= bytesMax / 2) {
-      for (int left = held.size(); left > 0; left--) held.remove().resume(Connection.Hold.CREDIT);
+      for (int left = held.size(); left > 0; left--) held.remove().creditAgain();
     }
   }
 
@@ -49,8 +54,8 @@ final class LaneWindow implements LaneCredit {
     return messages >= messagesMax || bytes >= bytesMax;
   }
 
-  /** Lets a connection wait for credit; it is resumed once. */
-  void hold(Connection connection) {
+  /** Lets a connection wait for credit; it is told once. */
+  void hold(Held connection) {
     held.add(connection);
   }
 

@@ -14,7 +14,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** A session with its client connected: from CONNACK to the end of the connection. */
-final class LiveSession {
+final class LiveSession implements Recipient {
   /*
    * Owner: the connection's event loop; load, room, loop and what is final may be read by all.
    * Many clients only publish, only subscribe, or do neither for hours, so each part is made when it is first needed; until then its absence
@@ -23,9 +23,6 @@ final class LiveSession {
    * Failure: when the connection ends, end() hands everything back; a session that was taken over in between is fenced by its
    *   epoch, so what it still sends to the stores changes nothing.
    */
-  /** The load of a session that takes nothing more at the moment. */
-  static final int REFUSES = Integer.MAX_VALUE;
-
   private static final int OPERATIONS_MAX = 256;
   private static final int OPERATION_BYTES_MAX = 256 * 1_024;
   private static final int[] NONE = {};
@@ -41,8 +38,8 @@ final class LiveSession {
     }
   }
 
-  private final Loop loop;
-  private final Connection connection;
+  private final LoopSessions home;
+  private final ClientConnection connection;
   private final Publisher publisher;
   private final long epoch;
   private final int clientReceiveMaximum;
@@ -63,12 +60,13 @@ final class LiveSession {
   private int room = Integer.MAX_VALUE;
 
   LiveSession(
-      Connection connection,
+      ClientConnection connection,
+      LoopSessions home,
       boolean durable,
       int clientReceiveMaximum,
       InboxClient.Connected connected) {
     this.connection = connection;
-    this.loop = connection.loop();
+    this.home = home;
     // With the texts of the session tier: in the same process there is one copy of them.
     this.publisher = new Publisher(connected.session().tenant(), connected.session().clientId());
     this.epoch = connected.session().epoch();
@@ -79,15 +77,25 @@ final class LiveSession {
         durable ? new InboxReader(this, outbound(), connected.firstUnacknowledged(), connected.nextSequence()) : null;
   }
 
-  Frontend frontend() {
-    return loop.frontend();
+  /** What it shares with the other sessions of its loop. */
+  LoopSessions home() {
+    return home;
   }
 
-  Loop loop() {
-    return loop;
+  @Override
+  public Loop loop() {
+    return home.loop();
   }
 
-  Connection connection() {
+  FrontendSettings settings() {
+    return loop().settings();
+  }
+
+  Tiers tiers() {
+    return loop().tiers();
+  }
+
+  ClientConnection connection() {
     return connection;
   }
 
@@ -111,7 +119,8 @@ final class LiveSession {
     return epoch;
   }
 
-  String clientId() {
+  @Override
+  public String clientId() {
     return publisher.clientId();
   }
 
@@ -131,12 +140,12 @@ final class LiveSession {
   }
 
   private InboundPublishes newInbound(int[] receivedPacketIds) {
-    return new InboundPublishes(this, frontend().settings().connections().receiveMaximum(), receivedPacketIds);
+    return new InboundPublishes(this, settings().connections().receiveMaximum(), receivedPacketIds);
   }
 
   Outbound outbound() {
     Outbound present = outbound;
-    if (present == null) outbound = present = new Outbound(this, connection, clientReceiveMaximum, frontend().settings());
+    if (present == null) outbound = present = new Outbound(this, connection, clientReceiveMaximum, settings());
     return present;
   }
 
@@ -213,13 +222,13 @@ final class LiveSession {
     return inbox == null || inbox.caughtUp();
   }
 
-  /** How much waits for the client, for choosing between members of a group; any thread, may be stale. */
-  int load() {
+  @Override
+  public int load() {
     return (int) LOAD.getOpaque(this);
   }
 
-  /** Whether it would take a message of this QoS and size as a member of a group, as of its last round; any thread, may be stale. */
-  boolean mayTake(QoS qos, int size) {
+  @Override
+  public boolean mayTake(QoS qos, int size) {
     return qos == QoS.AT_MOST_ONCE ? load() != REFUSES : size <= (int) ROOM.getOpaque(this);
   }
 
@@ -238,8 +247,8 @@ final class LiveSession {
     return takes ? (int) Math.min(waiting, REFUSES - 1) : REFUSES;
   }
 
-  /** Offers a message that one plain subscription matched. */
-  void offer(Publication message, SubscriptionOptions options, int[] identifiers) {
+  @Override
+  public void offer(Publication message, SubscriptionOptions options, int[] identifiers) {
     if (ended) return;
     cameLive(message);
     if (options.noLocal() && isOwn(message)) return;
@@ -252,8 +261,8 @@ final class LiveSession {
     }
   }
 
-  /** Offers a message as a member of a group; answers whether it takes it. */
-  boolean offerShared(Publication message, Subscriber member) {
+  @Override
+  public boolean offerShared(Publication message, Subscriber member) {
     if (ended) return false;
     SubscriptionOptions options = member.options();
     QoS qos = message.qos().min(options.maximumQoS());
@@ -271,20 +280,21 @@ final class LiveSession {
     return true;
   }
 
-  /** Notes one of several subscriptions that a message matched; true the first time, until {@link #takeMerged}. */
-  boolean merge(Publication message, Subscriber subscriber) {
+  @Override
+  public boolean merge(Publication message, Subscriber subscriber) {
     cameLive(message);
     // Left out here, so that its QoS and identifier do not show in the copy that another subscription brings.
     if (subscriber.options().noLocal() && isOwn(message)) return false;
     return outbound().merged().add(subscriber);
   }
 
-  int[] mergedIdentifiers() {
+  @Override
+  public int[] mergedIdentifiers() {
     return outbound().merged().identifiers();
   }
 
-  /** What the merged subscriptions ask for together; nothing is merged any more. */
-  @Nullable SubscriptionOptions takeMerged() {
+  @Override
+  public @Nullable SubscriptionOptions takeMerged() {
     return outbound().merged().take();
   }
 
@@ -305,13 +315,13 @@ final class LiveSession {
   void operationBegins(int bytes) {
     operations++;
     operationBytes += bytes;
-    if (operations >= OPERATIONS_MAX || operationBytes >= OPERATION_BYTES_MAX) connection.hold(Connection.Hold.OPERATIONS);
+    if (operations >= OPERATIONS_MAX || operationBytes >= OPERATION_BYTES_MAX) connection.hold(Hold.OPERATIONS);
   }
 
   void operationEnds(int bytes) {
     operations--;
     operationBytes -= bytes;
-    if (operations <= OPERATIONS_MAX / 2 && operationBytes <= OPERATION_BYTES_MAX / 2) connection.resume(Connection.Hold.OPERATIONS);
+    if (operations <= OPERATIONS_MAX / 2 && operationBytes <= OPERATION_BYTES_MAX / 2) connection.resume(Hold.OPERATIONS);
   }
 
   /** The client is done with a message of its inbox. */
@@ -346,7 +356,7 @@ final class LiveSession {
     if (subscriptions != null) subscriptions.end();
     if (inbox != null) inbox.flushAcknowledged();
     if (outbound != null) outbound.end();
-    loop.messageMemory().forget(this);
+    home.messageMemory().forget(this);
     if (retained != null) retained.end();
   }
 }

@@ -38,15 +38,15 @@ final class Lives {
   }
 
   /** Ends all connections that have sessions, and answers the life of those that come later. */
-  long next(List<Loop> loops) {
+  long next(List<LoopConnections> parts) {
     long next = present.incrementAndGet();
-    for (Loop loop : loops) loop.post(() -> end(loop, loop.connections().lastNumber(loop.index(), loops.size())));
+    for (LoopConnections part : parts) part.loop().post(() -> end(part, part.table().lastNumber(part.loop().index(), parts.size())));
     return next;
   }
 
-  private static void end(Loop loop, long lastNumber) {
-    List<Connection> some = loop.connections().opened(SLICE, lastNumber);
+  private static void end(LoopConnections part, long lastNumber) {
+    List<Connection> some = part.table().opened(SLICE, lastNumber);
     for (Connection each : some) each.sessionTierLost();
-    if (!some.isEmpty()) loop.post(() -> end(loop, lastNumber));
+    if (!some.isEmpty()) part.loop().post(() -> end(part, lastNumber));
   }
 }

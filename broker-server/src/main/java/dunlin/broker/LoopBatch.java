@@ -32,7 +32,7 @@ final class LoopBatch implements Runnable {
 
   private long bytes;
 
-  private final ArrayList<PendingPublish> finished = new ArrayList<>();
+  private final ArrayList<Runnable> finished = new ArrayList<>();
 
   private int creditMessages;
   private long creditBytes;
@@ -45,7 +45,7 @@ final class LoopBatch implements Runnable {
   /**
    * Adds a message.
    *
-   * @param target the {@link FilterHandle} that it matched, an array of several, or a {@link DirectCopy}
+   * @param target for whom it is, which the {@link Loop.Resident} of the other loop understands
    */
   void add(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
     put(message, target, acknowledgement);
@@ -53,9 +53,9 @@ final class LoopBatch implements Runnable {
     bytes += message.body().length;
   }
 
-  /** Adds what is for a member of a group, which keeps its credit until it is settled and answers for itself. */
-  void add(GroupCopy copy) {
-    put(copy.message, copy, null);
+  /** Adds a message whose target keeps its credit and answers for itself. */
+  void addUncredited(Publication message, Object target) {
+    put(message, target, null);
   }
 
   private void put(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
@@ -69,7 +69,8 @@ final class LoopBatch implements Runnable {
     acknowledgements[size++] = acknowledgement;
   }
 
-  void finished(PendingPublish publish) {
+  /** Adds a publish of the other loop that has got all its answers, to be run there. */
+  void finished(Runnable publish) {
     finished.add(publish);
   }
 
@@ -82,20 +83,21 @@ final class LoopBatch implements Runnable {
   @Override
   public void run() {
     if (creditMessages > 0) to.window().give(creditMessages, creditBytes);
-    for (PendingPublish publish : finished) finish(publish);
+    for (Runnable publish : finished) finish(publish);
+    Loop.Resident resident = to.resident();
     for (int i = 0; i < size; i++) {
       Publication message = Objects.requireNonNull(messages[i]);
       Acknowledgement acknowledgement = acknowledgements[i];
       ReasonCode reason;
       try {
-        if (!arrive(message, Objects.requireNonNull(targets[i]), acknowledgement)) {
+        if (!resident.arrive(message, Objects.requireNonNull(targets[i]), acknowledgement, from)) {
           credited--;
           bytes -= message.body().length;
           continue;
         }
         reason = ReasonCode.SUCCESS;
       } catch (RuntimeException | AssertionError e) {
-        to.frontend().meters().unexpected("a message could not be delivered on another event loop", e);
+        to.meters().unexpected("a message could not be delivered on another event loop", e);
         reason = ReasonCode.UNSPECIFIED_ERROR;
       }
       if (acknowledgement != null) answer(acknowledgement, reason);
@@ -103,33 +105,11 @@ final class LoopBatch implements Runnable {
     if (credited > 0) to.batchTo(from).giveCredit(credited, bytes);
   }
 
-  /** Hands a message to whom it is for; false when it has to wait its turn among the wide ones, and keeps its credit until then. */
-  private boolean arrive(Publication message, Object target, @Nullable Acknowledgement acknowledgement) {
-    switch (target) {
-      case FilterHandle filter -> {
-        if (!to.deliverToSubscribers(message, filter, acknowledgement)) {
-          to.wide().add(message, new FilterHandle[] {filter}, acknowledgement, from);
-          return false;
-        }
-      }
-      case FilterHandle[] filters -> {
-        if (!to.deliverToSubscribers(message, filters, filters.length, acknowledgement)) {
-          to.wide().add(message, filters, acknowledgement, from);
-          return false;
-        }
-      }
-      case GroupCopy copy -> to.groups().arrived(copy);
-      case DirectCopy copy -> to.pushed(copy.connection(), copy.message());
-      default -> throw new IllegalStateException("a message for " + target);
-    }
-    return true;
-  }
-
-  private void finish(PendingPublish publish) {
+  private void finish(Runnable publish) {
     try {
       publish.run();
     } catch (RuntimeException | AssertionError e) {
-      to.frontend().meters().unexpected("a publish could not be acknowledged", e);
+      to.meters().unexpected("a publish could not be acknowledged", e);
     }
   }
 
@@ -137,7 +117,7 @@ final class LoopBatch implements Runnable {
     try {
       acknowledgement.answer(reason);
     } catch (RuntimeException | AssertionError e) {
-      to.frontend().meters().unexpected("a message could not be answered", e);
+      to.meters().unexpected("a message could not be answered", e);
     }
   }
 }

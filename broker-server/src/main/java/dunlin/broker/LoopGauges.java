@@ -18,52 +18,52 @@ final class LoopGauges {
     Gauge.builder("dunlin.subscriptions.shared", frontend, Frontend::sharedSubscriptions)
         .description("Those of them that are shared subscriptions")
         .register(registry);
-    Gauge.builder("dunlin.subscriptions.filters", frontend, f -> f.sum(loop -> loop.routes().size()))
+    Gauge.builder("dunlin.subscriptions.filters", frontend, f -> f.sum(each -> each.sessions().fanout().routes().size()))
         .description("Distinct topic filters of connected sessions without expiry")
         .register(registry);
-    Gauge.builder("dunlin.subscriptions.changes", frontend, f -> f.sum(loop -> loop.routes().changesWaiting()))
+    Gauge.builder("dunlin.subscriptions.changes", frontend, f -> f.sum(each -> each.sessions().fanout().routes().changesWaiting()))
         .description("Routes of this frontend that are to be set or removed and are not yet")
         .register(registry);
-    Gauge.builder("dunlin.subscriptions.retained-reads", frontend, f -> f.sum(Loop::retainedReads))
+    Gauge.builder("dunlin.subscriptions.retained-reads", frontend, f -> f.sum(each -> each.sessions().retainedReads()))
         .description("Subscriptions whose retained messages have not all been read")
         .register(registry);
-    Gauge.builder("dunlin.lane.messages", frontend, f -> f.sum(loop -> loop.window().messages()))
+    Gauge.builder("dunlin.lane.messages", frontend, f -> f.sum(each -> each.loop().window().messages()))
         .description("Messages that hold credit of a lane")
         .register(registry);
-    Gauge.builder("dunlin.lane.bytes", frontend, f -> f.sum(loop -> loop.window().bytes()))
+    Gauge.builder("dunlin.lane.bytes", frontend, f -> f.sum(each -> each.loop().window().bytes()))
         .description("Bytes of these messages")
         .baseUnit("bytes")
         .register(registry);
-    Gauge.builder("dunlin.lane.held-connections", frontend, f -> f.sum(loop -> loop.window().heldConnections()))
+    Gauge.builder("dunlin.lane.held-connections", frontend, f -> f.sum(each -> each.loop().window().heldConnections()))
         .description("Connections not read from until their lane has credit")
         .register(registry);
-    Gauge.builder("dunlin.loop.arrivals", frontend, f -> f.sum(Loop::arrivalsWaiting))
+    Gauge.builder("dunlin.loop.arrivals", frontend, f -> f.sum(each -> each.loop().arrivalsWaiting()))
         .description("Work posted to event loops and not taken yet")
         .register(registry);
-    Gauge.builder("dunlin.push.waiting", frontend, f -> f.sum(loop -> loop.pushes().messages()))
+    Gauge.builder("dunlin.push.waiting", frontend, f -> f.sum(each -> each.pushes().messages()))
         .description("Messages on their way from the session tier to the event loops of their sessions")
         .register(registry);
-    Gauge.builder("dunlin.push.waiting.bytes", frontend, f -> f.sum(loop -> loop.pushes().bytes()))
+    Gauge.builder("dunlin.push.waiting.bytes", frontend, f -> f.sum(each -> each.pushes().bytes()))
         .description("Bytes of these messages")
         .baseUnit("bytes")
         .register(registry);
-    Gauge.builder("dunlin.push.waiting.oldest", frontend, f -> f.most(loop -> loop.pushes().waitingSeconds()))
+    Gauge.builder("dunlin.push.waiting.oldest", frontend, f -> f.most(each -> each.pushes().waitingSeconds()))
         .description("How long an event loop has not come to them")
         .baseUnit("seconds")
         .register(registry);
-    FunctionCounter.builder("dunlin.push.behind", frontend, f -> f.sum(loop -> loop.pushes().notes()))
+    FunctionCounter.builder("dunlin.push.behind", frontend, f -> f.sum(each -> each.pushes().notes()))
         .description("Times that a connection was told to read its inbox because too much was on its way to its event loop")
         .register(registry);
     Gauge.builder("dunlin.application.publishing", frontend.application(), ApplicationPublisher::messages)
         .description("Messages of the application that the node is part of, on their way")
         .register(registry);
-    Gauge.builder("dunlin.fanout.waiting", frontend, f -> f.sum(loop -> loop.wide().waiting()))
+    Gauge.builder("dunlin.fanout.waiting", frontend, f -> f.sum(each -> each.sessions().fanout().wide().waiting()))
         .description("Messages with many subscribers that are being delivered in slices or wait for that")
         .register(registry);
     Gauge.builder("dunlin.group.waiting", frontend, Frontend::groupWaiting)
         .description("Messages that wait for a member of a shared subscription or are on their way to one")
         .register(registry);
-    Gauge.builder("dunlin.group.oldest-wait", frontend, f -> f.most(loop -> loop.groups().oldestWaitSeconds()))
+    Gauge.builder("dunlin.group.oldest-wait", frontend, f -> f.most(each -> each.sessions().fanout().groups().oldestWaitSeconds()))
         .description("How long the message has waited that has waited longest for a member of a shared subscription")
         .baseUnit("seconds")
         .register(registry);

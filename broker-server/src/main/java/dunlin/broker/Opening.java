@@ -26,7 +26,8 @@ final class Opening {
    *   the one that gets the answer.
    */
   private final Connection connection;
-  private final Frontend frontend;
+  private final Reception reception;
+  private final FrontendSettings settings;
   private final Packet.Connect packet;
   private final Identity identity;
   private final Publisher publisher;
@@ -42,31 +43,32 @@ final class Opening {
    */
   Opening(Connection connection, Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
     this.connection = connection;
-    this.frontend = connection.loop().frontend();
+    this.reception = connection.home().reception();
+    this.settings = connection.loop().settings();
     this.packet = packet;
     this.identity = identity;
     this.authenticationData = authenticationData;
     this.assigned = packet.clientId().isEmpty();
     this.publisher = new Publisher(identity.tenant(), assigned ? assign() : packet.clientId());
-    this.sessionExpirySeconds = Math.min(askedExpiry(), frontend.settings().sessions().expiryMax());
+    this.sessionExpirySeconds = Math.min(askedExpiry(), settings.sessions().expiryMax());
     this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
   }
 
   /** The certificate's, when it stands for one; else one that its user may have, as its admission has found. */
   private String assign() {
-    ClientIds ids = frontend.authentication().clientIds();
+    ClientIds ids = reception.authentication().clientIds();
     return connection.peer().clientId().or(() -> ids.assign(identity.user())).orElseThrow();
   }
 
   /** MQTT 3 has no expiry, so a setting says how long a session without Clean Session stays. */
   private long askedExpiry() {
     if (packet.version().hasProperties()) return Math.max(0, packet.sessionExpirySeconds());
-    return packet.cleanStart() ? 0 : frontend.settings().sessions().expiryOfMqtt3();
+    return packet.cleanStart() ? 0 : settings.sessions().expiryOfMqtt3();
   }
 
   /** A client of MQTT 3 cannot be told of another keep alive, so it keeps what it asked for. */
   private int grantedKeepAlive(int asked) {
-    long longest = frontend.settings().connections().keepAliveMax().toSeconds();
+    long longest = settings.connections().keepAliveMax().toSeconds();
     if (longest == 0 || !packet.version().hasProperties()) return asked;
     return asked == 0 || asked > longest ? (int) longest : asked;
   }
@@ -95,7 +97,7 @@ final class Opening {
 
   /** Where aliases for topics towards the client are kept, or null when it takes none. */
   @Nullable TopicAliases aliases() {
-    int maximum = Math.min(packet.topicAliasMaximum(), frontend.settings().connections().topicAliasMaximumOut()); // [MQTT-3.1.2-26, -27]
+    int maximum = Math.min(packet.topicAliasMaximum(), settings.connections().topicAliasMaximumOut()); // [MQTT-3.1.2-26, -27]
     return maximum == 0 ? null : new TopicAliases(maximum);
   }
 
@@ -106,7 +108,9 @@ final class Opening {
             ? null
             : new InboxClient.Will(
                 will.toPublication(publisher, connection.loop().nowMillis()), will.delaySeconds());
-    frontend
+    connection
+        .loop()
+        .tiers()
         .inbox()
         .connect(
             new InboxClient.Connect(
@@ -134,13 +138,13 @@ final class Opening {
     }
     if (causeOf(failure) instanceof OtherUserException) {
       String explanation = "the session of this client identifier belongs to another user";
-      frontend.meters().violations().violated(
+      connection.loop().meters().violations().violated(
           ReasonCode.NOT_AUTHORIZED, null, publisher.clientId(), connection.peer().address(), explanation);
       connection.refuse(ReasonCode.NOT_AUTHORIZED, explanation);
       return;
     }
     if (failure != null || connected == null) {
-      frontend.meters().storeFailed();
+      connection.loop().meters().storeFailed();
       connection.refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened");
       return;
     }
@@ -150,9 +154,10 @@ final class Opening {
         this,
         new LiveSession(
             connection,
+            connection.home().sessions(),
             // A stored session that is resumed without expiry stays stored until this connection ends.
             sessionExpirySeconds > 0 || sessionPresent,
-            Math.min(packet.receiveMaximum(), frontend.settings().sessions().inFlightMax()),
+            Math.min(packet.receiveMaximum(), settings.sessions().inFlightMax()),
             connected));
   }
 
@@ -161,7 +166,6 @@ final class Opening {
   }
 
   Packet.Connack connack() {
-    FrontendSettings settings = frontend.settings();
     FrontendSettings.Features features = settings.features();
     boolean expiryChanged = packet.version().hasProperties() && askedExpiry() != sessionExpirySeconds;
     return new Packet.Connack(
@@ -188,7 +192,7 @@ final class Opening {
 
   /** The beginning of the topics that the client is to have responses sent to; section 3.2.2.3.15. */
   private @Nullable String responseInformation() {
-    String prefix = frontend.settings().features().responseInformation();
+    String prefix = settings.features().responseInformation();
     if (prefix.isEmpty() || !packet.requestResponseInformation()) return null;
     return prefix + asLevel(publisher.clientId());
   }

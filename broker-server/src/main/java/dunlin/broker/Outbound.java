@@ -26,7 +26,7 @@ final class Outbound {
    *   other members unless their QoS 2 exchange has begun [MQTT-4.8.2-4, -5], the rest ends with the session.
    */
   private final LiveSession session;
-  private final Connection connection;
+  private final ClientConnection connection;
   private final LoopCounts counts;
   private final SendWindow window;
   private final int queueMessagesMax;
@@ -47,15 +47,15 @@ final class Outbound {
   /** The next sequence of a session without an inbox. */
   private long nextSequence = 1;
 
-  Outbound(LiveSession session, Connection connection, int receiveMaximum, FrontendSettings settings) {
+  Outbound(LiveSession session, ClientConnection connection, int receiveMaximum, FrontendSettings settings) {
     this.session = session;
     this.connection = connection;
     this.counts = session.loop().counts();
     this.window = new SendWindow(receiveMaximum);
     this.queueMessagesMax = settings.sessions().queueMessagesMax();
     this.queueBytesMax = settings.sessions().queueBytesMax();
-    this.inFlightBytesMax = session.frontend().budget().bounds().inFlight();
-    this.memory = session.loop().messageMemory();
+    this.inFlightBytesMax = session.loop().budget().bounds().inFlight();
+    this.memory = session.home().messageMemory();
   }
 
   /** Where the subscriptions are put together that the message at hand matched. */
@@ -263,7 +263,7 @@ final class Outbound {
    */
   private void recordReceived(Outgoing message, int packetId) {
     session.operationBegins();
-    session.frontend().inbox().received(session.ref(), message.sequence).whenComplete(
+    session.tiers().inbox().received(session.ref(), message.sequence).whenComplete(
         (_, failure) ->
             session.loop().post(
                 () -> {
@@ -311,7 +311,7 @@ final class Outbound {
         counts.copies().returned();
       } else if (message.group != null && !begun) {
         counts.copies().returned();
-        session.loop().groups().dispatch(message.message, message.group, null, null);
+        session.home().fanout().groups().dispatch(message.message, message.group, null, null);
       } else {
         counts.copies().dropped(DropReason.SESSION_ENDED);
       }

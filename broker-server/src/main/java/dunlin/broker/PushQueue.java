@@ -33,7 +33,7 @@ final class PushQueue implements Runnable {
    */
   private record Push(long connection, @Nullable InboxMessage message, int bytes) {}
 
-  private final Loop loop;
+  private final LoopConnections home;
   private final int messagesMax;
   private final long bytesMax;
   private final MpscUnboundedArrayQueue<Push> waiting = new MpscUnboundedArrayQueue<>(1_024);
@@ -49,8 +49,8 @@ final class PushQueue implements Runnable {
 
   private volatile long announcedNanos; // written by the announcing thread
 
-  PushQueue(Loop loop, int messagesMax, long bytesMax) {
-    this.loop = loop;
+  PushQueue(LoopConnections home, int messagesMax, long bytesMax) {
+    this.home = home;
     this.messagesMax = messagesMax;
     this.bytesMax = bytesMax;
   }
@@ -89,7 +89,7 @@ final class PushQueue implements Runnable {
   private void announce() {
     if (announced.get() || !announced.compareAndSet(false, true)) return;
     announcedNanos = System.nanoTime();
-    loop.post(this);
+    home.loop().post(this);
   }
 
   /** On the loop. */
@@ -102,12 +102,12 @@ final class PushQueue implements Runnable {
       try {
         take(next);
       } catch (RuntimeException | AssertionError e) {
-        loop.frontend().meters().unexpected("a connection did not take what was pushed to it", e);
+        home.loop().meters().unexpected("a connection did not take what was pushed to it", e);
       }
     }
     for (int left = dropped.getAndSet(0); left > 0; left--) {
-      loop.counts().copies().received();
-      loop.counts().copies().dropped(DropReason.OVERLOADED);
+      home.loop().counts().copies().received();
+      home.loop().counts().copies().dropped(DropReason.OVERLOADED);
     }
     if (!waiting.isEmpty()) announce();
   }
@@ -116,11 +116,11 @@ final class PushQueue implements Runnable {
     InboxMessage message = push.message();
     if (message == null) {
       behind.remove(push.connection());
-      loop.behind(push.connection());
+      home.behind(push.connection());
     } else {
       messages.decrementAndGet();
       bytes.addAndGet(-push.bytes());
-      loop.pushed(push.connection(), message);
+      home.pushed(push.connection(), message);
     }
   }
 

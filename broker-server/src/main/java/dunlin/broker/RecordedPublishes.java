@@ -1,6 +1,5 @@
 package dunlin.broker;
 
-import dunlin.inbox.ConnectionId;
 import dunlin.model.Publication;
 import dunlin.model.QoS;
 import dunlin.model.ReasonCode;
@@ -80,7 +79,7 @@ final class RecordedPublishes {
     Waiting next = new Waiting(message, publish);
     waiting.add(next);
     if (message.retain()) {
-      session.frontend().retain().set(message, reason -> session.loop().post(() -> retained(next, reason)));
+      session.tiers().retain().set(message, reason -> session.loop().post(() -> retained(next, reason)));
     } else {
       next.retained = ReasonCode.SUCCESS;
     }
@@ -144,7 +143,7 @@ final class RecordedPublishes {
 
   private void released(int packetId, Released then) {
     session.operationBegins();
-    session.frontend().inbox().released(session.ref(), packetId).whenComplete(
+    session.tiers().inbox().released(session.ref(), packetId).whenComplete(
         (_, failure) ->
             session.loop().post(
                 () -> {
@@ -168,12 +167,12 @@ final class RecordedPublishes {
     return following != null;
   }
 
-  void follow(ConnectionId displaced) {
-    Loop loop = session.loop();
-    session.connection().hold(Connection.Hold.TAKEOVER);
-    long millis = patienceMillis(session.frontend().settings());
-    following = loop.executor().schedule(this::caughtUp, millis, TimeUnit.MILLISECONDS);
-    session.frontend().whenSettled(displaced, () -> loop.post(this::caughtUp));
+  /** See {@link InboundPublishes#follow}. */
+  Runnable follow() {
+    session.connection().hold(Hold.TAKEOVER);
+    long millis = patienceMillis(session.settings());
+    following = session.loop().executor().schedule(this::caughtUp, millis, TimeUnit.MILLISECONDS);
+    return this::caughtUp;
   }
 
   /** How long what came over a connection that has ended is waited for at most. */
@@ -185,7 +184,7 @@ final class RecordedPublishes {
     if (following == null) return;
     following.cancel(false);
     following = null;
-    session.connection().resume(Connection.Hold.TAKEOVER);
+    session.connection().resume(Hold.TAKEOVER);
     finished();
   }
 

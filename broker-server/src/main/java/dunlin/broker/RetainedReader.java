@@ -102,7 +102,7 @@ final class RetainedReader {
   void request(TopicFilter filter, SubscriptionOptions options) {
     forget(filter);
     requests.put(filter, new Request(filter, options));
-    session.loop().retainedReads(1);
+    session.home().retainedReads(1);
     pauseMillis = PAUSE_MILLIS;
     read();
   }
@@ -115,7 +115,7 @@ final class RetainedReader {
 
   /** The session is gone. */
   void end() {
-    session.loop().retainedReads(-requests.size());
+    session.home().retainedReads(-requests.size());
     requests.clear();
     changing.clear();
     current = null;
@@ -124,7 +124,7 @@ final class RetainedReader {
   }
 
   private void giveBack() {
-    session.loop().messageMemory().giveBack(reserved);
+    session.home().messageMemory().giveBack(reserved);
     reserved = 0;
   }
 
@@ -141,7 +141,7 @@ final class RetainedReader {
   }
 
   private void remove(TopicFilter filter) {
-    if (requests.remove(filter) != null) session.loop().retainedReads(-1);
+    if (requests.remove(filter) != null) session.home().retainedReads(-1);
   }
 
   /**
@@ -186,7 +186,7 @@ final class RetainedReader {
 
   /** Whether there is memory for what is read next; if not, the session is notified when there is some. */
   private boolean reserve() {
-    reserved = session.loop().messageMemory().reservePage(session, session.outbound().heldBytes());
+    reserved = session.home().messageMemory().reservePage(session, session.outbound().heldBytes());
     return reserved > 0;
   }
 
@@ -213,7 +213,7 @@ final class RetainedReader {
     live.clear();
     String filter = topic == null ? request.filter.filter() : topic;
     session
-        .frontend()
+        .tiers()
         .retain()
         .find(session.publisher().tenant(), filter, topic == null ? request.cursor : null, PAGE_MESSAGES, Math.min(PAGE_BYTES, reserved))
         .whenComplete((found, failure) -> session.loop().post(() -> found(request, found, failure)));
@@ -255,7 +255,7 @@ final class RetainedReader {
     reading = true;
     passed.clear();
     session
-        .frontend()
+        .tiers()
         .inbox()
         .append(session.ref(), request.options, Math.max(session.inbox().next(), seenInInbox), messages)
         .whenComplete((appended, failure) -> session.loop().post(() -> stored(request, messages, appended, failure)));

@@ -21,13 +21,13 @@ final class RoundWriter {
   /*
    * Owner: the connection's event loop.
    * Bounds: a buffer of CHUNK or of one packet; full ones go to the channel. PUBLISH packets are only written while the socket
-   *   takes more; a client that does not read the answers to its own packets is not read from (Connection.Hold.SOCKET).
+   *   takes more; a client that does not read the answers to its own packets is not read from (Hold.SOCKET).
    * Failure: an answer that is larger than the client takes ends its connection, since the client would wait for it forever.
    */
   private static final int CHUNK = 64 * 1_024;
   private static final int CHUNK_MIN = 256;
 
-  private final Connection connection;
+  private final ClientConnection connection;
 
   private ProtocolVersion version = ProtocolVersion.MQTT_3_1_1;
   private long maximumPacketSize;
@@ -37,7 +37,7 @@ final class RoundWriter {
   private int sizeHint = CHUNK_MIN;
   private boolean flushDue;
 
-  RoundWriter(Connection connection) {
+  RoundWriter(ClientConnection connection) {
     this.connection = connection;
   }
 
@@ -129,7 +129,7 @@ final class RoundWriter {
     if (current == null) {
       int size = Math.max(bytes, sizeHint);
       out = current = context().alloc().directBuffer(size);
-      connection.loop().socketMemory().takes(connection, size);
+      connection.takesMemory(size);
     }
     return current;
   }

@@ -4,6 +4,7 @@ import dunlin.dist.DistClient;
 import dunlin.dist.Route;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
+import dunlin.runtime.LogText;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayDeque;
@@ -12,6 +13,8 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The topic filters that this frontend's sessions have subscribed, or rather the share of them that hashes to one event
@@ -29,6 +32,7 @@ final class RouteTable {
    *   the next one's SUBSCRIBE refused; what waits behind them is bounded by the subscriptions that sessions may have, and
    *   the packets that they may have in progress.
    */
+  private static final Logger log = LoggerFactory.getLogger(RouteTable.class);
   private static final int CHANGES_MAX = 8_192;
   private static final VarHandle SLOT = MethodHandles.arrayElementVarHandle(FilterHandle[].class);
 
@@ -130,7 +134,17 @@ final class RouteTable {
     entries.remove(key);
     publish(handle.number(), null);
     freeSlots.add(slotOf(handle.number()));
-    loop.frontend().routeRemoved(change(handle, false), handle);
+    removed(change(handle, false), handle);
+  }
+
+  /** A route that could not be removed does no harm: what it brings finds no filter here. The next life removes it. */
+  private void removed(CompletableFuture<Void> removal, FilterHandle handle) {
+    removal.whenComplete(
+        (_, failure) -> {
+          if (failure == null) return;
+          loop.meters().storeFailed();
+          log.debug("route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
+        });
   }
 
   int size() {

@@ -59,7 +59,7 @@ final class SendingWill implements Sending {
       }
       if (retained == null) {
         left++;
-        loop.frontend().retain().set(will, reason -> loop.post(() -> retained(Outcome.of(reason))));
+        loop.tiers().retain().set(will, reason -> loop.post(() -> retained(Outcome.of(reason))));
       }
       if (subscribers == null) {
         left++;

@@ -122,7 +122,7 @@ final class ShareGroup {
     if (member == null) own.left = 0; // everybody there has left
     Subscriber better = GroupSide.lessLoaded(member, own.rival().pick(random));
     if (better == null) return any();
-    return better.session.load() == LiveSession.REFUSES ? oneThatTakes(better) : better;
+    return better.session.load() == Recipient.REFUSES ? oneThatTakes(better) : better;
   }
 
   /** Decides which side the next messages of a loop go to. */
@@ -145,7 +145,7 @@ final class ShareGroup {
 
     Subscriber elsewhere = own.rival().pick(random);
     long waits = elsewhere == null ? 0 : elsewhere.session.load();
-    own.patience = (int) Math.min(LiveSession.REFUSES, PATIENCE + 4 * waits);
+    own.patience = (int) Math.min(Recipient.REFUSES, PATIENCE + 4 * waits);
     if (own.size() == 0 || foreign.size() == 0) return;
     if (ahead > CATCH_UP_MAX) foreign.raise(own.level() - CATCH_UP_MAX);
     else if (ahead < -CATCH_UP_MAX) own.raise(level - CATCH_UP_MAX);
@@ -187,7 +187,7 @@ final class ShareGroup {
     int from = ThreadLocalRandom.current().nextInt(count);
     for (int i = 0; i < Math.min(count, TRIES); i++) {
       Subscriber member = at((from + i) % count);
-      if (member != null && member.session.load() < LiveSession.REFUSES) return member;
+      if (member != null && member.session.load() < Recipient.REFUSES) return member;
     }
     return refusing;
   }
@@ -217,8 +217,8 @@ final class ShareGroup {
     Subscriber member = any();
     if (member == null) return 0;
     int load = member.session.load();
-    if (load == LiveSession.REFUSES) load = oneThatTakes(member).session.load();
-    if (load == LiveSession.REFUSES) return 0;
+    if (load == Recipient.REFUSES) load = oneThatTakes(member).session.load();
+    if (load == Recipient.REFUSES) return 0;
     return Math.clamp((long) size() * (WINDOW - load), 2, Integer.MAX_VALUE);
   }
 

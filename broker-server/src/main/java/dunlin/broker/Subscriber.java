@@ -7,7 +7,7 @@ import dunlin.model.SubscriptionOptions;
 final class Subscriber implements Roster.Placed {
   private static final int[] NONE = {};
 
-  final LiveSession session;
+  final Recipient session;
   final FilterHandle filter;
 
   private SubscriptionOptions options;
@@ -16,7 +16,7 @@ final class Subscriber implements Roster.Placed {
   /** Where it stands in its list or group; kept by that one. */
   private int place = -1;
 
-  Subscriber(LiveSession session, FilterHandle filter, SubscriptionOptions options) {
+  Subscriber(Recipient session, FilterHandle filter, SubscriptionOptions options) {
     this.session = session;
     this.filter = filter;
     this.options = options;

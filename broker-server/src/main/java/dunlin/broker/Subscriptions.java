@@ -108,7 +108,7 @@ final class Subscriptions {
   Subscriptions(LiveSession session, List<InboxClient.Subscription> stored) {
     this.session = session;
     this.loop = session.loop();
-    this.rules = session.frontend().subscribeRules();
+    this.rules = session.home().rules();
     for (InboxClient.Subscription subscription : stored) {
       Entry entry = new Entry(subscription.options(), null);
       entry.stored = true;
@@ -119,7 +119,7 @@ final class Subscriptions {
   /** A subscription that is not there yet. */
   private void put(TopicFilter filter, Entry entry) {
     filterChars += filter.text().length();
-    loop.subscriptionMemory().add(memoryOf(filter));
+    session.home().subscriptionMemory().add(memoryOf(filter));
     if (entries.isEmpty()) {
       entries = Map.of(filter, entry);
       return;
@@ -132,7 +132,7 @@ final class Subscriptions {
     Entry present = entries.get(filter);
     if (present == null) return null;
     filterChars -= filter.text().length();
-    loop.subscriptionMemory().add(-memoryOf(filter));
+    session.home().subscriptionMemory().add(-memoryOf(filter));
     if (entries.size() == 1) entries = Map.of();
     else entries.remove(filter);
     return present;
@@ -148,11 +148,11 @@ final class Subscriptions {
 
   /** Why there may be no subscription more; null when there may. */
   private SubscribeRules.@Nullable Refusal refusalOfMore(TopicFilter filter) {
-    if (entries.size() >= session.frontend().settings().sessions().subscriptionsMax()) return rules.quotaExceeded();
-    int filtersMax = session.frontend().budget().bounds().filters();
+    if (entries.size() >= session.settings().sessions().subscriptionsMax()) return rules.quotaExceeded();
+    int filtersMax = loop.budget().bounds().filters();
     if (filterChars + filter.text().length() > filtersMax) return SubscribeRules.filtersTooLong(filtersMax);
-    if (loop.subscriptionMemory().allows(memory(), memoryOf(filter))) return null;
-    loop.subscriptionMemory().refused();
+    if (session.home().subscriptionMemory().allows(memory(), memoryOf(filter))) return null;
+    session.home().subscriptionMemory().refused();
     return SubscribeRules.noMemory();
   }
 
@@ -185,7 +185,7 @@ final class Subscriptions {
     session.operationEnds(bytes);
     if (underWay != null && underWay.remove(packetId) && underWay.isEmpty()) underWay = null; // MQTT 3 may use one twice
     // A waiting request waits for all of one kind.
-    if (subscribesUnderWay == 0 && unsubscribesUnderWay == 0) session.connection().resume(Connection.Hold.ORDER);
+    if (subscribesUnderWay == 0 && unsubscribesUnderWay == 0) session.connection().resume(Hold.ORDER);
   }
 
   /** About how much is kept of one topic filter of a packet that is not answered yet. */
@@ -288,7 +288,7 @@ final class Subscriptions {
 
   private void store(List<InboxClient.Subscription> toStore, List<Integer> at, Subscribing subscribing) {
     subscribing.left++;
-    session.frontend().inbox().subscribe(session.ref(), toStore).whenComplete(
+    session.tiers().inbox().subscribe(session.ref(), toStore).whenComplete(
         (_, failure) ->
             loop.post(
                 () -> {
@@ -298,7 +298,7 @@ final class Subscriptions {
                     failed(subscribing, at.getFirst(), refusal);
                     for (int i : at) subscribing.reasons[i] = refusal.reason();
                     subscribing.retainedDue.removeAll(toStore);
-                    session.frontend().meters().storeFailed();
+                    loop.meters().storeFailed();
                   }
                   oneDone(subscribing);
                 }));
@@ -345,8 +345,8 @@ final class Subscriptions {
   /** Has the filter's loop count the subscription, then puts the subscriber on its list. */
   private void attach(TopicFilter filter, Entry entry) {
     SubscriptionOptions options = entry.options;
-    Loop owner = session.frontend().ownerOf(session.publisher().tenant(), filter);
-    owner.run(
+    LoopFanout owner = session.home().ownerOf(session.publisher().tenant(), filter);
+    owner.loop().run(
         () -> {
           RouteTable.Use use = owner.routes().acquire(session.publisher().tenant(), filter);
           Subscriber subscriber = new Subscriber(session, use.handle(), options);
@@ -374,7 +374,7 @@ final class Subscriptions {
       routed.complete(null);
       return;
     }
-    session.frontend().meters().storeFailed();
+    loop.meters().storeFailed();
     if (entries.get(filter) == entry) {
       remove(filter);
       detach(entry);
@@ -453,7 +453,7 @@ final class Subscriptions {
     if (stored.isEmpty()) {
       leaveGroups(groups, () -> unsubscribed(answer, bytes, null));
     } else {
-      session.frontend().inbox().unsubscribe(session.ref(), stored).whenComplete(
+      session.tiers().inbox().unsubscribe(session.ref(), stored).whenComplete(
           (_, failure) -> loop.post(() -> unsubscribed(answer, bytes, failure)));
     }
   }
@@ -472,8 +472,8 @@ final class Subscriptions {
     for (Entry entry : groups) {
       Subscriber subscriber = Objects.requireNonNull(entry.subscriber, "an UNSUBSCRIBE does not overtake its SUBSCRIBE");
       entry.removed = true;
-      Loop owner = session.frontend().ownerOf(subscriber.filter.tenant(), subscriber.filter.filter());
-      owner.run(
+      LoopFanout owner = session.home().ownerOf(subscriber.filter.tenant(), subscriber.filter.filter());
+      owner.loop().run(
           () -> {
             releaseAtOwner(subscriber);
             loop.run(
@@ -494,8 +494,8 @@ final class Subscriptions {
 
   private void releaseAtOwner(Subscriber subscriber) {
     FilterHandle handle = subscriber.filter;
-    Loop owner = session.frontend().ownerOf(handle.tenant(), handle.filter());
-    owner.run(
+    LoopFanout owner = session.home().ownerOf(handle.tenant(), handle.filter());
+    owner.loop().run(
         () -> {
           ShareGroup group = handle.group();
           if (group != null) group.remove(subscriber);
@@ -506,7 +506,7 @@ final class Subscriptions {
   /** The connection has ended; what a durable session has subscribed stays in the session tier. */
   void end() {
     for (Entry entry : entries.values()) if (!session.durable()) detach(entry);
-    loop.subscriptionMemory().add(-memory());
+    session.home().subscriptionMemory().add(-memory());
     entries = Map.of();
     filterChars = 0;
   }

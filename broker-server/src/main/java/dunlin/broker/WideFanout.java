@@ -26,6 +26,7 @@ final class WideFanout {
    * Failure: a subscriber that has gone between two slices is passed over, and so is one that a fault of ours keeps from the message; the
    *   others get it, and its publisher an error. Whatever a slice ends with, another one follows while messages wait.
    */
+  private final LoopFanout fanout;
   private final Loop loop;
   private final int threshold;
 
@@ -38,7 +39,7 @@ final class WideFanout {
   private volatile int waitingCount;
 
   /** A delivery to one session that is decided and not made yet. */
-  private record Due(LiveSession session, @Nullable Subscriber subscriber, SubscriptionOptions options, int[] identifiers) {}
+  private record Due(Recipient session, @Nullable Subscriber subscriber, SubscriptionOptions options, int[] identifiers) {}
 
   /** A message that waits, with the filters that it matched. */
   private static final class Wide {
@@ -58,8 +59,9 @@ final class WideFanout {
   }
 
   /** @param threshold subscribers of a message on this loop up to which it is delivered at once, and the size of a slice */
-  WideFanout(Loop loop, int threshold) {
-    this.loop = loop;
+  WideFanout(LoopFanout fanout, int threshold) {
+    this.fanout = fanout;
+    this.loop = fanout.loop();
     this.threshold = threshold;
   }
 
@@ -136,7 +138,7 @@ final class WideFanout {
   /** Each session once, with what its subscriptions ask for together. */
   private List<Due> merged(Wide head) {
     List<Due> due = new ArrayList<>();
-    loop.merge(
+    fanout.merge(
         head.message,
         head.filters,
         head.filters.length,
@@ -151,7 +153,7 @@ final class WideFanout {
     try {
       due.session().offer(head.message, due.options(), due.identifiers());
     } catch (RuntimeException | AssertionError e) {
-      loop.notDelivered(due.session(), head.acknowledgement, e);
+      fanout.notDelivered(due.session(), head.acknowledgement, e);
     }
   }
 

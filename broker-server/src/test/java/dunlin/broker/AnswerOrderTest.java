@@ -52,7 +52,7 @@ class AnswerOrderTest {
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
             new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
-      frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null)));
+      frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(null)));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);
@@ -83,7 +83,7 @@ class AnswerOrderTest {
         var authentication = Authentication.none(new SimpleMeterRegistry());
         var frontend =
             new Frontend(SETTINGS, Budgets.large(), authentication, "node", 1, InstantSource.system(), new SimpleMeterRegistry(), drops, OpenFrontend.noListener())) {
-      frontend.open(new Frontend.Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend)));
+      frontend.open(new Tiers(new NoRoutes(), new NothingRetained(), new TwoMessages(frontend)));
       frontend.listen();
       try (var socket = new Socket(InetAddress.getLoopbackAddress(), frontend.port("tcp"))) {
         socket.setSoTimeout(10_000);

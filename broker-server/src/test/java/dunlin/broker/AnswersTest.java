@@ -149,7 +149,7 @@ class AnswersTest {
       node.on(
           loop,
           () -> {
-            for (Connection each : node.frontend.loop(loop).connections().all()) {
+            for (Connection each : node.frontend.reception().on(loop).table().all()) {
               var buffer = each.context().channel().unsafe().outboundBuffer();
               Objects.requireNonNull(buffer).setUserDefinedWritability(1, writable);
               if (each.session() != null) each.session().updateLoad();
@@ -183,7 +183,7 @@ class AnswersTest {
           node.on(
               0,
               () -> {
-                for (Connection each : node.frontend.loop(0).connections().all()) {
+                for (Connection each : node.frontend.reception().on(0).table().all()) {
                   LiveSession session = each.session();
                   if (session != null && session.clientId().equals("a")) return session.epoch();
                 }

@@ -35,7 +35,7 @@ class ConnectionTableTest {
     open.on(
         LOOP,
         () -> {
-          ConnectionTable table = open.loop(LOOP).connections();
+          ConnectionTable table = open.connections(LOOP).table();
           Map<Long, Connection> model = new HashMap<>();
           List<EmbeddedChannel> channels = new ArrayList<>();
           List<Long> gone = new ArrayList<>();

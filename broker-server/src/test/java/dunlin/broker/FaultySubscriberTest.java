@@ -70,7 +70,7 @@ class FaultySubscriberTest {
   private void assertAllHave(int messages) {
     for (LiveSession each : well) assertThat(taken(each)).as(each.clientId()).isEqualTo(messages);
     await().until(() -> open.on(1, () -> open.loop(1).window().messages()) == 0);
-    assertThat(open.loop(0).wide().waiting()).isZero();
+    assertThat(open.fanout().on(0).wide().waiting()).isZero();
   }
 
   @Test
@@ -122,8 +122,8 @@ class FaultySubscriberTest {
         0,
         () -> {
           Publication message = OpenFrontend.message("m");
-          assertThat(open.loop(0).deliverToSubscribers(message, one, first)).isTrue();
-          assertThat(open.loop(0).deliverToSubscribers(message, new FilterHandle[] {one, two}, 2, second)).isTrue();
+          assertThat(open.fanout().on(0).deliverToSubscribers(message, one, first)).isTrue();
+          assertThat(open.fanout().on(0).deliverToSubscribers(message, new FilterHandle[] {one, two}, 2, second)).isTrue();
           first.answer(ReasonCode.SUCCESS);
           second.answer(ReasonCode.SUCCESS);
           return true;

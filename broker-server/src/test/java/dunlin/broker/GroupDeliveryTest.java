@@ -174,7 +174,7 @@ class GroupDeliveryTest {
     open.on(
         1,
         () -> {
-          for (int i = 0; i < messages; i++) open.loop(1).groups().dispatch(message(bytes), filter, null, null);
+          for (int i = 0; i < messages; i++) open.fanout().on(1).groups().dispatch(message(bytes), filter, null, null);
           return true;
         });
   }
@@ -191,7 +191,7 @@ class GroupDeliveryTest {
         0,
         () -> {
           open.loop(0).readClock();
-          GroupDelivery groups = open.loop(0).groups();
+          GroupDelivery groups = open.fanout().on(0).groups();
           for (FilterHandle each : filters) groups.dispatch(message, each, publisher.inbound(), null);
           return true;
         });
@@ -206,13 +206,13 @@ class GroupDeliveryTest {
         0,
         () -> {
           writable(who, takes);
-          who.session.updateLoad();
+          OpenFrontend.sessionOf(who).updateLoad();
           return true;
         });
   }
 
   private static boolean writable(Subscriber who, boolean writable) {
-    Channel channel = who.session.connection().context().channel();
+    Channel channel = OpenFrontend.sessionOf(who).connection().context().channel();
     Objects.requireNonNull(channel.unsafe().outboundBuffer()).setUserDefinedWritability(1, writable);
     return true;
   }

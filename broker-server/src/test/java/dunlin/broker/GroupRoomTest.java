@@ -82,7 +82,7 @@ class GroupRoomTest {
         loop,
         () -> {
           for (int i = 0; i < 2; i++) member.session.offer(message("other", MOST_OF_A_QUEUE), member.options(), member.identifiers());
-          member.session.updateLoad();
+          OpenFrontend.sessionOf(member).updateLoad();
           return true;
         });
     Objects.requireNonNull(filter.group()).add(member);
@@ -94,7 +94,7 @@ class GroupRoomTest {
     open.on(
         loop,
         () -> {
-          open.loop(loop).groups().dispatch(message(publisher, bytes), filter, null, answer);
+          open.fanout().on(loop).groups().dispatch(message(publisher, bytes), filter, null, answer);
           return true;
         });
     return answer;

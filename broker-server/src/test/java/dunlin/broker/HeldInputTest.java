@@ -50,7 +50,7 @@ class HeldInputTest {
         resume(broker, connection);
 
         assertThat(socket.getInputStream().read()).isEqualTo(-1);
-        await().until(() -> broker.on(0, () -> broker.frontend.loop(0).connections().all().isEmpty()));
+        await().until(() -> broker.on(0, () -> broker.frontend.reception().on(0).table().all().isEmpty()));
       }
       assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
     }
@@ -67,14 +67,14 @@ class HeldInputTest {
   }
 
   private static Connection connection(RealTiers broker) {
-    return broker.on(0, () -> List.copyOf(broker.frontend.loop(0).connections().all()).getFirst());
+    return broker.on(0, () -> List.copyOf(broker.frontend.reception().on(0).table().all()).getFirst());
   }
 
   private static void hold(RealTiers broker, Connection connection) {
     broker.on(
         0,
         () -> {
-          connection.hold(Connection.Hold.CREDIT);
+          connection.hold(Hold.CREDIT);
           return true;
         });
   }
@@ -83,7 +83,7 @@ class HeldInputTest {
     broker.on(
         0,
         () -> {
-          connection.resume(Connection.Hold.CREDIT);
+          connection.resume(Hold.CREDIT);
           return true;
         });
   }

@@ -35,7 +35,7 @@ class HeldKeepAliveTest {
     open.on(
         0,
         () -> {
-          connection.hold(Connection.Hold.CREDIT);
+          connection.hold(Hold.CREDIT);
           ticks(SILENCE_TICKS);
           assertThat(channel.isOpen()).isTrue();
           ticks(SILENCE_TICKS);
@@ -49,7 +49,7 @@ class HeldKeepAliveTest {
     open.on(
         0,
         () -> {
-          connection.hold(Connection.Hold.CREDIT);
+          connection.hold(Hold.CREDIT);
           for (int i = 0; i < 5; i++) {
             ticks(SILENCE_TICKS);
             channel.writeInbound(Unpooled.copiedBuffer(new byte[] {(byte) 0xC0, 0}));
@@ -57,7 +57,7 @@ class HeldKeepAliveTest {
           assertThat(channel.isOpen()).isTrue();
           channel.releaseOutbound();
 
-          connection.resume(Connection.Hold.CREDIT);
+          connection.resume(Hold.CREDIT);
           return true;
         });
     // What is answered leaves at the end of a round of the loop, which may be one of the next.
@@ -86,9 +86,9 @@ class HeldKeepAliveTest {
     open.on(
         0,
         () -> {
-          connection.hold(Connection.Hold.CREDIT);
+          connection.hold(Hold.CREDIT);
           ticks(2 * SILENCE_TICKS - 2);
-          connection.resume(Connection.Hold.CREDIT);
+          connection.resume(Hold.CREDIT);
           ticks(SILENCE_TICKS - 2);
           assertThat(channel.isOpen()).isTrue();
           ticks(2);
@@ -103,6 +103,6 @@ class HeldKeepAliveTest {
   }
 
   private void ticks(int count) {
-    for (int i = 0; i < count; i++) open.loop(0).keepAlive().tick();
+    for (int i = 0; i < count; i++) open.connections(0).keepAlive().tick();
   }
 }

@@ -105,7 +105,7 @@ class InputMemoryTest {
     open.on(
         0,
         () -> {
-          held.pipeline().get(Connection.class).hold(Connection.Hold.CREDIT);
+          held.pipeline().get(Connection.class).hold(Hold.CREDIT);
           return true;
         });
     for (int i = 0; i < 10; i++) send(held, new byte[10_000]);
@@ -154,7 +154,7 @@ class InputMemoryTest {
     open.on(
         0,
         () -> {
-          for (int i = 0; i < count; i++) open.loop(0).inputMemory().tick();
+          for (int i = 0; i < count; i++) open.connections(0).inputMemory().tick();
           return true;
         });
   }

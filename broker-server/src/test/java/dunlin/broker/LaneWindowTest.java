@@ -83,12 +83,12 @@ class LaneWindowTest {
           Connection connection = open.connection(0);
           EmbeddedChannel channel = new EmbeddedChannel(connection);
           connection.holdForCredit();
-          connection.hold(Connection.Hold.PENDING);
+          connection.hold(Hold.PENDING);
           open.loop(0).window().take(1);
           open.loop(0).window().give(1, 1);
           assertThat(channel.config().isAutoRead()).isFalse();
 
-          connection.resume(Connection.Hold.PENDING);
+          connection.resume(Hold.PENDING);
           assertThat(channel.config().isAutoRead()).isTrue();
           return true;
         });

@@ -111,7 +111,7 @@ class LoopBatchTest {
           open.loop(0).window().take(message.body().length);
           var copy = new GroupCopy(message, filter, answer, open.loop(0), null);
           copy.member = member;
-          open.loop(0).batchTo(open.loop(1)).add(copy);
+          open.loop(0).batchTo(open.loop(1)).addUncredited(message, copy);
           return true;
         });
 

@@ -23,7 +23,7 @@ final class LoopClient {
 
   private LoopClient(Frontend frontend, Loop loop) {
     this.loop = loop;
-    channel = new EmbeddedChannel(new Connection(loop, frontend.listeners().byName("tcp").orElseThrow()));
+    channel = new EmbeddedChannel(new Connection(frontend.reception().on(loop.index()), frontend.listeners().byName("tcp").orElseThrow()));
   }
 
   /** Sends a CONNECT with a client identifier of one letter. */

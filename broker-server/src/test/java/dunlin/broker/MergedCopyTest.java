@@ -17,7 +17,7 @@ import org.junit.jupiter.api.TestInstance;
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MergedCopyTest {
   private final OpenFrontend open = new OpenFrontend(1);
-  private final LiveSession session = open.subscriber(0, OpenFrontend.handle("t", 1), "s").session;
+  private final LiveSession session = OpenFrontend.sessionOf(open.subscriber(0, OpenFrontend.handle("t", 1), "s"));
   private final MergedCopy merged = new MergedCopy();
 
   @AfterAll

@@ -111,7 +111,7 @@ public final class OpenFrontend implements AutoCloseable {
         new AuthenticationSettings(true, "*", "", Duration.ZERO, "", "", Duration.ofSeconds(5), 2, 100, 0); // whatever a PROXY header says
     authentication = Authentication.open(anybody, AuthenticationProvider.Authenticators.none(), meters);
     frontend = new Frontend(settings, budget, authentication, "node", 7, InstantSource.system(), meters, drops, noListener());
-    frontend.open(new Frontend.Tiers(dist, retain, sessions));
+    frontend.open(new Tiers(dist, retain, sessions));
   }
 
   /** No application listens to connections. */
@@ -125,6 +125,20 @@ public final class OpenFrontend implements AutoCloseable {
 
   Loop loop(int index) {
     return frontend.loop(index);
+  }
+
+  /** The connections of an event loop. */
+  LoopConnections connections(int loop) {
+    return frontend.reception().on(loop);
+  }
+
+  Fanout fanout() {
+    return (Fanout) frontend.delivery();
+  }
+
+  /** Whose subscription it is. */
+  static LiveSession sessionOf(Subscriber subscriber) {
+    return (LiveSession) subscriber.session;
   }
 
   /** What an authenticator sees of a loop. */
@@ -155,12 +169,12 @@ public final class OpenFrontend implements AutoCloseable {
 
   /** A connection that has no channel yet. */
   Connection connection(int loop) {
-    return new Connection(loop(loop), frontend.listeners().byName("tcp").orElseThrow());
+    return new Connection(connections(loop), frontend.listeners().byName("tcp").orElseThrow());
   }
 
   /** What ends the pipeline of a connection that a listener has accepted. */
   public ChannelHandler connection(int loop, Listener listener) {
-    return new Connection(loop(loop), listener);
+    return new Connection(connections(loop), listener);
   }
 
   /** A session without expiry whose client takes one message at a time. */
@@ -179,7 +193,7 @@ public final class OpenFrontend implements AutoCloseable {
           var connected =
               new InboxClient.Connected(
                   new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
-          return new LiveSession(connection, durable, 1, connected);
+          return new LiveSession(connection, connection.home().sessions(), durable, 1, connected);
         });
   }
 
@@ -191,7 +205,7 @@ public final class OpenFrontend implements AutoCloseable {
           var connected =
               new InboxClient.Connected(
                   new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
-          return new LiveSession(connection(loop), false, 1, connected);
+          return new LiveSession(connection(loop), connections(loop).sessions(), false, 1, connected);
         });
   }
 

@@ -93,7 +93,7 @@ class OrderedGroupTest {
 
   /** The client acknowledges what has come; on its loop. */
   private boolean acknowledge(Subscriber member) {
-    var channel = (EmbeddedChannel) member.session.connection().context().channel();
+    var channel = (EmbeddedChannel) OpenFrontend.sessionOf(member).connection().context().channel();
     channel.runPendingTasks();
     for (ByteBuf out = channel.readOutbound(); out != null; out = channel.readOutbound()) {
       received.writeBytes(out);
@@ -114,7 +114,7 @@ class OrderedGroupTest {
       int packetId = packet.readUnsignedShort();
       packet.skipBytes(1); // no properties
       acknowledged.add(packet.readCharSequence(Math.min(PAYLOAD, packet.readableBytes()), StandardCharsets.UTF_8).toString());
-      member.session.outbound().puback(packetId);
+      OpenFrontend.sessionOf(member).outbound().puback(packetId);
     }
     return true;
   }
@@ -145,7 +145,7 @@ class OrderedGroupTest {
     open.on(
         loop,
         () -> {
-          open.loop(loop).groups().dispatch(message, filter, null, answer);
+          open.fanout().on(loop).groups().dispatch(message, filter, null, answer);
           return true;
         });
     // What was passed on has arrived.

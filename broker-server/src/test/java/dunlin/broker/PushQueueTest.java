@@ -68,7 +68,7 @@ class PushQueueTest {
   void aConnectionThatWasNotPushedToIsToldOnceAndReadsItsInbox() {
     LoopClient one = LoopClient.connected(broker.frontend(), 1, 'a', 60);
     LoopClient two = LoopClient.connected(broker.frontend(), 1, 'b', 60);
-    var queue = new PushQueue(broker.loop(1), 2, 1_000);
+    var queue = new PushQueue(broker.connections(1), 2, 1_000);
     broker.keepBusy(1, busy);
 
     for (int i = 1; i <= 4; i++) queue.offer(connection(0).number(), stored(i));
@@ -95,7 +95,7 @@ class PushQueueTest {
 
   @Test
   void theBytesOfAMessageForManyCountOnceAndThoseOfManyAreBounded() {
-    var queue = new PushQueue(broker.loop(1), 1_000, 1_000);
+    var queue = new PushQueue(broker.connections(1), 1_000, 1_000);
     broker.keepBusy(1, busy);
     InboxMessage large = stored(1, QoS.AT_LEAST_ONCE, "x".repeat(700));
 
@@ -113,7 +113,7 @@ class PushQueueTest {
   @Test
   void qos0ThatFindsItFullIsDroppedAndCounted() {
     LoopClient one = LoopClient.connected(broker.frontend(), 1, 'a', 60);
-    var queue = new PushQueue(broker.loop(1), 1, 1_000);
+    var queue = new PushQueue(broker.connections(1), 1, 1_000);
     long dropped = broker.frontend().copies().dropped();
     broker.keepBusy(1, busy);
 

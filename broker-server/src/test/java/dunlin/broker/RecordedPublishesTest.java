@@ -211,7 +211,7 @@ class RecordedPublishesTest {
 
   @Test
   void aConnectionWhosePublishIsNeverAnsweredIsLeftInTheEndAndOnce() {
-    long patience = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(broker.frontend().settings()));
+    long patience = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(broker.loop(0).settings()));
     broker.dist.answersLater = true;
     client.send(publish(QOS_2, 5, "five"));
     long before = System.nanoTime();
@@ -241,7 +241,7 @@ class RecordedPublishesTest {
     broker.on(
         0,
         () -> {
-          broker.loop(0).giveUpUnsettled(nanos);
+          broker.connections(0).giveUpUnsettled(nanos);
           return true;
         });
   }

@@ -54,7 +54,7 @@ class RetainedReaderTest {
     find(1).finds();
 
     client.hearsNothing();
-    await().until(() -> open.frontend().loop(0).retainedReads() == 0);
+    await().until(() -> open.connections(0).sessions().retainedReads() == 0);
   }
 
   @Test
@@ -97,7 +97,7 @@ class RetainedReaderTest {
     subscribe(0);
     for (int i = 0; i < 1_000; i++) client.send(subscribePacket("t", 0));
     client.hears(SUBSCRIBED.formatted(0).repeat(1_000));
-    assertThat(open.frontend().loop(0).retainedReads()).isEqualTo(1);
+    assertThat(open.connections(0).sessions().retainedReads()).isEqualTo(1);
 
     find(0).finds(retained("t", "before"));
     find(1).finds(retained("t", "n"));
@@ -117,7 +117,7 @@ class RetainedReaderTest {
 
     client.hearsNothing();
     assertThat(open.retain.finds).hasSize(1);
-    assertThat(open.frontend().loop(0).retainedReads()).isZero();
+    assertThat(open.connections(0).sessions().retainedReads()).isZero();
   }
 
   @Test
@@ -169,7 +169,7 @@ class RetainedReaderTest {
     assertThat(append(1).retained()).hasSize(1);
     append(1).taken(4, true);
     durable.hearsNothing();
-    assertThat(open.frontend().loop(0).retainedReads()).isZero();
+    assertThat(open.connections(0).sessions().retainedReads()).isZero();
   }
 
   /** Its messages have expired, so this connection has seen none of them, and never will. */
@@ -185,7 +185,7 @@ class RetainedReaderTest {
     assertThat(append(1).from()).isEqualTo(3_001);
     append(1).taken(3_002, true);
     durable.hearsNothing();
-    assertThat(open.frontend().loop(0).retainedReads()).isZero();
+    assertThat(open.connections(0).sessions().retainedReads()).isZero();
   }
 
   @Test
@@ -237,7 +237,7 @@ class RetainedReaderTest {
     open.on(
         0,
         () -> {
-          open.loop(0).pushed(connection, message);
+          open.connections(0).pushed(connection, message);
           return true;
         });
   }
@@ -272,7 +272,7 @@ class RetainedReaderTest {
   }
 
   private void deliver(Publication message) {
-    open.on(0, () -> open.loop(0).deliverToSubscribers(message, Objects.requireNonNull(open.loop(0).routes().byNumber(1)), null));
+    open.on(0, () -> open.fanout().on(0).deliverToSubscribers(message, Objects.requireNonNull(open.fanout().on(0).routes().byNumber(1)), null));
   }
 
   private static Publication retained(String topic, String payload) {

@@ -34,7 +34,7 @@ class ReturningClientTest {
           () -> {
             for (int i = 0; i < LOOPS && found[0] == null; i++) {
               int loop = i;
-              for (Connection each : broker.on(loop, () -> broker.frontend.loop(loop).connections().all())) {
+              for (Connection each : broker.on(loop, () -> broker.frontend.reception().on(loop).table().all())) {
                 if (!(each.context().channel().remoteAddress() instanceof InetSocketAddress remote)) continue;
                 if (remote.getPort() == socket.getLocalPort()) found[0] = new Client(socket, in, loop, each);
               }

@@ -87,8 +87,8 @@ class RouteTableTest {
     RouteTable.Use use = acquire(0, "a");
     Route ofNow = new Route(TENANT, use.handle().filter(), open.frontend().shard(), 7, use.handle().number());
     Route earlier = new Route(TENANT, use.handle().filter(), open.frontend().shard(), 6, use.handle().number());
-    assertThat(open.frontend().filterOf(ofNow)).isSameAs(use.handle());
-    assertThat(open.frontend().filterOf(earlier)).isNull();
+    assertThat(open.fanout().filterOf(ofNow)).isSameAs(use.handle());
+    assertThat(open.fanout().filterOf(earlier)).isNull();
   }
 
   @Test
@@ -169,13 +169,13 @@ class RouteTableTest {
   }
 
   private <T> T on(int loop, Function<RouteTable, T> action) {
-    return open.on(loop, () -> action.apply(open.loop(loop).routes()));
+    return open.on(loop, () -> action.apply(open.fanout().on(loop).routes()));
   }
 
   /** The filter that a message finds by the route that was set. */
   private @Nullable FilterHandle lookUp(RouteTable.Use use) {
     FilterHandle handle = use.handle();
-    return open.frontend().filterOf(new Route(TENANT, handle.filter(), open.frontend().shard(), 7, handle.number()));
+    return open.fanout().filterOf(new Route(TENANT, handle.filter(), open.frontend().shard(), 7, handle.number()));
   }
 
   private void answer(int call) {

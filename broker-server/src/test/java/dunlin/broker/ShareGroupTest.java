@@ -257,7 +257,7 @@ class ShareGroupTest {
         0,
         () -> {
           for (int i = 0; i < messages; i++) assertThat(member.session.offerShared(OpenFrontend.message("m"), member)).isTrue();
-          member.session.updateLoad();
+          OpenFrontend.sessionOf(member).updateLoad();
           return true;
         });
   }

@@ -51,7 +51,7 @@ final class WatchedClient {
   private WatchedClient(RealTiers broker, int loop, ByteBufAllocator buffers) {
     this.broker = broker;
     this.loop = loop;
-    connection = new Connection(broker.frontend.loop(loop), broker.frontend.listeners().byName("tcp").orElseThrow());
+    connection = new Connection(broker.frontend.reception().on(loop), broker.frontend.listeners().byName("tcp").orElseThrow());
     channel = new EmbeddedChannel();
     channel.config().setAllocator(buffers);
     channel.pipeline().addLast(connection);

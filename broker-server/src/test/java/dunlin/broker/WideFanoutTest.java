@@ -50,17 +50,17 @@ class WideFanoutTest {
 
   /** As the fan-out does it; on the loop. */
   private boolean deliver(String payload, Answer answer, FilterHandle... filters) {
-    Loop loop = open.loop(0);
+    LoopFanout fanout = open.fanout().on(0);
     Publication message = OpenFrontend.message(payload);
     boolean now =
         filters.length == 1
-            ? loop.deliverToSubscribers(message, filters[0], answer)
-            : loop.deliverToSubscribers(message, filters, filters.length, answer);
+            ? fanout.deliverToSubscribers(message, filters[0], answer)
+            : fanout.deliverToSubscribers(message, filters, filters.length, answer);
     if (now) {
       answer.answer(ReasonCode.SUCCESS);
     } else {
-      loop.window().take(message.body().length);
-      loop.wide().add(message, filters, answer, loop);
+      fanout.loop().window().take(message.body().length);
+      fanout.wide().add(message, filters, answer, fanout.loop());
     }
     return now;
   }
@@ -83,8 +83,8 @@ class WideFanoutTest {
 
     assertThat(now).isFalse();
     awaitAnswer(answer);
-    for (Subscriber each : subscribers) assertThat(open.on(0, () -> taken(each.session))).isEqualTo(1);
-    assertThat(open.loop(0).wide().waiting()).isZero();
+    for (Subscriber each : subscribers) assertThat(open.on(0, () -> taken(OpenFrontend.sessionOf(each)))).isEqualTo(1);
+    assertThat(open.fanout().on(0).wide().waiting()).isZero();
     assertThat(open.on(0, () -> open.loop(0).window().messages())).isZero();
   }
 
@@ -103,7 +103,7 @@ class WideFanoutTest {
             () -> {
               deliver("broadcast", slow, wide);
               deliver("one", quick, narrow);
-              return taken(few.session);
+              return taken(OpenFrontend.sessionOf(few));
             });
 
     assertThat(takenAtOnce).isEqualTo(1);
@@ -134,7 +134,7 @@ class WideFanoutTest {
 
   private static int count(List<Subscriber> subscribers) {
     int count = 0;
-    for (Subscriber each : subscribers) count += taken(each.session);
+    for (Subscriber each : subscribers) count += taken(OpenFrontend.sessionOf(each));
     return count;
   }
 
@@ -182,7 +182,7 @@ class WideFanoutTest {
         });
 
     awaitAnswer(answer);
-    assertThat(open.on(0, () -> taken(leaver.session))).isZero();
+    assertThat(open.on(0, () -> taken(OpenFrontend.sessionOf(leaver)))).isZero();
     assertThat(open.on(0, () -> count(subscribers))).isEqualTo(SUBSCRIBERS - 1);
   }
 
@@ -196,7 +196,7 @@ class WideFanoutTest {
         0,
         () -> {
           deliver("m", answer, wide);
-          open.loop(0).executor().execute(() -> subscribers.getLast().session.end());
+          open.loop(0).executor().execute(() -> OpenFrontend.sessionOf(subscribers.getLast()).end());
           return true;
         });
 

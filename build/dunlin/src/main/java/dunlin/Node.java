@@ -5,6 +5,7 @@ import dunlin.broker.ConnectionEvents;
 import dunlin.broker.Frontend;
 import dunlin.broker.FrontendSettings;
 import dunlin.broker.SysTopics;
+import dunlin.broker.Tiers;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.AuthenticationSettings;
@@ -230,7 +231,7 @@ final class Node implements AutoCloseable {
     ranges.start(stallMax());
     ranges.show(metrics.beans());
     DistClient distOfClients = seams.dist(dist);
-    clients.open(new Frontend.Tiers(distOfClients, sys.over(seams.retain(retain)), seams.sessions(inbox, clients, ranges.nodeId())));
+    clients.open(new Tiers(distOfClients, sys.over(seams.retain(retain)), seams.sessions(inbox, clients, ranges.nodeId())));
     opened.push(inbox);
     opened.push(retain);
     retain.start();

@@ -1,0 +1,64 @@
+package dunlin.broker;
+
+import dunlin.broker.limit.Budget;
+import dunlin.model.TopicFilter;
+
+/** What the sessions of one event loop share. */
+final class LoopSessions {
+  /*
+   * Owner: the event loop; what is final may be read by all.
+   */
+  private final Loop loop;
+  private final LoopFanout fanout;
+  private final Fanout everywhere;
+  private final SubscribeRules rules;
+  private final MessageMemory messageMemory;
+  private final Budget.Share subscriptionMemory;
+
+  /** Subscriptions whose retained messages have not all been read. */
+  private int retainedReads;
+
+  LoopSessions(LoopFanout fanout, Fanout everywhere, SubscribeRules rules) {
+    this.loop = fanout.loop();
+    this.fanout = fanout;
+    this.everywhere = everywhere;
+    this.rules = rules;
+    this.messageMemory = new MessageMemory(loop, loop.budget().outgoing().share());
+    this.subscriptionMemory = loop.budget().subscriptions().share();
+  }
+
+  Loop loop() {
+    return loop;
+  }
+
+  LoopFanout fanout() {
+    return fanout;
+  }
+
+  /** The event loop, maybe another one, that keeps a filter's route and the members of its group. */
+  LoopFanout ownerOf(String tenant, TopicFilter filter) {
+    return everywhere.ownerOf(tenant, filter);
+  }
+
+  SubscribeRules rules() {
+    return rules;
+  }
+
+  MessageMemory messageMemory() {
+    return messageMemory;
+  }
+
+  Budget.Share subscriptionMemory() {
+    return subscriptionMemory;
+  }
+
+  /** Counts subscriptions whose retained messages are to be read. */
+  void retainedReads(int more) {
+    retainedReads += more;
+  }
+
+  /** Subscriptions whose retained messages have not all been read; any thread, may be stale. */
+  int retainedReads() {
+    return retainedReads;
+  }
+}
