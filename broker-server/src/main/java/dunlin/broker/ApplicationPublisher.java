@@ -2,6 +2,8 @@ package dunlin.broker;
 
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.TopicNames;
+import dunlin.broker.loop.Loop;
+import dunlin.broker.loop.ServersTopics;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;

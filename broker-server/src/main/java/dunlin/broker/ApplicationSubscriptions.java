@@ -3,6 +3,7 @@ package dunlin.broker;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.broker.codec.MalformedPacketException;
 import dunlin.broker.codec.TopicNames;
+import dunlin.broker.loop.LoopThread;
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;

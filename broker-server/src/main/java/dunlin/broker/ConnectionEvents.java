@@ -3,6 +3,8 @@ package dunlin.broker;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dunlin.broker.auth.Identity;
 import dunlin.broker.auth.Peer;
+import dunlin.broker.connect.ConnectionWatch;
+import dunlin.broker.session.LiveSession;
 import dunlin.inbox.ConnectionId;
 import dunlin.runtime.LogText;
 import io.micrometer.core.instrument.Counter;

@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.connect.Leaving;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;

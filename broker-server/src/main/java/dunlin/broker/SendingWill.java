@@ -1,5 +1,6 @@
 package dunlin.broker;
 
+import dunlin.broker.loop.Loop;
 import dunlin.inbox.WillPublisher.Outcome;
 import dunlin.inbox.WillPublisher.Sending;
 import dunlin.model.Publication;

@@ -3,6 +3,8 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.broker.auth.Authentication;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.loop.Tiers;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
 import dunlin.dist.RoutePage;

@@ -3,6 +3,11 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.connect.ConnectionView;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.session.ClientConnection;
+import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.SessionView;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
@@ -149,11 +154,11 @@ class AnswersTest {
       node.on(
           loop,
           () -> {
-            for (Connection each : node.frontend.reception().on(loop).table().all()) {
+            for (ClientConnection each : ConnectionView.all(node.connections(loop))) {
               var buffer = each.context().channel().unsafe().outboundBuffer();
               Objects.requireNonNull(buffer).setUserDefinedWritability(1, writable);
-              if (each.session() != null) each.session().updateLoad();
             }
+            ConnectionView.sessions(node.connections(loop)).forEach(SessionView::updateLoad);
             return true;
           });
     }
@@ -183,9 +188,8 @@ class AnswersTest {
           node.on(
               0,
               () -> {
-                for (Connection each : node.frontend.reception().on(0).table().all()) {
-                  LiveSession session = each.session();
-                  if (session != null && session.clientId().equals("a")) return session.epoch();
+                for (LiveSession session : ConnectionView.sessions(node.connections(0))) {
+                  if (session.clientId().equals("a")) return SessionView.epoch(session);
                 }
                 return 1L;
               });

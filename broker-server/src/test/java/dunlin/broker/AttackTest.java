@@ -11,6 +11,7 @@ import dunlin.broker.codec.Wire;
 import dunlin.broker.listen.IoTransport;
 import dunlin.broker.listen.ListenerSettings;
 import dunlin.broker.listen.ListeningSettings;
+import dunlin.broker.loop.FrontendSettings;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -4,7 +4,7 @@ import dunlin.broker.limit.NodeBudget;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 
 /** Budgets for tests. */
-final class Budgets {
+public final class Budgets {
   private static final int LARGE = 64 << 20;
 
   private Budgets() {}
@@ -14,7 +14,7 @@ final class Budgets {
     return of(new NodeBudget.Bounds(LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, LARGE));
   }
 
-  static NodeBudget of(NodeBudget.Bounds bounds) {
+  public static NodeBudget of(NodeBudget.Bounds bounds) {
     return new NodeBudget(bounds, new SimpleMeterRegistry());
   }
 }

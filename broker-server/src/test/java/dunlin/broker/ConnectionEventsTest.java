@@ -2,6 +2,7 @@ package dunlin.broker;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dunlin.broker.session.LiveSession;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.InstantSource;
 import java.util.concurrent.BlockingQueue;

@@ -6,6 +6,8 @@ import static org.awaitility.Awaitility.await;
 import dunlin.broker.listen.IoTransport;
 import dunlin.broker.listen.ListenerSettings;
 import dunlin.broker.listen.ListeningSettings;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.loop.LaneWindow;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;

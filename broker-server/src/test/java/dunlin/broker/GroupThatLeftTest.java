@@ -3,6 +3,7 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.loop.FrontendSettings;
 import dunlin.dist.MatchedRoutes;
 import dunlin.dist.Route;
 import dunlin.model.Publication;

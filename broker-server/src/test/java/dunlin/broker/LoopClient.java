@@ -3,9 +3,12 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dunlin.broker.connect.ConnectionView;
+import dunlin.broker.loop.Loop;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
 import io.netty.buffer.Unpooled;
+import io.netty.channel.ChannelHandler;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -14,7 +17,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 
 /** A client without a socket on one event loop, which speaks MQTT 5 in hexadecimal text. */
-final class LoopClient {
+public final class LoopClient {
   private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final Loop loop;
@@ -23,30 +26,30 @@ final class LoopClient {
 
   private LoopClient(Frontend frontend, Loop loop) {
     this.loop = loop;
-    channel = new EmbeddedChannel(new Connection(frontend.reception().on(loop.index()), frontend.listeners().byName("tcp").orElseThrow()));
+    channel = new EmbeddedChannel((ChannelHandler) ConnectionView.of(frontend.reception().parts().get(loop.index()), frontend.listeners().byName("tcp").orElseThrow()));
   }
 
   /** Sends a CONNECT with a client identifier of one letter. */
-  static LoopClient connecting(Frontend frontend, int loop, char clientId, int expirySeconds) {
+  public static LoopClient connecting(Frontend frontend, int loop, char clientId, int expirySeconds) {
     return connecting(frontend, loop, clientId, expirySeconds, 65_535);
   }
 
   /** Sends a CONNECT that also says how many messages of QoS 1 and 2 may be in flight to the client. */
-  static LoopClient connecting(Frontend frontend, int loop, char clientId, int expirySeconds, int receiveMaximum) {
+  public static LoopClient connecting(Frontend frontend, int loop, char clientId, int expirySeconds, int receiveMaximum) {
     LoopClient client = on(frontend.loop(loop), () -> new LoopClient(frontend, frontend.loop(loop)));
     String properties = "0811%08x21%04x".formatted(expirySeconds, receiveMaximum);
     client.send("1016" + "00044d515454" + "05" + "00" + "0000" + properties + "0001%02x".formatted((int) clientId));
     return client;
   }
 
-  static LoopClient connected(Frontend frontend, int loop, char clientId, int expirySeconds) {
+  public static LoopClient connected(Frontend frontend, int loop, char clientId, int expirySeconds) {
     LoopClient client = connecting(frontend, loop, clientId, expirySeconds);
     client.hears("20.*");
     return client;
   }
 
   /** A client of MQTT 3.1.1 whose session outlives its connection. */
-  static LoopClient connectedMqtt3(Frontend frontend, int loop, char clientId) {
+  public static LoopClient connectedMqtt3(Frontend frontend, int loop, char clientId) {
     LoopClient client = on(frontend.loop(loop), () -> new LoopClient(frontend, frontend.loop(loop)));
     client.send("100d" + "00044d515454" + "04" + "00" + "0000" + "0001%02x".formatted((int) clientId));
     client.hears("2002..00");
@@ -54,24 +57,24 @@ final class LoopClient {
   }
 
   /** A PUBLISH of MQTT 3 to topic "t" whose payload is text. */
-  static String publishMqtt3(int first, int packetId, String payload) {
+  public static String publishMqtt3(int first, int packetId, String payload) {
     byte[] text = payload.getBytes(StandardCharsets.UTF_8);
     return "%02x%02x000174%04x".formatted(first, 5 + text.length, packetId) + HexFormat.of().formatHex(text);
   }
 
   /** A PUBLISH to topic "t" whose payload is text. */
-  static String publish(int first, int packetId, String payload) {
+  public static String publish(int first, int packetId, String payload) {
     byte[] text = payload.getBytes(StandardCharsets.UTF_8);
     return "%02x%02x000174%04x00".formatted(first, 6 + text.length, packetId) + HexFormat.of().formatHex(text);
   }
 
   /** Before the loop takes anything else, when it is the calling one. */
-  void send(String hex) {
+  public void send(String hex) {
     on(loop, () -> channel.writeInbound(Unpooled.buffer().writeBytes(HexFormat.of().parseHex(hex))));
   }
 
   /** Everything that has come since the last {@link #hears}. */
-  String heard() {
+  public String heard() {
     return on(
         loop,
         () -> {
@@ -85,34 +88,34 @@ final class LoopClient {
   }
 
   /** Waits until what has come, all of it, is as a pattern says; then it is forgotten. */
-  void hears(String pattern) {
+  public void hears(String pattern) {
     await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).untilAsserted(() -> assertThat(heard()).matches(pattern));
     heard.setLength(0);
   }
 
   /** Everything that the loop was given until now is done, and nothing came of it for this client. */
-  void hearsNothing() {
+  public void hearsNothing() {
     for (int i = 0; i < 3; i++) on(loop, () -> true);
     assertThat(heard()).isEmpty();
   }
 
   /** Runs something on the loop when the channel has closed, before its connection knows. */
-  void whenClosed(Runnable task) {
+  public void whenClosed(Runnable task) {
     on(loop, () -> channel.closeFuture().addListener(_ -> task.run()));
   }
 
   /** Waits until the channel has closed, whatever came before that. */
-  void hearsTheEnd() {
+  public void hearsTheEnd() {
     await().atMost(PATIENCE).pollInterval(Duration.ofMillis(1)).until(() -> !isOpen());
     heard();
     heard.setLength(0);
   }
 
-  boolean isOpen() {
+  public boolean isOpen() {
     return on(loop, channel::isOpen);
   }
 
-  void close() {
+  public void close() {
     on(
         loop,
         () -> {

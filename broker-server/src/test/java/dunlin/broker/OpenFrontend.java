@@ -6,11 +6,22 @@ import dunlin.broker.auth.AuthenticationProvider;
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.codec.PacketLimits;
 import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.connect.ConnectionView;
+import dunlin.broker.connect.LoopConnections;
+import dunlin.broker.fanout.Fanout;
+import dunlin.broker.fanout.FanoutView;
+import dunlin.broker.fanout.FilterHandle;
+import dunlin.broker.fanout.Subscriber;
 import dunlin.broker.limit.NodeBudget;
 import dunlin.broker.listen.IoTransport;
 import dunlin.broker.listen.Listener;
 import dunlin.broker.listen.ListenerSettings;
 import dunlin.broker.listen.ListeningSettings;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.loop.Loop;
+import dunlin.broker.loop.Tiers;
+import dunlin.broker.session.ClientConnection;
+import dunlin.broker.session.LiveSession;
 import dunlin.dist.DistClient;
 import dunlin.dist.Route;
 import dunlin.dist.RoutePage;
@@ -50,23 +61,23 @@ import org.jspecify.annotations.Nullable;
 
 /** A frontend whose event loops run, without a listener, over tiers that do what the test says. */
 public final class OpenFrontend implements AutoCloseable {
-  static final int LANE_MESSAGES = 16;
+  public static final int LANE_MESSAGES = 16;
 
   static final PacketLimits PACKETS =
       new PacketLimits(65_536, 4_096, 1_024, 32, 8, 10, 64, 1_024);
 
-  static final FrontendSettings.GroupWaits GROUP_WAITS =
+  public static final FrontendSettings.GroupWaits GROUP_WAITS =
       new FrontendSettings.GroupWaits(Duration.ofSeconds(1), Duration.ofSeconds(2), 65_536);
 
   /** Messages of QoS 1 that a session takes, beside the one in flight. */
-  static final int QUEUE_MESSAGES = 4;
+  public static final int QUEUE_MESSAGES = 4;
 
   /** Subscribers of a message that are served in one go. */
-  static final int WIDE = 8;
+  public static final int WIDE = 8;
 
-  final FakeDist dist = new FakeDist();
-  final FakeRetain retain = new FakeRetain();
-  final FakeSessions sessions = new FakeSessions();
+  public final FakeDist dist = new FakeDist();
+  public final FakeRetain retain = new FakeRetain();
+  public final FakeSessions sessions = new FakeSessions();
   public final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private final DropEvents drops = new DropEvents("test");
   private final Authentication authentication;
@@ -84,7 +95,7 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** The same with room for a hundred of everything, and so many lanes. */
-  static FrontendSettings settings(int lanes) {
+  public static FrontendSettings settings(int lanes) {
     return settings(
         new FrontendSettings.Connections(Duration.ofSeconds(60), Duration.ZERO, 100, 0, 0, ""),
         new FrontendSettings.Sessions(FrontendSettings.NEVER, FrontendSettings.NEVER, 100, 100, 100, 65_536),
@@ -96,11 +107,11 @@ public final class OpenFrontend implements AutoCloseable {
     this(lanes, QUEUE_MESSAGES);
   }
 
-  OpenFrontend(int lanes, int queueMessages) {
+  public OpenFrontend(int lanes, int queueMessages) {
     this(lanes, queueMessages, Budgets.large());
   }
 
-  OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
+  public OpenFrontend(int lanes, int queueMessages, NodeBudget budget) {
     var settings =
         settings(
             new FrontendSettings.Connections(Duration.ofSeconds(10), Duration.ZERO, 100, 0, 0, ""),
@@ -119,26 +130,31 @@ public final class OpenFrontend implements AutoCloseable {
     return new ConnectionEvents(null, InstantSource.system(), new SimpleMeterRegistry());
   }
 
-  Frontend frontend() {
+  public Frontend frontend() {
     return frontend;
   }
 
-  Loop loop(int index) {
+  public Loop loop(int index) {
     return frontend.loop(index);
   }
 
   /** The connections of an event loop. */
-  LoopConnections connections(int loop) {
-    return frontend.reception().on(loop);
+  public LoopConnections connections(int loop) {
+    return frontend.reception().parts().get(loop);
   }
 
-  Fanout fanout() {
+  public Fanout fanout() {
     return (Fanout) frontend.delivery();
   }
 
+  /** Messages that wait for a member of a group or are on their way to one. */
+  public long groupWaiting() {
+    return frontend.groupWaiting();
+  }
+
   /** Whose subscription it is. */
-  static LiveSession sessionOf(Subscriber subscriber) {
-    return (LiveSession) subscriber.session;
+  public static LiveSession sessionOf(Subscriber subscriber) {
+    return (LiveSession) FanoutView.recipientOf(subscriber);
   }
 
   /** What an authenticator sees of a loop. */
@@ -147,7 +163,7 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** Lets an event loop do nothing else until it is let go. */
-  void keepBusy(int loop, CountDownLatch until) {
+  public void keepBusy(int loop, CountDownLatch until) {
     loop(loop).executor().execute(
         () -> {
           try {
@@ -168,37 +184,37 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** A connection that has no channel yet. */
-  Connection connection(int loop) {
-    return new Connection(connections(loop), frontend.listeners().byName("tcp").orElseThrow());
+  public ClientConnection connection(int loop) {
+    return ConnectionView.of(connections(loop), frontend.listeners().byName("tcp").orElseThrow());
   }
 
   /** What ends the pipeline of a connection that a listener has accepted. */
   public ChannelHandler connection(int loop, Listener listener) {
-    return new Connection(connections(loop), listener);
+    return (ChannelHandler) ConnectionView.of(connections(loop), listener);
   }
 
   /** A session without expiry whose client takes one message at a time. */
-  LiveSession session(int loop, String clientId) {
+  public LiveSession session(int loop, String clientId) {
     return session(loop, clientId, false);
   }
 
-  LiveSession session(int loop, String clientId, boolean durable) {
+  public LiveSession session(int loop, String clientId, boolean durable) {
     return on(
         loop,
         () -> {
-          Connection connection = connection(loop);
-          var channel = new EmbeddedChannel(connection);
+          ClientConnection connection = connection(loop);
+          var channel = new EmbeddedChannel((ChannelHandler) connection);
           channels.add(channel);
           connection.writer().version(ProtocolVersion.MQTT_5);
           var connected =
               new InboxClient.Connected(
                   new SessionRef(Publisher.DEFAULT_TENANT, clientId, 1), false, List.of(), 1, 1, new int[0], null);
-          return new LiveSession(connection, connection.home().sessions(), durable, 1, connected);
+          return new LiveSession(connection, connections(loop).sessions(), durable, 1, connected);
         });
   }
 
   /** A session that fails on each message that it is offered: its connection has no channel. */
-  LiveSession faulty(int loop, String clientId) {
+  public LiveSession faulty(int loop, String clientId) {
     return on(
         loop,
         () -> {
@@ -210,11 +226,11 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** The channel of a client without expiry whose CONNECT was these bytes. */
-  EmbeddedChannel client(byte[] connect) {
+  public EmbeddedChannel client(byte[] connect) {
     return on(
         0,
         () -> {
-          var channel = new EmbeddedChannel(connection(0));
+          var channel = new EmbeddedChannel((ChannelHandler) connection(0));
           channels.add(channel);
           channel.writeInbound(Unpooled.wrappedBuffer(connect).copy());
           return channel;
@@ -222,15 +238,15 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** A subscription of a new session on a loop, with QoS 1. */
-  Subscriber subscriber(int loop, FilterHandle filter, String clientId) {
+  public Subscriber subscriber(int loop, FilterHandle filter, String clientId) {
     return new Subscriber(session(loop, clientId), filter, SubscriptionOptions.of(QoS.AT_LEAST_ONCE));
   }
 
-  static FilterHandle handle(String filter, int loops) {
-    return new FilterHandle(Publisher.DEFAULT_TENANT, TopicFilter.parse(filter).orElseThrow(), loops, loops);
+  public static FilterHandle handle(String filter, int loops) {
+    return FanoutView.handle(filter, loops);
   }
 
-  static Publication message(String payload) {
+  public static Publication message(String payload) {
     var publisher = new Publisher(Publisher.DEFAULT_TENANT, "publisher");
     byte[] bytes = payload.getBytes(StandardCharsets.UTF_8);
     return Publication.of(publisher, "t", QoS.AT_LEAST_ONCE, false, System.currentTimeMillis(), bytes);
@@ -245,8 +261,8 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** Tells when everybody has answered, and how. */
-  static final class Answer extends Acknowledgement {
-    final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
+  public static final class Answer extends Acknowledgement {
+    public final CompletableFuture<ReasonCode> reason = new CompletableFuture<>();
 
     @Override
     protected void complete(ReasonCode worst) {
@@ -255,36 +271,36 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** Notes each call; a change of routes is answered when the test says so. */
-  static final class FakeDist implements DistClient {
+  public static final class FakeDist implements DistClient {
     /** "+filter number" for a route that was set, "-filter number" for one that was removed. */
-    final List<String> calls = Collections.synchronizedList(new ArrayList<>());
+    public final List<String> calls = Collections.synchronizedList(new ArrayList<>());
 
     /** What the one who wants a publish answers to it; null where nothing is published. */
-    volatile @Nullable ReasonCode publishAnswer;
+    public volatile @Nullable ReasonCode publishAnswer;
 
     /** Publishes that were appended, in their order; with {@link #answersLater} the test answers them. */
-    final List<Published> published = Collections.synchronizedList(new ArrayList<>());
+    public final List<Published> published = Collections.synchronizedList(new ArrayList<>());
 
-    volatile boolean answersLater;
+    public volatile boolean answersLater;
 
     /** Gets each message on the lane's thread. */
-    volatile Consumer<Publication> onAppend = _ -> {};
+    public volatile Consumer<Publication> onAppend = _ -> {};
 
     /**
      * @param acknowledgement expects one answer when it is left to the test
      */
-    record Published(Publication message, @Nullable Acknowledgement acknowledgement) {
-      String text() {
+    public record Published(Publication message, @Nullable Acknowledgement acknowledgement) {
+      public String text() {
         return new String(message.payload(), StandardCharsets.UTF_8);
       }
 
-      void answer(ReasonCode reason) {
+      public void answer(ReasonCode reason) {
         if (acknowledgement == null) throw new AssertionError("nobody waits for an answer");
         acknowledgement.answer(reason);
       }
     }
 
-    final List<CompletableFuture<Void>> answers = Collections.synchronizedList(new ArrayList<>());
+    public final List<CompletableFuture<Void>> answers = Collections.synchronizedList(new ArrayList<>());
 
     @Override
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
@@ -334,20 +350,20 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** Retains nothing; a message that was to be retained is answered when the test says so, and so is a page that is read. */
-  static final class FakeRetain implements RetainClient {
-    final List<Consumer<ReasonCode>> answers = Collections.synchronizedList(new ArrayList<>());
+  public static final class FakeRetain implements RetainClient {
+    public final List<Consumer<ReasonCode>> answers = Collections.synchronizedList(new ArrayList<>());
 
     /** Pages that were asked for, in their order. */
-    final List<Find> finds = Collections.synchronizedList(new ArrayList<>());
+    public final List<Find> finds = Collections.synchronizedList(new ArrayList<>());
 
-    record Find(String filter, @Nullable Cursor after, CompletableFuture<RetainClient.Page> page) {
+    public record Find(String filter, @Nullable Cursor after, CompletableFuture<RetainClient.Page> page) {
       /** Answers with the last page. */
-      void finds(Publication... messages) {
+      public void finds(Publication... messages) {
         page.complete(new RetainClient.Page(List.of(messages), null));
       }
 
       /** Answers with a page behind which there is another one. */
-      void findsFirst(Publication... messages) {
+      public void findsFirst(Publication... messages) {
         page.complete(new RetainClient.Page(List.of(messages), new Cursor(new byte[] {1})));
       }
     }
@@ -372,45 +388,45 @@ public final class OpenFrontend implements AutoCloseable {
   }
 
   /** Sessions that nothing is stored for. Each connect has the next epoch; what changes is answered when the test says so. */
-  static final class FakeSessions implements InboxClient {
+  public static final class FakeSessions implements InboxClient {
     /** What CONNECTs asked for, in their order. */
-    final List<Connect> connects = Collections.synchronizedList(new ArrayList<>());
+    public final List<Connect> connects = Collections.synchronizedList(new ArrayList<>());
 
     /** Epochs of the sessions whose connections have ended. */
-    final List<Long> disconnected = Collections.synchronizedList(new ArrayList<>());
+    public final List<Long> disconnected = Collections.synchronizedList(new ArrayList<>());
 
     /** Connections that a push did not find. */
-    final List<ConnectionId> missing = Collections.synchronizedList(new ArrayList<>());
+    public final List<ConnectionId> missing = Collections.synchronizedList(new ArrayList<>());
 
     /** Whether a DISCONNECT is refused. */
-    volatile boolean refusesDisconnects;
+    public volatile boolean refusesDisconnects;
 
-    final List<CompletableFuture<Void>> releases = Collections.synchronizedList(new ArrayList<>());
+    public final List<CompletableFuture<Void>> releases = Collections.synchronizedList(new ArrayList<>());
 
     /** Reads of inboxes, in their order. */
-    final List<Fetch> fetches = Collections.synchronizedList(new ArrayList<>());
+    public final List<Fetch> fetches = Collections.synchronizedList(new ArrayList<>());
 
-    record Fetch(long fromSequence, CompletableFuture<Page> page) {
+    public record Fetch(long fromSequence, CompletableFuture<Page> page) {
       /** Answers with the last page. */
-      void finds(InboxMessage... messages) {
+      public void finds(InboxMessage... messages) {
         page.complete(new Page(List.of(messages), fromSequence + messages.length, true));
       }
     }
 
     /** Pages of retained messages on their way into an inbox, in their order. */
-    final List<Append> appends = Collections.synchronizedList(new ArrayList<>());
+    public final List<Append> appends = Collections.synchronizedList(new ArrayList<>());
 
-    record Append(long from, List<Publication> retained, CompletableFuture<Appended> answer) {
-      void taken(long next, Boolean... taken) {
+    public record Append(long from, List<Publication> retained, CompletableFuture<Appended> answer) {
+      public void taken(long next, Boolean... taken) {
         answer.complete(new Appended(List.of(taken), next));
       }
     }
 
     /** When connects are answered. */
-    volatile CompletableFuture<Void> connectGate = CompletableFuture.completedFuture(null);
+    public volatile CompletableFuture<Void> connectGate = CompletableFuture.completedFuture(null);
 
     /** Packet identifiers of the exchanges that the next connect resumes; null when it begins a session. */
-    volatile int @Nullable [] resumed;
+    public volatile int @Nullable [] resumed;
 
     @Override
     public CompletableFuture<Statistics> statistics() {
@@ -433,7 +449,7 @@ public final class OpenFrontend implements AutoCloseable {
     }
 
     /** SUBSCRIBEs and UNSUBSCRIBEs of durable sessions, in their order. */
-    final List<CompletableFuture<List<Boolean>>> changes = Collections.synchronizedList(new ArrayList<>());
+    public final List<CompletableFuture<List<Boolean>>> changes = Collections.synchronizedList(new ArrayList<>());
 
     @Override
     public CompletableFuture<List<Boolean>> subscribe(SessionRef session, List<Subscription> subscriptions) {

@@ -1,6 +1,9 @@
 package dunlin.broker;
 
 import dunlin.broker.auth.Authentication;
+import dunlin.broker.connect.LoopConnections;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.loop.Tiers;
 import dunlin.dist.Deliveries;
 import dunlin.dist.Delivery;
 import dunlin.dist.DistSettings;
@@ -34,16 +37,16 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /** A frontend without a listener over all the tiers that a node has, on a disk that is not waited for. */
-final class RealTiers implements AutoCloseable {
+public final class RealTiers implements AutoCloseable {
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  final Frontend frontend;
+  public final Frontend frontend;
   private final DropEvents drops = new DropEvents("test");
   private final ScheduledExecutorService housekeeping = Executors.newSingleThreadScheduledExecutor();
   private final RangeStore store;
   private final RetainServer retain;
   private final InboxServer inbox;
 
-  RealTiers(Path dataDirectory, FrontendSettings settings) {
+  public RealTiers(Path dataDirectory, FrontendSettings settings) {
     this(dataDirectory, settings, StoreSettings.defaults().queue().commandsMax(), StoreSettings.defaults().entries().commandsMax());
   }
 
@@ -84,8 +87,13 @@ final class RealTiers implements AutoCloseable {
     inbox.attach(store.nodeId(), frontend.life(), frontend).orTimeout(60, TimeUnit.SECONDS).join();
   }
 
+  /** The connections of an event loop. */
+  public LoopConnections connections(int loop) {
+    return frontend.reception().parts().get(loop);
+  }
+
   /** Does something on an event loop. */
-  <T> T on(int loop, Callable<T> action) {
+  public <T> T on(int loop, Callable<T> action) {
     try {
       return frontend.loop(loop).executor().submit(action).get(20, TimeUnit.SECONDS);
     } catch (Exception e) {
@@ -93,7 +101,7 @@ final class RealTiers implements AutoCloseable {
     }
   }
 
-  double count(String meter) {
+  public double count(String meter) {
     return meters.get(meter).counter().count();
   }
 

@@ -3,9 +3,12 @@ package dunlin.broker;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dunlin.broker.codec.Wire;
+import dunlin.broker.connect.ConnectionView;
+import dunlin.broker.session.ClientConnection;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.ByteBufUtil;
+import io.netty.channel.ChannelInboundHandler;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -28,7 +31,7 @@ final class WatchedClient {
   private final RealTiers broker;
   private final int loop;
   private final EmbeddedChannel channel;
-  private final Connection connection;
+  private final ClientConnection connection;
   private final ArrayDeque<byte[]> toSend = new ArrayDeque<>();
   private final ArrayDeque<byte[]> toAnswer = new ArrayDeque<>();
 
@@ -48,14 +51,15 @@ final class WatchedClient {
   private byte @Nullable [] lastPart;
 
   /** On the loop's thread. */
-  private WatchedClient(RealTiers broker, int loop, ByteBufAllocator buffers) {
+  private WatchedClient(RealTiers broker, int loop, ByteBufAllocator buffers) throws Exception {
     this.broker = broker;
     this.loop = loop;
-    connection = new Connection(broker.frontend.reception().on(loop), broker.frontend.listeners().byName("tcp").orElseThrow());
+    connection = ConnectionView.of(broker.connections(loop), broker.frontend.listeners().byName("tcp").orElseThrow());
     channel = new EmbeddedChannel();
     channel.config().setAllocator(buffers);
-    channel.pipeline().addLast(connection);
-    connection.channelActive(Objects.requireNonNull(channel.pipeline().context(connection)));
+    var handler = (ChannelInboundHandler) connection;
+    channel.pipeline().addLast(handler);
+    handler.channelActive(Objects.requireNonNull(channel.pipeline().context(handler)));
   }
 
   static WatchedClient open(RealTiers broker, int loop, ByteBufAllocator buffers) {
@@ -247,7 +251,7 @@ final class WatchedClient {
   /** The connection is over: nothing of it may be left. */
   void checkClosed() {
     assertThat(channel.isOpen()).as("open").isFalse();
-    assertThat(connection.open()).as("open to the broker").isFalse();
+    assertThat(ConnectionView.isOpen(connection)).as("open to the broker").isFalse();
     assertThat(connection.waitingBytes()).as("bytes that wait").isZero();
   }
 }

@@ -1,12 +1,12 @@
 package dunlin;
 
 import dunlin.broker.Frontend;
-import dunlin.broker.FrontendSettings;
 import dunlin.broker.auth.Authentication;
 import dunlin.broker.auth.AuthenticationProvider.Authenticators;
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.listen.ListenerException;
 import dunlin.broker.listen.ListenerKeys;
+import dunlin.broker.loop.FrontendSettings;
 import dunlin.runtime.Setting;
 import dunlin.runtime.SettingException;
 import dunlin.runtime.Settings;

@@ -1,9 +1,9 @@
 package dunlin;
 
-import dunlin.broker.FrontendSettings;
 import dunlin.broker.auth.AuthenticationSettings;
 import dunlin.broker.limit.MemoryKeys;
 import dunlin.broker.listen.ListenerKeys;
+import dunlin.broker.loop.FrontendSettings;
 import dunlin.dist.DistSettings;
 import dunlin.inbox.InboxSettings;
 import dunlin.retain.RetainSettings;

@@ -7,7 +7,7 @@ import dunlin.model.ReasonCode;
 import java.util.List;
 
 /** What must be refused, and what must not. */
-final class Refusal {
+public final class Refusal {
   private Refusal() {}
 
   /** The last packet is refused for this reason, the ones before are handed over, and nothing of the refused one is. */

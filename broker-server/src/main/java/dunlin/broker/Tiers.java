@@ -1,8 +1,0 @@
-package dunlin.broker;
-
-import dunlin.dist.DistClient;
-import dunlin.inbox.InboxClient;
-import dunlin.retain.RetainClient;
-
-/** The tiers that a frontend calls. */
-public record Tiers(DistClient dist, RetainClient retain, InboxClient inbox) {}

@@ -1,0 +1,292 @@
+package dunlin.broker.connect;
+
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.auth.AuthenticationCall;
+import dunlin.broker.auth.AuthenticationCall.Answer;
+import dunlin.broker.auth.Authenticator.Credentials;
+import dunlin.broker.auth.Authenticator.Decision;
+import dunlin.broker.auth.ClientIds;
+import dunlin.broker.auth.EnhancedAuthenticator;
+import dunlin.broker.auth.EnhancedAuthenticator.Exchange;
+import dunlin.broker.auth.EnhancedAuthenticator.Step;
+import dunlin.broker.auth.Identity;
+import dunlin.broker.auth.Refusal;
+import dunlin.broker.codec.Packet;
+import dunlin.model.ReasonCode;
+import io.netty.util.concurrent.ScheduledFuture;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The authentication of one client: from its CONNECT to the decision; and, for one with an authentication method, again whenever
+ * it asks for that; MQTT 5, sections 3.1.4 and 4.12.
+ *
+ * <pre>
+ *   asking the authenticator  -> waiting for the client   AUTH 0x18 is written
+ *   waiting for the client    -> asking                   the client's AUTH 0x18
+ *   asking                    -> decided                  admitted, or refused and closed
+ *   decided                   -> asking                   the client's AUTH 0x19, while it is connected
+ * </pre>
+ */
+final class Admission {
+  /*
+   * Owner: the connection's event loop.
+   * Bounds: one for a connection; one question or one wait for the client at a time; ROUNDS_MAX rounds. How long the client may take for
+   *   an AUTH is the connect timeout, which before CONNACK runs for all of them together.
+   * Failure: whatever is not an acceptance refuses the client; nothing of the session is touched before.
+   */
+  private static final int ROUNDS_MAX = 16;
+  private static final byte[] NOTHING = {};
+
+  private final Connection connection;
+  private final Authentication authentication;
+  private final @Nullable String method;
+
+  /** Until it is decided on. */
+  private Packet.@Nullable Connect packet;
+
+  private Credentials credentials;
+  private @Nullable EnhancedAuthenticator authenticator;
+  private @Nullable Identity identity;
+  private @Nullable AuthenticationCall<?> call;
+
+  /** Waits for the client's AUTH. */
+  private @Nullable Exchange exchange;
+
+  private @Nullable ScheduledFuture<?> deadline;
+  private int rounds;
+  private boolean undecided = true;
+
+  /** An exchange, and what it said last. */
+  private record Turn(Exchange exchange, Step step) {
+    Turn {
+      Objects.requireNonNull(step, "an exchange answered null");
+    }
+  }
+
+  Admission(Connection connection, Packet.Connect packet) {
+    this.connection = connection;
+    this.authentication = connection.home().reception().authentication();
+    this.packet = packet;
+    this.method = packet.authenticationMethod();
+    this.credentials =
+        new Credentials(
+            connection.peer(),
+            packet.version(),
+            packet.clientId(),
+            Optional.ofNullable(packet.userName()),
+            Optional.ofNullable(packet.password()));
+  }
+
+  void start() {
+    var way = authentication.wayOf(credentials.peer(), Objects.requireNonNull(packet), connection.isLocal());
+    if (!(way instanceof Authentication.Way.Known) && authentication.failures().exceeded(credentials.peer().address())) {
+      unanswered(Authentication.Result.LIMITED);
+      return;
+    }
+    Credentials who = credentials;
+    switch (way) {
+      case Authentication.Way.Known(var known) -> accepted(known, NOTHING);
+      case Authentication.Way.Refused(var reason, var explanation) -> refused(reason, explanation);
+      case Authentication.Way.ByCredentials(var asked) ->
+          authentication
+              .known(asked, who)
+              .ifPresentOrElse(
+                  known -> accepted(known, NOTHING), () -> ask(() -> asked.authenticate(who), this::decided));
+      case Authentication.Way.ByMethod(var asked) -> {
+        authenticator = asked;
+        begin(asked, packet.authenticationData());
+      }
+    }
+  }
+
+  /** Whether the client is to send the next packet, and that must be AUTH. */
+  boolean waitsForClient() {
+    return exchange != null;
+  }
+
+  private <T> void ask(Callable<CompletionStage<T>> question, Consumer<T> then) {
+    var asked =
+        new AuthenticationCall<T>(
+            authentication,
+            connection.loop(),
+            credentials.peer().address(),
+            question,
+            answer -> {
+              call = null;
+              switch (answer) {
+                case Answer.Given<T>(var value) -> then.accept(value);
+                case Answer.Missing<T>(var why) -> unanswered(why);
+              }
+            });
+    call = asked;
+    asked.start();
+  }
+
+  private void decided(Decision decision) {
+    switch (decision) {
+      case Decision.Accepted(var who) -> accepted(who, NOTHING);
+      case Decision.Refused(var reason, var explanation) -> refused(reason, explanation);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------- with an authentication method
+
+  private void begin(EnhancedAuthenticator asked, byte @Nullable [] data) {
+    rounds = 0;
+    Credentials who = credentials;
+    ask(
+        () -> {
+          Exchange begun = Objects.requireNonNull(asked.begin(who), "an authenticator began no exchange");
+          return next(begun, data);
+        },
+        this::stepped);
+  }
+
+  private static CompletionStage<Turn> next(Exchange exchange, byte @Nullable [] data) {
+    return Objects.requireNonNull(exchange.next(data == null ? NOTHING : data), "an exchange answered null")
+        .thenApply(step -> new Turn(exchange, step));
+  }
+
+  private void stepped(Turn turn) {
+    switch (turn.step()) {
+      case Step.Continue(var data) -> goOn(turn.exchange(), data);
+      case Step.Success(var data, var who) -> accepted(who, data);
+      case Step.Failure(var reason, var explanation) -> refused(reason, explanation);
+    }
+  }
+
+  private void goOn(Exchange with, byte[] data) {
+    rounds++;
+    if (rounds > ROUNDS_MAX) {
+      refused(ReasonCode.NOT_AUTHORIZED, "no decision after " + ROUNDS_MAX + " rounds");
+      return;
+    }
+    connection.writer().writePacket(answer(ReasonCode.CONTINUE_AUTHENTICATION, data)); // [MQTT-4.12.0-2]
+    if (!undecided) return; // it was too large for the client, and the connection has ended
+    exchange = with;
+    long millis = connection.loop().settings().connections().connectTimeout().toMillis();
+    deadline = connection.loop().executor().schedule(this::clientSilent, millis, TimeUnit.MILLISECONDS);
+  }
+
+  /** The method is the one of CONNECT, always [MQTT-4.12.0-5]. */
+  private Packet.Auth answer(ReasonCode reason, byte[] data) {
+    return new Packet.Auth(reason, Objects.requireNonNull(method), data.length == 0 ? null : data, null, List.of());
+  }
+
+  /** The AUTH of a client that has named a method. */
+  void auth(Packet.Auth auth) {
+    if (!auth.authenticationMethod().equals(method)) { // [MQTT-4.12.0-5]
+      // DISCONNECT has no code of its own for that.
+      connection.violated(
+          connection.live() ? ReasonCode.PROTOCOL_ERROR : ReasonCode.BAD_AUTHENTICATION_METHOD,
+          null,
+          "AUTH with another method than CONNECT");
+    } else if (auth.reason() == ReasonCode.RE_AUTHENTICATE) {
+      if (undecided) connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x19 while an authentication is in progress");
+      else authenticateAgain(auth.authenticationData());
+    } else if (exchange == null) {
+      connection.violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH 0x18 without an authentication that continues");
+    } else {
+      Exchange with = exchange;
+      stopWaiting();
+      ask(() -> next(with, auth.authenticationData()), this::stepped);
+    }
+  }
+
+  /** MQTT 5, section 4.12.1: other packets go on as before. */
+  private void authenticateAgain(byte @Nullable [] data) {
+    undecided = true;
+    if (authentication.failures().exceeded(credentials.peer().address())) unanswered(Authentication.Result.LIMITED);
+    else begin(Objects.requireNonNull(authenticator), data);
+  }
+
+  private void clientSilent() {
+    stopWaiting();
+    end();
+    connection.reject(ReasonCode.NOT_AUTHORIZED, "the client did not go on with its authentication in time");
+  }
+
+  private void stopWaiting() {
+    exchange = null;
+    if (deadline != null) deadline.cancel(false);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- what came of it
+
+  private void accepted(Identity who, byte[] data) {
+    Packet.Connect connecting = packet;
+    String certified = Authentication.certifiedUser(credentials.peer());
+    if (!certified.isEmpty() && !certified.equals(who.user())) {
+      refused(ReasonCode.NOT_AUTHORIZED, "the certificate is another user's");
+    } else if (connecting != null && !mayHave(who, connecting.clientId())) {
+      // The user is known and welcome, and the name is not (0x85): another one would do, which "not authorized" would not say.
+      refused(ReasonCode.CLIENT_IDENTIFIER_NOT_VALID, "this user may not have this client identifier; dunlin.auth.client-ids");
+    } else if (connecting != null) {
+      finish(Authentication.Result.ACCEPTED);
+      identity = who;
+      connection.admitted(connecting, who, data.length == 0 ? null : data);
+    } else if (!who.equals(identity)) {
+      refused(ReasonCode.NOT_AUTHORIZED, "re-authenticated as another user");
+    } else {
+      finish(Authentication.Result.ACCEPTED);
+      connection.writer().writePacket(answer(ReasonCode.SUCCESS, data));
+    }
+  }
+
+  /** An empty client identifier leaves the choice to the certificate, and then to the server. */
+  private boolean mayHave(Identity who, String asked) {
+    ClientIds ids = authentication.clientIds();
+    String clientId = asked.isEmpty() ? credentials.peer().clientId().orElse("") : asked;
+    return clientId.isEmpty() ? ids.assign(who.user()).isPresent() : ids.allows(who.user(), clientId);
+  }
+
+  private void refused(ReasonCode reason, String explanation) {
+    authentication.refused(credentials, method, reason, explanation);
+    finish(Authentication.Result.REFUSED);
+    turnAway(reason, explanation);
+  }
+
+  private void turnAway(ReasonCode reason, String explanation) {
+    connection.reject(connection.live() ? Refusal.inDisconnect(reason) : reason, explanation);
+  }
+
+  /** Refused, and not for what the client has shown. */
+  private void unanswered(Authentication.Result why) {
+    finish(why);
+    switch (why) {
+      // For a client of MQTT 3, 0x97 would be "server unavailable", which invites it to try again at once.
+      case LIMITED ->
+          turnAway(
+              credentials.version().hasProperties() ? ReasonCode.QUOTA_EXCEEDED : ReasonCode.NOT_AUTHORIZED,
+              "too many failed authentications from this address; dunlin.auth.failures-max");
+      case OVERLOADED -> turnAway(ReasonCode.SERVER_BUSY, "too many clients authenticate; dunlin.auth.queue-max");
+      case TIMED_OUT -> turnAway(ReasonCode.SERVER_UNAVAILABLE, "no decision in time; dunlin.auth.timeout");
+      case FAILED -> turnAway(ReasonCode.UNSPECIFIED_ERROR, "the authentication failed on the server's side");
+      case ACCEPTED, REFUSED, ABANDONED -> throw new IllegalStateException("answered: " + why);
+    }
+  }
+
+  /** The connection ends. */
+  void end() {
+    if (call != null) call.cancel();
+    stopWaiting();
+    if (undecided) finish(Authentication.Result.ABANDONED);
+  }
+
+  private void finish(Authentication.Result result) {
+    undecided = false;
+    authentication.decided(result);
+    credentials.password().ifPresent(bytes -> Arrays.fill(bytes, (byte) 0));
+    credentials =
+        new Credentials(credentials.peer(), credentials.version(), credentials.clientId(), Optional.empty(), Optional.empty());
+    packet = null;
+  }
+}

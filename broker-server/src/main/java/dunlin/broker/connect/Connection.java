@@ -1,0 +1,805 @@
+package dunlin.broker.connect;
+
+import dunlin.broker.auth.Identity;
+import dunlin.broker.auth.Peer;
+import dunlin.broker.codec.InboundPublish;
+import dunlin.broker.codec.Limit;
+import dunlin.broker.codec.MalformedPacketException;
+import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.PacketDecoder;
+import dunlin.broker.codec.PacketEncoder;
+import dunlin.broker.codec.PacketHandler;
+import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.listen.Listener;
+import dunlin.broker.listen.ProxyFront;
+import dunlin.broker.loop.LaneWindow;
+import dunlin.broker.loop.Loop;
+import dunlin.broker.loop.ServersTopics;
+import dunlin.broker.meter.PacketType;
+import dunlin.broker.session.ClientConnection;
+import dunlin.broker.session.Hold;
+import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.RoundWriter;
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.inbox.StaleSessionException;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelFutureListener;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandler;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.handler.codec.DecoderException;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One network connection of a client: reads packets, brings them to its session, and closes with the right reason; MQTT 5,
+ * sections 3.1 and 4.13. The one handler of its channel's pipeline. Long, since all states of a connection are in one place.
+ */
+final class Connection extends KeepAliveWheel.Watched
+    implements ClientConnection, ChannelInboundHandler, PacketHandler, ReadSizes.Reader, LaneWindow.Held {
+  /*
+   * Owner: the channel's event loop.
+   *
+   *   AWAITING_CONNECT -> AUTHENTICATING  a CONNECT that may be served; only AUTH is read until the client is known
+   *   AUTHENTICATING -> OPENING     the client is known; reading stops until the session tier has answered
+   *   OPENING          -> LIVE      CONNACK 0x00 is written
+   *   any              -> CLOSING   an error, DISCONNECT, taken over, shut down: the session is left, what is written goes out, nothing is read
+   *   any              -> CLOSED    the channel is gone
+   *
+   * Bounds: held has at most one packet that is not complete, plus one read; while it is held back, HEARD_MAX and one read more.
+   * Keep alive: who is held back is heard of all the same. When its time is over, one read more is taken from the socket and kept; when
+   *   nothing has come until the time is over once more, the client is gone. Nothing more is taken beyond HEARD_MAX; from then on, and
+   *   for who reads again, the time counts from when reading resumes.
+   * Failure: whatever happens to one connection, others do not notice.
+   */
+  private static final Logger log = LoggerFactory.getLogger(Connection.class);
+  private static final int REST_MIN = 256;
+
+  /** Bytes of answers that may wait for a socket however little memory there is. */
+  private static final int ANSWERS_MIN = 4 * 1_024;
+
+  private static final int HEARD_MAX = 64 * 1_024;
+  private static final int CLOSE_WAIT_MILLIS = 5_000;
+
+  private enum State {
+    AWAITING_CONNECT,
+    AUTHENTICATING,
+    OPENING,
+    LIVE,
+    CLOSING,
+    CLOSED
+  }
+
+  private final LoopConnections home;
+  private final Listener listener;
+  private final PacketDecoder decoder;
+  private final RoundWriter writer = new RoundWriter(this);
+
+  private State state = State.AWAITING_CONNECT;
+  private @Nullable ChannelHandlerContext context;
+  private long number;
+
+  /** While it is authenticated; of a client with an authentication method for as long as it is connected. */
+  private @Nullable Admission admission;
+
+  /** Something was pushed before the session tier's answer to CONNECT had come. */
+  private boolean behindAtOpening;
+
+  private @Nullable LiveSession session;
+  private Ending ending = Ending.LOST;
+  private long sessionExpirySeconds;
+
+  private @Nullable ByteBuf held;
+  private byte readSize = ReadSizes.FIRST;
+  private int holds;
+  private boolean decoding;
+  private boolean inputEnded;
+
+  /** What counts in the loop's memory of what waits for sockets. */
+  private long countedForSocket;
+
+  /** What counts in the loop's memory of what was read and not handled. */
+  private int countedForInput;
+
+  /** One read was asked for while it is held back, to hear whether the client is there. */
+  private boolean listening;
+
+  Connection(LoopConnections home, Listener listener) {
+    this.home = home;
+    this.listener = listener;
+    this.decoder = new PacketDecoder(listener.decoderLimits());
+  }
+
+  /** What it shares with the other connections of its loop. */
+  LoopConnections home() {
+    return home;
+  }
+
+  @Override
+  public Loop loop() {
+    return home.loop();
+  }
+
+  /** Who is at the other end; known before the first packet. Worked out at each call. */
+  Peer peer() {
+    return listener.peerOf(channel());
+  }
+
+  /** The session of its client, once that is open. */
+  @Nullable LiveSession session() {
+    return session;
+  }
+
+  /** The largest packet that the client may send. */
+  int packetMax() {
+    return listener.decoderLimits().packets().packetMax();
+  }
+
+  /** Whether it came by an address that only clients on this machine reach (loopback, or no IP), and from no proxy of another machine's. */
+  boolean isLocal() {
+    boolean arrivedHere = !(channel().localAddress() instanceof InetSocketAddress inet) || inet.getAddress().isLoopbackAddress();
+    return arrivedHere && !ProxyFront.speaksForAnotherMachine(channel());
+  }
+
+  ConnectionId id() {
+    return new ConnectionId(home.reception().nodeId(), home.reception().life(), number);
+  }
+
+  @Override
+  public long number() {
+    return number;
+  }
+
+  @Override
+  public RoundWriter writer() {
+    return writer;
+  }
+
+  @Override
+  public ChannelHandlerContext context() {
+    return Objects.requireNonNull(context, "no channel yet");
+  }
+
+  private Channel channel() {
+    return context().channel();
+  }
+
+  @Override
+  public void channelActive(ChannelHandlerContext ctx) {
+    context = ctx;
+    // What stands in front of the end is served, DISCONNECT above all, also when reading has stopped just then.
+    ctx.channel().config().setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+    ctx.channel().config().setRecvByteBufAllocator(this);
+    number = home.table().nextNumber(loop().index(), loop().loops().count());
+    home.table().add(this);
+    loop().meters().connectionOpened();
+    home.keepAlive().watch(this, loop().settings().connections().connectTimeout().toMillis());
+  }
+
+  @Override
+  public void channelRead(ChannelHandlerContext ctx, Object data) {
+    ByteBuf in = (ByteBuf) data;
+    loop().traffic().bytesReceived(in.readableBytes());
+    if (state == State.CLOSING || state == State.CLOSED) {
+      in.release();
+      return;
+    }
+    // Before, time runs for the CONNECT as a whole: one that comes byte by byte does not get more of it.
+    if (state == State.LIVE) home.keepAlive().heard(this);
+    listening = false;
+    if (held == null) {
+      held = in;
+    } else {
+      held.writeBytes(in);
+      in.release();
+    }
+    decode();
+  }
+
+  @Override
+  public ReadSizes readSizes() {
+    return home.readSizes();
+  }
+
+  @Override
+  public byte readSize() {
+    return readSize;
+  }
+
+  @Override
+  public void readSize(byte size) {
+    readSize = size;
+  }
+
+  @Override
+  public int readMax() {
+    return home.inputMemory().readMax(open());
+  }
+
+  /** Decodes what is held, as far as it goes and nothing holds it up. */
+  private void decode() {
+    if (decoding) return;
+    decoding = true;
+    boolean decoded = false;
+    loop().readClock();
+    try {
+      while (held != null && !heldUp() && state != State.CLOSING && state != State.CLOSED) {
+        if (session != null && held.isReadable() && session.mustWait(held.getUnsignedByte(held.readerIndex()) >> 4)) {
+          hold(Hold.ORDER);
+          break;
+        }
+        if (!decoder.decode(held, this)) break;
+        decoded = true;
+        if (answersPileUp()) hold(Hold.SOCKET);
+      }
+    } catch (MalformedPacketException e) {
+      malformed(e);
+    } catch (RuntimeException | AssertionError e) {
+      loop().meters().unexpected("a packet could not be handled", e);
+      fail(ReasonCode.UNSPECIFIED_ERROR, "internal error");
+    } finally {
+      decoding = false;
+      keepRest();
+      settleInput(decoded);
+    }
+  }
+
+  /** Whether packets are not handled now. */
+  private boolean heldUp() {
+    return (holds & ~Hold.MEMORY.bit()) != 0;
+  }
+
+  private void settleInput(boolean decoded) {
+    home.inputMemory().settle(this, open(), held == null ? 0 : held.capacity(), decoded);
+  }
+
+  int countedForInput() {
+    return countedForInput;
+  }
+
+  void countedForInput(int bytes) {
+    countedForInput = bytes;
+  }
+
+  /** Whether the client could send the rest of what is held, or could if there were memory. */
+  boolean isUnfinished() {
+    return !heldUp();
+  }
+
+  /** What is held of an unfinished packet cannot be held any longer. */
+  void noMemoryForInput(Limit limit) {
+    String explanation = "there is no memory for the %d bytes of a packet that is not finished (%s)".formatted(countedForInput, limit.setting());
+    note(ReasonCode.QUOTA_EXCEEDED, limit, explanation);
+    if (state == State.AWAITING_CONNECT) close();
+    else reject(ReasonCode.QUOTA_EXCEEDED, explanation);
+    dropInput();
+  }
+
+  /** Nothing of what is held will be handled. */
+  private void dropInput() {
+    if (decoding) return; // it is dropped when that ends
+    if (held != null) held.release();
+    held = null;
+    settleInput(false);
+  }
+
+  /** Keeps the beginning of a packet in a buffer of its own, so that a few bytes do not hold a whole read buffer. */
+  private void keepRest() {
+    ByteBuf rest = held;
+    if (rest == null) return;
+    if (!rest.isReadable() || state == State.CLOSING || state == State.CLOSED) {
+      rest.release();
+      held = null;
+    } else if (rest.readerIndex() > 0 || !rest.isWritable()) {
+      held = context().alloc().buffer(Math.max(rest.readableBytes() * 2, REST_MIN)).writeBytes(rest);
+      rest.release();
+    }
+  }
+
+  private void malformed(MalformedPacketException e) {
+    String explanation = Objects.requireNonNullElse(e.getMessage(), "");
+    note(e.reason(), e.limit().orElse(null), explanation);
+    if (state == State.AWAITING_CONNECT && e.version().isPresent()) {
+      writer.version(e.version().get());
+      refuse(e.reason(), explanation);
+    } else {
+      reject(e.reason(), explanation);
+    }
+  }
+
+  @Override
+  public void note(ReasonCode reason, @Nullable Limit limit, String explanation) {
+    String clientId = session == null ? "" : session.clientId();
+    loop().meters().violations().violated(reason, limit, clientId, peer().address(), explanation);
+  }
+
+  @Override
+  public void violated(ReasonCode reason, @Nullable Limit limit, String explanation) {
+    if (!open() && state != State.AUTHENTICATING) return;
+    note(reason, limit, explanation);
+    reject(reason, explanation);
+  }
+
+  // ------------------------------------------------------------------------------------------------ reading stops and goes on
+
+  @Override
+  public void hold(Hold reason) {
+    if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(false);
+    holds |= reason.bit();
+  }
+
+  @Override
+  public void holdForCredit() {
+    if ((holds & Hold.CREDIT.bit()) != 0) return;
+    hold(Hold.CREDIT);
+    loop().window().hold(this);
+  }
+
+  @Override
+  public void creditAgain() {
+    resume(Hold.CREDIT);
+  }
+
+  @Override
+  public void resume(Hold reason) {
+    if ((holds & reason.bit()) == 0) return;
+    holds &= ~reason.bit();
+    if (heldUp() || state == State.CLOSED) return;
+    if (holds == 0) {
+      listening = false;
+      if (state == State.LIVE) home.keepAlive().heard(this);
+    }
+    if (held == null || decoding) {
+      if (holds == 0) channel().config().setAutoRead(true);
+    } else {
+      // Not on the stack of the code that gave the credit: a long chain of resumed connections would nest.
+      loop().executor().execute(this::goOn);
+    }
+  }
+
+  private void goOn() {
+    decode();
+    if (inputEnded && !heldUp()) close();
+    if (holds == 0 && state != State.CLOSED) channel().config().setAutoRead(true);
+  }
+
+  // ------------------------------------------------------------------------------------------------------------ what goes out
+
+  @Override
+  public boolean writable() {
+    return channel().isWritable();
+  }
+
+  @Override
+  public boolean writable(int bytes) {
+    if (!channel().isWritable()) return false;
+    if (home.socketMemory().takes(countedForSocket, bytes)) return true;
+    home.socketMemory().await(this);
+    return false;
+  }
+
+  @Override
+  public boolean takesQoS0(int bytes) {
+    if (!channel().isWritable()) return false;
+    if (home.socketMemory().takes(countedForSocket, bytes)) return true;
+    loop().flushNow();
+    return state != State.CLOSED && channel().isWritable() && home.socketMemory().takes(countedForSocket, bytes);
+  }
+
+  /** Deliveries stop at the watermark, so only answers to what the client sends can have brought it twice as far. */
+  private boolean answersPileUp() {
+    long usual = 2L * loop().settings().listeners().outboundMax();
+    if (countedForSocket <= ANSWERS_MIN || waitingBytes() <= home.socketMemory().answersMax(usual)) return false;
+    home.socketMemory().await(this);
+    return true;
+  }
+
+  @Override
+  public void takesMemory(int bytes) {
+    home.socketMemory().takes(this, bytes);
+  }
+
+  long countedForSocket() {
+    return countedForSocket;
+  }
+
+  void countedForSocket(long bytes) {
+    countedForSocket = bytes;
+  }
+
+  /** There may be memory again for what waits for this socket, or the socket may have taken what held it. */
+  void socketMemoryAgain() {
+    SocketMemory memory = home.socketMemory();
+    if (!memory.isAwaitedBy(this) || state != State.LIVE || session == null || !channel().isWritable()) return;
+    if (countedForSocket > memory.answersMax(loop().settings().listeners().outboundMax())) return;
+    memory.forget(this);
+    session.writableAgain();
+    resume(Hold.SOCKET);
+  }
+
+  @Override
+  public long waitingBytes() {
+    if (state == State.CLOSED) return 0;
+    var pending = channel().unsafe().outboundBuffer();
+    return (pending == null ? 0 : pending.totalPendingWriteBytes()) + writer.waitingBytes();
+  }
+
+  @Override
+  public void flushRound() {
+    // What is written behind the last packet goes nowhere.
+    if (state == State.CLOSING || state == State.CLOSED) writer.discard();
+    else writer.flush();
+    home.socketMemory().settle(this, waitingBytes());
+    socketMemoryAgain();
+    if (session != null) session.endRound();
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- connecting
+
+  @Override
+  public void onConnect(Packet.Connect packet) {
+    loop().traffic().received(PacketType.CONNECT);
+    writer.heed(packet);
+    Drain drain = home.reception().drain();
+    if (drain != null) {
+      refuse(ReasonCode.USE_ANOTHER_SERVER, "the server is being drained", drain.serverReference());
+      return;
+    }
+    if (!listener.serves(packet.version())) {
+      String explanation = "this listener does not serve MQTT " + packet.version();
+      note(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, null, explanation);
+      refuse(ReasonCode.UNSUPPORTED_PROTOCOL_VERSION, explanation);
+      return;
+    }
+    ReasonCode misnamed = listener.takesNames() ? Listener.refusal(peer(), packet.clientId()) : null;
+    if (misnamed != null) {
+      String explanation = "the certificate does not give this client this name";
+      note(misnamed, null, explanation);
+      refuse(misnamed, explanation);
+      return;
+    }
+    if (packet.will() != null && ServersTopics.has(packet.will().topic())) {
+      refuse(ReasonCode.NOT_AUTHORIZED, "a will may not speak for the server");
+      return;
+    }
+    state = State.AUTHENTICATING;
+    // Who has a method is read from, but must not send anything else than AUTH and DISCONNECT [MQTT-3.1.2-30].
+    if (packet.authenticationMethod() == null) hold(Hold.OPENING);
+    else decoder.onlyAuthentication(true);
+    admission = new Admission(this, packet);
+    admission.start();
+  }
+
+  /** The client is who it says it is: only now its session is touched. */
+  void admitted(Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
+    state = State.OPENING;
+    hold(Hold.OPENING);
+    decoder.onlyAuthentication(false);
+    if (packet.authenticationMethod() == null) admission = null;
+    new Opening(this, packet, identity, authenticationData).start();
+  }
+
+  /** The session tier has made this connection the session's owner. */
+  void opened(Opening opened, LiveSession live) {
+    session = live;
+    sessionExpirySeconds = opened.sessionExpirySeconds();
+    home.reception().watch().connected(peer(), live, opened.identity(), opened.sessionPresent());
+    ConnectionId displaced = opened.displaced();
+    if (displaced != null) {
+      Runnable caughtUp = live.inbound().follow();
+      home.reception().whenSettled(displaced, () -> loop().post(caughtUp));
+      home.reception().watch().takenOver(live, displaced);
+    }
+    if (state != State.OPENING) {
+      leaveSession();
+      return;
+    }
+    state = State.LIVE;
+    writer.useAliases(opened.aliases());
+    home.keepAlive().watch(this, opened.keepAliveSeconds() * 1_500L);
+    writer.writePacket(opened.connack());
+    if (state != State.LIVE) return;
+    resume(Hold.OPENING);
+    if (behindAtOpening) live.inbox().behind();
+    live.drained();
+  }
+
+  @Override
+  public void tooLarge(Packet answer) {
+    if (answer instanceof Packet.Connack) close();
+    else if (!(answer instanceof Packet.Disconnect)) reject(ReasonCode.PACKET_TOO_LARGE, null);
+  }
+
+  void refuse(ReasonCode reason, @Nullable String explanation) {
+    refuse(reason, explanation, "");
+  }
+
+  private void refuse(ReasonCode reason, @Nullable String explanation, String serverReference) {
+    if (state == State.CLOSING || state == State.CLOSED) return;
+    log.debug("connection refused with {}: {}", reason, LogText.quoted(String.valueOf(explanation)));
+    // MQTT 3 has no return code for most faults: then closing says it all [3.1.1: MQTT-3.2.2-6].
+    if (version().hasProperties() || PacketEncoder.connackReturnCode(reason) >= 0) {
+      writer.writePacket(Packet.Connack.refused(reason, explanation, serverReference.isEmpty() ? null : serverReference));
+    }
+    close();
+  }
+
+  /** Ends the connection for an error, in the packet that says so before or after CONNACK. */
+  void reject(ReasonCode reason, @Nullable String explanation) {
+    if (state == State.AUTHENTICATING) refuse(reason, explanation);
+    else fail(reason, explanation);
+  }
+
+  private ProtocolVersion version() {
+    return writer.version();
+  }
+
+  boolean open() {
+    return state == State.OPENING || state == State.LIVE;
+  }
+
+  boolean live() {
+    return state == State.LIVE;
+  }
+
+  // --------------------------------------------------------------------------------------------------- packets of a live client
+
+  private LiveSession client() {
+    return Objects.requireNonNull(session, "the decoder lets nothing through before CONNECT");
+  }
+
+  @Override
+  public void onPublish(InboundPublish publish) {
+    loop().traffic().received(PacketType.PUBLISH);
+    client().inbound().publish(publish);
+  }
+
+  @Override
+  public void onPuback(int packetId, ReasonCode reason) {
+    loop().traffic().received(PacketType.PUBACK);
+    client().outbound().puback(packetId);
+  }
+
+  @Override
+  public void onPubrec(int packetId, ReasonCode reason) {
+    loop().traffic().received(PacketType.PUBREC);
+    client().outbound().pubrec(packetId, reason);
+  }
+
+  @Override
+  public void onPubrel(int packetId, ReasonCode reason) {
+    loop().traffic().received(PacketType.PUBREL);
+    client().inbound().pubrel(packetId);
+  }
+
+  @Override
+  public void onPubcomp(int packetId, ReasonCode reason) {
+    loop().traffic().received(PacketType.PUBCOMP);
+    client().outbound().pubcomp(packetId);
+  }
+
+  @Override
+  public void onSubscribe(Packet.Subscribe packet) {
+    loop().traffic().received(PacketType.SUBSCRIBE);
+    client().subscriptions().subscribe(packet);
+  }
+
+  @Override
+  public void onUnsubscribe(Packet.Unsubscribe packet) {
+    loop().traffic().received(PacketType.UNSUBSCRIBE);
+    client().subscriptions().unsubscribe(packet);
+  }
+
+  @Override
+  public void onPingreq() {
+    loop().traffic().received(PacketType.PINGREQ);
+    writer.writePacket(new Packet.Pingresp());
+  }
+
+  @Override
+  public void onAuth(Packet.Auth packet) {
+    loop().traffic().received(PacketType.AUTH);
+    if (admission != null) admission.auth(packet);
+    else violated(ReasonCode.PROTOCOL_ERROR, null, "AUTH of a client without an authentication method"); // [MQTT-4.12.0-7]
+  }
+
+  @Override
+  public void onDisconnect(Packet.Disconnect packet) {
+    loop().traffic().received(PacketType.DISCONNECT);
+    if (state == State.AUTHENTICATING) {
+      close();
+      return;
+    }
+    long expiryMax = loop().settings().sessions().expiryMax();
+    // Where none is granted to anybody, a 0 here does not tell that the client had asked for none.
+    if (packet.sessionExpirySeconds() > 0 && sessionExpirySeconds == 0 && expiryMax > 0) {
+      violated(ReasonCode.PROTOCOL_ERROR, null, "DISCONNECT may not give a session an expiry that had none");
+      return;
+    }
+    ending = Ending.by(packet);
+    if (packet.sessionExpirySeconds() >= 0) sessionExpirySeconds = Math.min(packet.sessionExpirySeconds(), expiryMax);
+    close();
+  }
+
+  /** The session tier offers a message to this connection's durable session; false when that is not there yet or any more. */
+  boolean pushed(InboxMessage message) {
+    if (session == null || session.ended()) {
+      behindAtOpening |= session == null && message.sequence() > 0;
+      return false;
+    }
+    session.inbox().pushed(message);
+    return true;
+  }
+
+  /** More is stored for this connection's durable session than was pushed to it. */
+  void behind() {
+    if (session == null) behindAtOpening = true;
+    else if (!session.ended()) session.inbox().behind();
+  }
+
+  // ------------------------------------------------------------------------------------------------------------------ the end
+
+  @Override
+  public void fail(ReasonCode reason, @Nullable String explanation) {
+    end(reason, explanation, "");
+  }
+
+  /** Closes since the server does not want to serve the client on; a reference names one that will. */
+  void sendAway(ReasonCode reason, String explanation, String serverReference) {
+    end(reason, explanation, serverReference);
+  }
+
+  private void end(ReasonCode reason, @Nullable String explanation, String serverReference) {
+    if (state == State.CLOSING || state == State.CLOSED) return;
+    log.debug("connection of {} closed with {}: {}", clientId(), reason, LogText.quoted(String.valueOf(explanation)));
+    loop().meters().disconnected(reason);
+    ending = Ending.by(reason);
+    if (state == State.LIVE && version().hasProperties()) {
+      String reference = serverReference.isEmpty() ? null : serverReference;
+      writer.writePacket(new Packet.Disconnect(reason, -1, explanation, reference, List.of()));
+    }
+    close();
+  }
+
+  @Override
+  public void storeFailed(String what, @Nullable Throwable failure) {
+    Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    if (cause instanceof StaleSessionException) {
+      fail(ReasonCode.SESSION_TAKEN_OVER, null);
+      return;
+    }
+    loop().meters().storeFailed();
+    fail(ReasonCode.SERVER_BUSY, what + " failed");
+  }
+
+  /** The session tier treats this connection as lost. */
+  void sessionTierLost() {
+    String explanation = "the session could not be kept";
+    if (state == State.OPENING) refuse(ReasonCode.SERVER_UNAVAILABLE, explanation);
+    else fail(ReasonCode.SERVER_BUSY, explanation);
+  }
+
+  @Override
+  void silent() {
+    switch (state) {
+      case AWAITING_CONNECT -> close();
+      case LIVE -> {
+        if (holds != 0 && !listening) listen();
+        else fail(ReasonCode.KEEP_ALIVE_TIMEOUT, "nothing was heard for 1.5 times the keep alive");
+      }
+      case AUTHENTICATING -> {
+        boolean client = admission != null && admission.waitsForClient();
+        refuse(
+            client ? ReasonCode.NOT_AUTHORIZED : ReasonCode.SERVER_UNAVAILABLE, "the client was not authenticated in time");
+      }
+      case OPENING -> refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened in time");
+      case CLOSING -> channel().close();
+      case CLOSED -> {}
+    }
+  }
+
+  /** What is not read from cannot be heard: a living client's PINGREQ lies in the socket at least. */
+  private void listen() {
+    home.keepAlive().watchAgain(this);
+    if (held != null && held.readableBytes() >= HEARD_MAX) return;
+    listening = true;
+    context().read();
+  }
+
+  /** Leaves the session, lets what is written go out, then closes; a peer that does not read is given up after a while. */
+  private void close() {
+    if (state == State.CLOSING || state == State.CLOSED) return;
+    state = State.CLOSING;
+    if (admission != null) admission.end();
+    ByteBuf last = writer.take();
+    home.keepAlive().watch(this, CLOSE_WAIT_MILLIS);
+    // Not on the stack of the session's own code, which would go on with what leaving takes away.
+    if (session == null) closeBehind(last);
+    else loop().executor().execute(() -> closeBehind(last));
+  }
+
+  private void closeBehind(@Nullable ByteBuf last) {
+    CompletableFuture<Void> left = leaveSession();
+    if (last != null) loop().traffic().bytesSent(last.readableBytes());
+    ChannelFuture written = last == null ? channel().newSucceededFuture() : context().writeAndFlush(last);
+    var _ = left.thenRun(() -> written.addListener(ChannelFutureListener.CLOSE));
+  }
+
+  @Override
+  public void channelInactive(ChannelHandlerContext ctx) {
+    state = State.CLOSED;
+    if (admission != null) admission.end();
+    home.socketMemory().settle(this, 0);
+    home.socketMemory().forget(this);
+    home.keepAlive().forget(this);
+    home.table().remove(number);
+    loop().meters().connectionClosed();
+    dropInput();
+    leaveSession();
+  }
+
+  private CompletableFuture<Void> leaveSession() {
+    return session == null ? CompletableFuture.completedFuture(null) : ending.leave(home, session, sessionExpirySeconds);
+  }
+
+  private String clientId() {
+    return session == null ? "a client" : LogText.quoted(session.clientId());
+  }
+
+  /** The client has closed its side, or all: the connection ends as soon as what it has said before is served. */
+  @Override
+  public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
+    if (event != ChannelInputShutdownEvent.INSTANCE) return;
+    inputEnded = true;
+    if (held == null || !heldUp()) close();
+  }
+
+  @Override
+  public void channelWritabilityChanged(ChannelHandlerContext ctx) {
+    if (state != State.LIVE || session == null || !ctx.channel().isWritable()) return;
+    session.writableAgain();
+    resume(Hold.SOCKET);
+  }
+
+  @Override
+  @SuppressWarnings("deprecation") // of ChannelHandler's method of that name, not of this interface's
+  public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+    // What stands before this handler reads what the client sends, and throws when that is wrong.
+    if (cause instanceof IOException || cause instanceof DecoderException) {
+      log.debug("connection of {} broke: {}", clientId(), LogText.quoted(cause.toString()));
+    } else {
+      loop().meters().unexpected("a connection failed", cause);
+    }
+    ctx.close();
+  }
+
+  // Other events of a handler do not matter here.
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void handlerRemoved(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void channelRegistered(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void channelUnregistered(ChannelHandlerContext ctx) {}
+
+  @Override
+  public void channelReadComplete(ChannelHandlerContext ctx) {}
+}

@@ -1,0 +1,145 @@
+package dunlin.broker.connect;
+
+import dunlin.broker.codec.Limit;
+import dunlin.broker.limit.Budget;
+import dunlin.broker.limit.NodeBudget;
+import dunlin.broker.loop.Loop;
+import dunlin.broker.session.Hold;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The memory of what the connections of one event loop have read and not handled, which is packets that have not come whole: its shares of the
+ * node's budgets. What is read before a client is known has a small budget of its own.
+ */
+final class InputMemory {
+  /*
+   * Owner: the event loop.
+   * Bounds: who holds more than is left for the others, and more than the few bytes that each is allowed, is not read from until more is
+   *   left. What is read at once shrinks with what is left, so a budget is passed by these few bytes and one small read for each connection at most. That of unknown clients is not passed: one for which nothing is
+   *   left is closed at once. A connection that holds anything has a place in two maps.
+   * Failure: packets that stay unfinished would keep others from finishing theirs for ever. So when some have waited for PATIENCE_TICKS on
+   *   end, connections are closed whose packet has been unfinished for as long, VICTIMS_A_TICK at a time: the oldest of those that hold at
+   *   least half of what the largest does. Who is not read from for another reason may hold whole packets, and is spared.
+   */
+  private static final int PATIENCE_TICKS = 5_000 / KeepAliveWheel.TICK_MILLIS;
+  private static final int VICTIMS_A_TICK = 8;
+  private static final int WAKES_A_TURN = 64;
+
+  /** What must be left beside what a connection holds for it to be read from again. */
+  private static final int ROOM_MIN = 4 * 1_024;
+
+  /** The part of what is left that is read at once. */
+  private static final int READ_PART = 64;
+
+  private static final int READ_MIN = 512;
+
+  private final Loop loop;
+  private final Kind unknown;
+  private final Kind known;
+  private int now;
+
+  /** What is held by connections whose clients are known, or are not. */
+  private static final class Kind {
+    final Budget.Share share;
+    final Limit limit;
+
+    /** Who holds something, and since which tick its packet has been unfinished; who began first is first. */
+    final LinkedHashMap<Connection, Integer> holding = new LinkedHashMap<>();
+
+    /** Who is not read from for lack of memory. */
+    final LinkedHashSet<Connection> waiting = new LinkedHashSet<>();
+
+    /** The last tick at which no connection waited. */
+    int lastQuiet;
+
+    Kind(Budget.Share share, Limit limit) {
+      this.share = share;
+      this.limit = limit;
+    }
+  }
+
+  InputMemory(Loop loop, NodeBudget budget) {
+    this.loop = loop;
+    this.unknown = new Kind(budget.unauthenticated().share(), Limit.UNAUTHENTICATED_MEMORY);
+    this.known = new Kind(budget.unfinished().share(), Limit.UNFINISHED_MEMORY);
+  }
+
+  /** The largest buffer that should be read into. */
+  int readMax(boolean isKnown) {
+    return Math.clamp((isKnown ? known : unknown).share.free() / READ_PART, READ_MIN, Integer.MAX_VALUE);
+  }
+
+  /**
+   * Counts what a connection holds now.
+   *
+   * @param isKnown whether its client is known
+   * @param isNew whether that is of another packet than what it held before
+   */
+  void settle(Connection connection, boolean isKnown, int bytes, boolean isNew) {
+    int counted = connection.countedForInput();
+    if (counted == 0 && bytes == 0) return;
+    Kind kind = isKnown ? known : unknown;
+    Kind other = isKnown ? unknown : known;
+    if (counted > 0 && !other.holding.isEmpty() && other.holding.remove(connection) != null) { // it has become known
+      other.share.add(-counted);
+      counted = 0;
+      if (other.waiting.remove(connection)) connection.resume(Hold.MEMORY);
+    }
+    connection.countedForInput(bytes);
+    kind.share.add(bytes - counted);
+    if (counted > 0 && (bytes == 0 || isNew)) kind.holding.remove(connection);
+    if (bytes > 0) kind.holding.putIfAbsent(connection, now);
+    if (bytes > 0 && !isKnown && kind.share.free() <= 0) refuse(connection);
+    else if (!kind.share.allows(0, bytes)) holdBack(connection, kind);
+    else if (!kind.waiting.isEmpty() && kind.waiting.remove(connection)) connection.resume(Hold.MEMORY);
+  }
+
+  private void refuse(Connection connection) {
+    unknown.share.refused();
+    loop.runSafely(() -> connection.noMemoryForInput(unknown.limit));
+  }
+
+  private static void holdBack(Connection connection, Kind kind) {
+    if (!kind.waiting.add(connection)) return;
+    kind.share.refused();
+    connection.hold(Hold.MEMORY);
+  }
+
+  /** Lets those go on for whom there is memory again, and ends some that keep others from going on. */
+  void tick() {
+    now++;
+    look(unknown);
+    look(known);
+  }
+
+  private void look(Kind kind) {
+    for (int left = Math.min(WAKES_A_TURN, kind.waiting.size()); left > 0; left--) {
+      Connection first = kind.waiting.removeFirst();
+      if (kind.share.allows(first.countedForInput(), ROOM_MIN)) first.resume(Hold.MEMORY);
+      else kind.waiting.add(first);
+    }
+    if (kind.waiting.isEmpty()) kind.lastQuiet = now;
+    if (now - kind.lastQuiet < PATIENCE_TICKS) return;
+    for (int left = VICTIMS_A_TICK; left > 0; left--) {
+      Connection victim = victim(kind);
+      if (victim == null) return;
+      loop.runSafely(() -> victim.noMemoryForInput(kind.limit));
+    }
+  }
+
+  private @Nullable Connection victim(Kind kind) {
+    int largest = 0;
+    var slow = new ArrayList<Connection>();
+    for (var each : kind.holding.entrySet()) {
+      if (now - each.getValue() < PATIENCE_TICKS) break;
+      if (!each.getKey().isUnfinished()) continue;
+      slow.add(each.getKey());
+      largest = Math.max(largest, each.getKey().countedForInput());
+    }
+    for (Connection each : slow) if (each.countedForInput() >= largest / 2) return each;
+    return null;
+  }
+}

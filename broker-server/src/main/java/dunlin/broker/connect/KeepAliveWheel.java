@@ -1,0 +1,107 @@
+package dunlin.broker.connect;
+
+import dunlin.broker.loop.Loop;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Watches that the connections of one event loop are heard of in time; MQTT 5, section 3.1.2.10.
+ *
+ * <p>A packet costs one store of the present tick. A connection is looked at once for each time it may stay silent, and is
+ * either closed or linked in again for the rest of its time.
+ */
+final class KeepAliveWheel {
+  /*
+   * Owner: the event loop.
+   * Bounds: one link for each connection, inside the connection; no object of its own. A time longer than the wheel's turn is
+   *   looked at once a turn. Closing is at most one tick late.
+   */
+  static final int TICK_MILLIS = Loop.TICK_MILLIS;
+  private static final int SLOTS = 1_024;
+
+  private final @Nullable Watched[] slots = new @Nullable Watched[SLOTS];
+  private int now;
+
+  /** A connection that must be heard of. */
+  abstract static class Watched {
+    private @Nullable Watched next;
+    private @Nullable Watched previous;
+    private int slot = -1;
+    private int heardAt;
+    private int silenceMax;
+
+    /** Nothing was heard for longer than allowed. It is not watched any more. */
+    abstract void silent();
+  }
+
+  /** The present tick. */
+  int now() {
+    return now;
+  }
+
+  /** Begins to watch; a time of 0 watches no more. */
+  void watch(Watched watched, long silenceMaxMillis) {
+    unlink(watched);
+    if (silenceMaxMillis == 0) return;
+    watched.silenceMax = (int) Math.min(Integer.MAX_VALUE / 2, (silenceMaxMillis + TICK_MILLIS - 1) / TICK_MILLIS + 1);
+    watched.heardAt = now;
+    link(watched);
+  }
+
+  /** Goes on to watch one that was silent, for as long as before. */
+  void watchAgain(Watched watched) {
+    unlink(watched);
+    watched.heardAt = now;
+    link(watched);
+  }
+
+  void heard(Watched watched) {
+    watched.heardAt = now;
+  }
+
+  void forget(Watched watched) {
+    unlink(watched);
+  }
+
+  void tick() {
+    now++;
+    int slot = now & (SLOTS - 1);
+    Watched watched = slots[slot];
+    slots[slot] = null;
+    while (watched != null) {
+      Watched following = watched.next;
+      watched.next = null;
+      watched.previous = null;
+      watched.slot = -1;
+      if (now - watched.heardAt >= watched.silenceMax) {
+        watched.silent();
+      } else {
+        link(watched);
+      }
+      watched = following;
+    }
+  }
+
+  private void link(Watched watched) {
+    int left = watched.silenceMax - (now - watched.heardAt);
+    int slot = (now + Math.clamp(left, 1, SLOTS - 1)) & (SLOTS - 1);
+    Watched first = slots[slot];
+    watched.next = first;
+    watched.previous = null;
+    watched.slot = slot;
+    if (first != null) first.previous = watched;
+    slots[slot] = watched;
+  }
+
+  private void unlink(Watched watched) {
+    if (watched.slot < 0) return;
+    if (watched.previous == null) {
+      slots[watched.slot] = watched.next;
+    } else {
+      watched.previous.next = watched.next;
+    }
+    if (watched.next != null) watched.next.previous = watched.previous;
+    watched.next = null;
+    watched.previous = null;
+    watched.slot = -1;
+  }
+}

@@ -1,0 +1,170 @@
+package dunlin.broker.connect;
+
+import dunlin.broker.fanout.LoopFanout;
+import dunlin.broker.loop.Loop;
+import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.LoopSessions;
+import dunlin.broker.session.RecordedPublishes;
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.runtime.DropReason;
+import dunlin.transport.Acknowledgement;
+import java.util.LinkedHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/** The connections of one event loop, and what they share. */
+public final class LoopConnections implements Loop.Resident {
+  /*
+   * Owner: the event loop.
+   * Bounds: those of its parts. An ended connection is kept while what it published is not answered, as long as any message may wait and
+   *   RecordedPublishes.FOLLOW_MILLIS more.
+   */
+  private final Reception reception;
+  private final LoopSessions sessions;
+  private final LoopFanout fanout;
+  private final Loop loop;
+  private final KeepAliveWheel keepAlive = new KeepAliveWheel();
+  private final SocketMemory socketMemory;
+  private final InputMemory inputMemory;
+  private final ReadSizes readSizes = new ReadSizes();
+  private final ConnectionTable connections = new ConnectionTable();
+  private final PushQueue pushes = new PushQueue(this, PushQueue.MESSAGES_MAX, PushQueue.BYTES_MAX);
+
+  /** Durable sessions whose connections have ended before what they published has, by the connections' numbers, the first that ended first. */
+  private final LinkedHashMap<Long, Unsettled> unsettled = new LinkedHashMap<>();
+
+  private final long unsettledNanosMax;
+
+  private record Unsettled(LiveSession session, Runnable then, long sinceNanos) {}
+
+  LoopConnections(Reception reception, LoopSessions sessions) {
+    this.reception = reception;
+    this.sessions = sessions;
+    this.fanout = sessions.fanout();
+    this.loop = sessions.loop();
+    this.unsettledNanosMax = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(loop.settings()));
+    this.socketMemory = new SocketMemory(loop.budget().sockets().share());
+    this.inputMemory = new InputMemory(loop, loop.budget());
+  }
+
+  public Loop loop() {
+    return loop;
+  }
+
+  public LoopSessions sessions() {
+    return sessions;
+  }
+
+  /** What they share with those of other loops. */
+  Reception reception() {
+    return reception;
+  }
+
+  public PushQueue pushes() {
+    return pushes;
+  }
+
+  KeepAliveWheel keepAlive() {
+    return keepAlive;
+  }
+
+  SocketMemory socketMemory() {
+    return socketMemory;
+  }
+
+  InputMemory inputMemory() {
+    return inputMemory;
+  }
+
+  ReadSizes readSizes() {
+    return readSizes;
+  }
+
+  ConnectionTable table() {
+    return connections;
+  }
+
+  @Override
+  public boolean arrive(Publication message, Object target, @Nullable Acknowledgement acknowledgement, Loop from) {
+    if (!(target instanceof DirectCopy(long connection, InboxMessage copy))) return fanout.arrive(message, target, acknowledgement, from);
+    pushed(connection, copy);
+    return true;
+  }
+
+  @Override
+  public void tick() {
+    keepAlive.tick();
+    inputMemory.tick();
+    socketMemory.tick();
+    sessions.messageMemory().tick();
+    giveUpUnsettled(System.nanoTime());
+  }
+
+  /** The session of a connection that is there, or whose publishes are; else null. */
+  @Nullable LiveSession sessionOf(long connection) {
+    Connection present = connections.get(connection);
+    if (present != null) return present.session();
+    Unsettled left = unsettled.get(connection);
+    return left == null ? null : left.session();
+  }
+
+  /**
+   * Runs something as soon as everything that came over a session's connection, which has ended, has come to its end; or when that has taken
+   * longer than any message may wait.
+   */
+  void afterPublishes(LiveSession session, Runnable then) {
+    if (session.settled()) {
+      then.run();
+      return;
+    }
+    long number = session.connection().number();
+    unsettled.put(number, new Unsettled(session, then, System.nanoTime()));
+    session.inbound().whenSettled(
+        () -> {
+          Unsettled left = unsettled.remove(number);
+          if (left != null) then.run();
+        });
+  }
+
+  /** Waits no longer for what came over connections that ended too long ago. */
+  void giveUpUnsettled(long nowNanos) {
+    for (var first = unsettled.firstEntry(); first != null; first = unsettled.firstEntry()) {
+      if (nowNanos - first.getValue().sinceNanos() < unsettledNanosMax) return;
+      unsettled.pollFirstEntry();
+      loop.meters().leftUnsettled();
+      loop.runSafely(first.getValue().then());
+    }
+  }
+
+  /**
+   * Hands what the session tier offers to a connection, from the lane of this loop. A copy that goes to another loop holds credit of the
+   * lane until it has arrived.
+   */
+  void passOn(LoopConnections target, long connection, InboxMessage message) {
+    if (target == this) {
+      pushed(connection, message);
+      return;
+    }
+    loop.window().take(message.message().body().length);
+    loop.batchTo(target.loop).add(message.message(), new DirectCopy(connection, message), null);
+  }
+
+  /** The session tier offers a message to a connection of this loop. */
+  void pushed(long connection, InboxMessage message) {
+    Connection target = connections.get(connection);
+    if (target == null) reception.astray(this, connection);
+    else if (target.pushed(message)) return;
+    if (message.qos() != QoS.AT_MOST_ONCE) return; // it waits in the inbox
+    loop.counts().copies().received();
+    loop.counts().copies().dropped(DropReason.SESSION_ENDED);
+  }
+
+  /** More is stored for a connection than was pushed to it. */
+  void behind(long connection) {
+    Connection target = connections.get(connection);
+    if (target == null) reception.astray(this, connection);
+    else target.behind();
+  }
+}

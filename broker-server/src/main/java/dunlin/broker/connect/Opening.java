@@ -1,0 +1,216 @@
+package dunlin.broker.connect;
+
+import dunlin.broker.auth.ClientIds;
+import dunlin.broker.auth.Identity;
+import dunlin.broker.codec.Limit;
+import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.TopicAliases;
+import dunlin.broker.codec.Will;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.session.LiveSession;
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.OtherUserException;
+import dunlin.inbox.QuotaExceededException;
+import dunlin.model.Publisher;
+import dunlin.model.ReasonCode;
+import java.util.List;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/** From a CONNECT that may be served to its CONNACK: one command of the session tier; MQTT 5, section 3.1.4. */
+final class Opening {
+  /*
+   * Owner: the connection's event loop.
+   * Bounds: one for each connection; the connection's silence timer ends one that is never answered.
+   * Failure: the client gets CONNACK 0x88 and tries again, or 0x97 when there are as many durable sessions as may be; 0x87 when
+   *   the session is another user's, who notices nothing. A session that is opened after the client has gone is left again at once, by
+   *   the one that gets the answer.
+   */
+  private final Connection connection;
+  private final Reception reception;
+  private final FrontendSettings settings;
+  private final Packet.Connect packet;
+  private final Identity identity;
+  private final Publisher publisher;
+  private final boolean assigned;
+  private final long sessionExpirySeconds;
+  private final int keepAliveSeconds;
+  private final byte @Nullable [] authenticationData;
+  private boolean sessionPresent;
+  private @Nullable ConnectionId displaced;
+
+  /**
+   * @param authenticationData what the last step of an enhanced authentication has to tell the client, or null
+   */
+  Opening(Connection connection, Packet.Connect packet, Identity identity, byte @Nullable [] authenticationData) {
+    this.connection = connection;
+    this.reception = connection.home().reception();
+    this.settings = connection.loop().settings();
+    this.packet = packet;
+    this.identity = identity;
+    this.authenticationData = authenticationData;
+    this.assigned = packet.clientId().isEmpty();
+    this.publisher = new Publisher(identity.tenant(), assigned ? assign() : packet.clientId());
+    this.sessionExpirySeconds = Math.min(askedExpiry(), settings.sessions().expiryMax());
+    this.keepAliveSeconds = grantedKeepAlive(packet.keepAliveSeconds());
+  }
+
+  /** The certificate's, when it stands for one; else one that its user may have, as its admission has found. */
+  private String assign() {
+    ClientIds ids = reception.authentication().clientIds();
+    return connection.peer().clientId().or(() -> ids.assign(identity.user())).orElseThrow();
+  }
+
+  /** MQTT 3 has no expiry, so a setting says how long a session without Clean Session stays. */
+  private long askedExpiry() {
+    if (packet.version().hasProperties()) return Math.max(0, packet.sessionExpirySeconds());
+    return packet.cleanStart() ? 0 : settings.sessions().expiryOfMqtt3();
+  }
+
+  /** A client of MQTT 3 cannot be told of another keep alive, so it keeps what it asked for. */
+  private int grantedKeepAlive(int asked) {
+    long longest = settings.connections().keepAliveMax().toSeconds();
+    if (longest == 0 || !packet.version().hasProperties()) return asked;
+    return asked == 0 || asked > longest ? (int) longest : asked;
+  }
+
+  /** Who the client is. */
+  Identity identity() {
+    return identity;
+  }
+
+  boolean sessionPresent() {
+    return sessionPresent;
+  }
+
+  long sessionExpirySeconds() {
+    return sessionExpirySeconds;
+  }
+
+  /** The connection that had the session until now, or null. */
+  @Nullable ConnectionId displaced() {
+    return displaced;
+  }
+
+  int keepAliveSeconds() {
+    return keepAliveSeconds;
+  }
+
+  /** Where aliases for topics towards the client are kept, or null when it takes none. */
+  @Nullable TopicAliases aliases() {
+    int maximum = Math.min(packet.topicAliasMaximum(), settings.connections().topicAliasMaximumOut()); // [MQTT-3.1.2-26, -27]
+    return maximum == 0 ? null : new TopicAliases(maximum);
+  }
+
+  void start() {
+    Will will = packet.will();
+    InboxClient.Will kept =
+        will == null
+            ? null
+            : new InboxClient.Will(
+                will.toPublication(publisher, connection.loop().nowMillis()), will.delaySeconds());
+    connection
+        .loop()
+        .tiers()
+        .inbox()
+        .connect(
+            new InboxClient.Connect(
+                publisher.tenant(),
+                publisher.clientId(),
+                identity.user(),
+                connection.id(),
+                packet.cleanStart(),
+                sessionExpirySeconds > 0,
+                sessionExpirySeconds,
+                kept))
+        // Not posted: an answer that is there already must come before what the session tier has pushed behind it.
+        .whenComplete((connected, failure) -> connection.loop().run(() -> answered(connected, failure)));
+  }
+
+  private void answered(InboxClient.@Nullable Connected connected, @Nullable Throwable failure) {
+    if (causeOf(failure) instanceof QuotaExceededException full) {
+      boolean memory = full.kind() == QuotaExceededException.Kind.MEMORY;
+      Limit limit = memory ? Limit.SESSION_MEMORY : Limit.SESSIONS;
+      String what = memory ? "durable sessions and their subscriptions take all of their memory" : "too many sessions that outlive their connection";
+      String explanation = limit.exceededBy(what, full.limit());
+      connection.note(ReasonCode.QUOTA_EXCEEDED, limit, explanation);
+      connection.refuse(ReasonCode.QUOTA_EXCEEDED, explanation);
+      return;
+    }
+    if (causeOf(failure) instanceof OtherUserException) {
+      String explanation = "the session of this client identifier belongs to another user";
+      connection.loop().meters().violations().violated(
+          ReasonCode.NOT_AUTHORIZED, null, publisher.clientId(), connection.peer().address(), explanation);
+      connection.refuse(ReasonCode.NOT_AUTHORIZED, explanation);
+      return;
+    }
+    if (failure != null || connected == null) {
+      connection.loop().meters().storeFailed();
+      connection.refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened");
+      return;
+    }
+    sessionPresent = connected.sessionPresent();
+    displaced = connected.displaced();
+    connection.opened(
+        this,
+        new LiveSession(
+            connection,
+            connection.home().sessions(),
+            // A stored session that is resumed without expiry stays stored until this connection ends.
+            sessionExpirySeconds > 0 || sessionPresent,
+            Math.min(packet.receiveMaximum(), settings.sessions().inFlightMax()),
+            connected));
+  }
+
+  private static @Nullable Throwable causeOf(@Nullable Throwable failure) {
+    return failure instanceof CompletionException ? failure.getCause() : failure;
+  }
+
+  Packet.Connack connack() {
+    FrontendSettings.Features features = settings.features();
+    boolean expiryChanged = packet.version().hasProperties() && askedExpiry() != sessionExpirySeconds;
+    return new Packet.Connack(
+        sessionPresent,
+        ReasonCode.SUCCESS,
+        expiryChanged ? sessionExpirySeconds : -1,
+        settings.connections().receiveMaximum(),
+        features.maximumQoS(),
+        features.retain(),
+        connection.packetMax(),
+        assigned ? publisher.clientId() : null,
+        settings.connections().topicAliasMaximum(),
+        null,
+        List.of(),
+        features.wildcardSubscriptions(),
+        features.subscriptionIdentifiers(),
+        features.sharedSubscriptions(),
+        keepAliveSeconds != packet.keepAliveSeconds() ? keepAliveSeconds : -1,
+        responseInformation(),
+        null,
+        packet.authenticationMethod(), // [MQTT-4.12.0-5, -6]
+        authenticationData);
+  }
+
+  /** The beginning of the topics that the client is to have responses sent to; section 3.2.2.3.15. */
+  private @Nullable String responseInformation() {
+    String prefix = settings.features().responseInformation();
+    if (prefix.isEmpty() || !packet.requestResponseInformation()) return null;
+    return prefix + asLevel(publisher.clientId());
+  }
+
+  /** A client identifier as one level of a topic name; different ones stay different. */
+  private static String asLevel(String clientId) {
+    var level = new StringBuilder(clientId.length());
+    for (int i = 0; i < clientId.length(); i++) {
+      switch (clientId.charAt(i)) {
+        case '%' -> level.append("%25");
+        case '/' -> level.append("%2F");
+        case '+' -> level.append("%2B");
+        case '#' -> level.append("%23");
+        default -> level.append(clientId.charAt(i));
+      }
+    }
+    return level.toString();
+  }
+}

@@ -1,0 +1,225 @@
+package dunlin.broker.connect;
+
+import dunlin.broker.auth.Authentication;
+import dunlin.broker.fanout.Fanout;
+import dunlin.broker.listen.Listener;
+import dunlin.broker.loop.Loop;
+import dunlin.broker.loop.LoopThread;
+import dunlin.broker.loop.Loops;
+import dunlin.broker.session.LiveSession;
+import dunlin.broker.session.LoopSessions;
+import dunlin.broker.session.SubscribeRules;
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections;
+import dunlin.model.ReasonCode;
+import io.netty.channel.ChannelHandler;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * All connections of a frontend, on whatever event loop: who is let in, how the session tier reaches them by their numbers, and how it is told
+ * which have ended.
+ */
+public final class Reception implements Connections {
+  /*
+   * Owner: any thread, once it is open.
+   * Bounds: its parts'.
+   */
+  private final String nodeId;
+  private final Lives lives;
+  private final Leaving leaving;
+  private final Authentication authentication;
+  private final ConnectionWatch watch;
+
+  /** Set once, before there is a connection. */
+  private LoopConnections[] parts = {};
+
+  /** Where clients are being sent; written by who begins and ends that. */
+  private volatile @Nullable Drain drain;
+
+  /**
+   * @param nodeId names this frontend as a shard
+   * @param incarnation which life of the node this is; larger than in all lives before
+   */
+  public Reception(String nodeId, long incarnation, Authentication authentication, Leaving leaving, ConnectionWatch watch) {
+    this.nodeId = nodeId;
+    this.lives = new Lives(incarnation);
+    this.authentication = authentication;
+    this.leaving = leaving;
+    this.watch = watch;
+  }
+
+  /** Makes the part of each event loop. */
+  public void open(Loops loops, Fanout fanout, SubscribeRules rules) {
+    var made = new LoopConnections[loops.count()];
+    for (int i = 0; i < made.length; i++) made[i] = new LoopConnections(this, new LoopSessions(fanout.on(i), fanout, rules));
+    parts = made;
+  }
+
+  /** The parts of all event loops. */
+  public List<LoopConnections> parts() {
+    return List.of(parts);
+  }
+
+  /** The part of an event loop. */
+  LoopConnections on(int loop) {
+    return parts[loop];
+  }
+
+  /** What serves a connection that a listener has accepted, for the calling event loop. */
+  public ChannelHandler accept(Listener listener) {
+    Loop current = LoopThread.current();
+    if (current == null) throw new IllegalStateException("a connection without an event loop");
+    return new Connection(parts[current.index()], listener);
+  }
+
+  Authentication authentication() {
+    return authentication;
+  }
+
+  ConnectionWatch watch() {
+    return watch;
+  }
+
+  String nodeId() {
+    return nodeId;
+  }
+
+  // ---------------------------------------------------------------------------------------------------- for the session tier
+
+  /** Which life of this frontend new connections belong to; rises with each process and each {@link #sessionTierLost}. */
+  public long life() {
+    return lives.present();
+  }
+
+  /** The session tier treats all connections of the present life as lost, or will: ends them, with 0x89, and begins a new life. */
+  public long sessionTierLost() {
+    return lives.next(parts());
+  }
+
+  @Override
+  public void push(ConnectionId connection, InboxMessage message) {
+    LoopConnections target = partOf(connection);
+    if (target == null) return;
+    Loop current = LoopThread.current();
+    if (current != null) parts[current.index()].passOn(target, connection.number(), message);
+    else target.pushes().offer(connection.number(), message);
+  }
+
+  @Override
+  public void behind(ConnectionId connection) {
+    LoopConnections target = partOf(connection);
+    if (target != null) target.pushes().behind(connection.number());
+  }
+
+  /** A message came for a connection that is not on its loop, the calling one. The session tier hears now that it is missing, unless it is just hearing of its end. */
+  void astray(LoopConnections part, long connection) {
+    part.loop().meters().pushedAstray();
+    if (part.sessionOf(connection) != null || leaving.knows(connection)) return;
+    part.loop().tiers().inbox().missing(new ConnectionId(nodeId, lives.present(), connection));
+  }
+
+  @Override
+  public void displaced(ConnectionId connection) {
+    end(connection, ReasonCode.SESSION_TAKEN_OVER, "another connection uses this client identifier");
+  }
+
+  @Override
+  public void dismissed(ConnectionId connection) {
+    end(connection, ReasonCode.ADMINISTRATIVE_ACTION, "an operator has ended the connection");
+  }
+
+  @Override
+  public CompletableFuture<Void> settled(ConnectionId connection) {
+    LoopConnections part = partOf(connection);
+    if (part == null) return CompletableFuture.completedFuture(null);
+    var settled = new CompletableFuture<Void>();
+    part.loop().post(
+        () -> {
+          LiveSession session = part.sessionOf(connection.number());
+          if (session == null || session.settled()) settled.complete(null);
+          else session.inbound().whenSettled(() -> settled.complete(null));
+        });
+    return settled;
+  }
+
+  private void end(ConnectionId connection, ReasonCode reason, String explanation) {
+    LoopConnections part = partOf(connection);
+    if (part == null) return;
+    part.loop().post(
+        () -> {
+          Connection target = part.table().get(connection.number());
+          if (target != null) target.fail(reason, explanation);
+        });
+  }
+
+  private @Nullable LoopConnections partOf(ConnectionId connection) {
+    if (!lives.isOfThisProcess(connection.incarnation()) || !connection.frontend().equals(nodeId)) return null;
+    return parts[(int) (connection.number() % parts.length)];
+  }
+
+  /** Runs something, on any thread, once all that came over a connection of this or another frontend has come to its end. */
+  void whenSettled(ConnectionId connection, Runnable then) {
+    var here = partOf(connection) != null;
+    var _ = (here ? settled(connection) : parts[0].loop().tiers().inbox().settled(connection)).thenRun(then);
+  }
+
+  /**
+   * Tells the session tier that a connection has ended, again and again until it knows: with a durable session, when its publishes have, in time.
+   *
+   * @param part the session's
+   * @return completes, on the session's loop, when it was told the first time: a connect that is called afterwards takes effect later
+   */
+  CompletableFuture<Void> leave(LoopConnections part, LiveSession session, boolean publishWill, long sessionExpirySeconds) {
+    long connection = session.connection().number();
+    leaving.begin(connection, session.ref(), publishWill, sessionExpirySeconds);
+    var told = new CompletableFuture<Void>();
+    Runnable tell =
+        () -> {
+          leaving.tell(connection);
+          told.complete(null);
+        };
+    // A connection that resumes the session before then displaces this one and has to wait for it.
+    if (session.durable()) part.afterPublishes(session, tell);
+    else tell.run();
+    return told;
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- sending clients away
+
+  /** The drain in progress, or null. */
+  public @Nullable Drain drain() {
+    return drain;
+  }
+
+  /** Begins to send clients away, or ends it with null. The caller orders such calls. */
+  public void drain(@Nullable Drain begun) {
+    drain = begun;
+  }
+
+  /** Disconnects all clients; each loop soon. */
+  public void sendAllAway(ReasonCode reason, String explanation, String serverReference) {
+    for (LoopConnections part : parts) {
+      part.loop().post(
+          () -> {
+            for (Connection connection : part.table().all()) connection.sendAway(reason, explanation, serverReference);
+          });
+    }
+  }
+
+  /** Counts down for each event loop once that has no connection any more, or at the deadline. */
+  public void whenAllClosed(CountDownLatch closed, long deadlineNanos) {
+    for (LoopConnections part : parts) awaitClosed(part, closed, deadlineNanos);
+  }
+
+  private static void awaitClosed(LoopConnections part, CountDownLatch closed, long deadlineNanos) {
+    part.loop().post(
+        () -> {
+          if (part.table().size() == 0 || System.nanoTime() > deadlineNanos) closed.countDown();
+          else part.loop().executor().schedule(() -> awaitClosed(part, closed, deadlineNanos), 10, TimeUnit.MILLISECONDS);
+        });
+  }
+}

@@ -1,0 +1,382 @@
+package dunlin.broker.fanout;
+
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.loop.Loop;
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.runtime.DropReason;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Feedback;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the member of a shared subscription's group that takes a message; one for each event loop. MQTT 5, section 4.8.2.
+ *
+ * <p>A member is picked on the loop that the message comes from and asked on its own loop. When it refuses, for it has left,
+ * cannot be written to or has no room for a message of this size, the next one is asked there. When none takes it, a message of
+ * QoS 1 or 2 goes to the durable members, and if there are none it waits, and with it the publisher's acknowledgement, until a member
+ * takes it or its time is up. A message of QoS 0 waits for a short time, in which its publisher is not read from, and so is one of whom
+ * too much of QoS 1 and 2 waits: a group that is fed faster than it takes slows down its publishers, and no others.
+ *
+ * <p>In an ordered group a publisher's messages stay with one member. They wait in a line of their own, so that a member that takes
+ * nothing holds up its own publishers only, and what comes later does not overtake what waits.
+ */
+public final class GroupDelivery {
+  /*
+   * Owner: the event loop.
+   * Bounds: what no member took at once holds credit of the lane that it came through until it is settled, each copy for itself. Between
+   *   two waits a message changes its loop PASSES_MAX times at most. Of QoS 0 that waits on the loop it came in on, the bytes are
+   *   bounded besides; more are dropped and counted. A round tries LINES_A_ROUND lines, so with more of them a message may wait longer
+   *   than its time by a round for each so many.
+   * Failure: what the session tier does not take is tried again until its time is up. Then it is dropped and counted, and a
+   *   publisher that waits for an answer gets an error. A group that has let a message of QoS 0 wait in vain is stalled: further ones are dropped at
+   *   once, until a member takes something again.
+   */
+  static final int PASSES_MAX = 2;
+
+  private static final int RETRY_MILLIS = 5;
+  private static final int LINES_A_ROUND = 128;
+
+  /** Messages at the front of an unordered line of which each is tried: one that is too large does not hold up the others. */
+  private static final int LOOK_AHEAD = 8;
+
+  private static final long ASK_AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final long LOOK_AT_AGE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+
+  private final Loop loop;
+  private final LongSupplier nanoTime;
+  private final Map<GroupLine.Place, GroupLine> lines = new HashMap<>();
+
+  /** The lines in the order in which they are tried. */
+  private final ArrayDeque<GroupLine> turns = new ArrayDeque<>();
+
+  private final List<GroupCopy> passedOver = new ArrayList<>(LOOK_AHEAD);
+  private boolean retryDue;
+
+  /** Copies begun here less those that came to their end here: what is on its way to another loop counts where it began. */
+  private int unsettled;
+
+  /** Bytes of QoS 0 that came in on this loop and wait here. */
+  private long bytesUnacknowledged;
+
+  private long lookAtAgeNanos;
+  private volatile long oldestWaitNanos;
+
+  /** @param nanoTime a clock that never steps, in nanoseconds */
+  GroupDelivery(Loop loop, LongSupplier nanoTime) {
+    this.loop = loop;
+    this.nanoTime = nanoTime;
+    this.lookAtAgeNanos = nanoTime.getAsLong();
+  }
+
+  /** Only the sum over all loops says how many messages are on their way: each counts where it began, and less where it ends. */
+  public int unsettled() {
+    return unsettled;
+  }
+
+  /** How long the one that waits here longest has waited, as of some tenths of a second ago; any thread. */
+  public double oldestWaitSeconds() {
+    return oldestWaitNanos / 1e9;
+  }
+
+  // ------------------------------------------------------------------------------------------------------ finding a member
+
+  /**
+   * Delivers a message to one member.
+   *
+   * @param feedback of the publisher, called while this waits on this loop; null when the publisher cannot be held up
+   * @param acknowledgement expecting one answer for this, whatever the QoS; null for none
+   */
+  public void dispatch(Publication message, FilterHandle filter, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+    GroupLine ahead = lines.isEmpty() ? null : lines.get(GroupLine.Place.of(message, filter));
+    Subscriber member = ahead == null ? pick(message, filter) : null;
+    boolean here = member != null && member.session.loop() == loop;
+    if (member != null && here && offerTo(member, message)) {
+      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
+      return;
+    }
+    GroupCopy copy = new GroupCopy(message, filter, acknowledgement, loop, feedback);
+    unsettled++;
+    loop.window().take(copy.size());
+    if (ahead != null) {
+      waitForRoom(copy);
+    } else if (member != null && !here && mayTake(member, message)) {
+      passOn(copy, member);
+    } else {
+      refused(copy);
+    }
+  }
+
+  private @Nullable Subscriber pick(Publication message, FilterHandle filter) {
+    ShareGroup group = groupOf(filter);
+    return filter.filter().ordered() ? group.pickFor(message.publisher()) : group.pick(loop.index());
+  }
+
+  /** Offers a message that another loop has passed on to a member of this loop, and to others when that one refuses. */
+  void arrived(GroupCopy copy) {
+    Subscriber member = Objects.requireNonNull(copy.member, "passed on to no member");
+    copy.member = null;
+    boolean behind = copy.ordered() && lines.containsKey(GroupLine.Place.of(copy.message, copy.filter));
+    if (behind) waitForRoom(copy);
+    else if (offerTo(member, copy.message)) taken(copy);
+    else refused(copy);
+  }
+
+  private static boolean offerTo(Subscriber member, Publication message) {
+    if (!member.session.offerShared(message, member)) return false;
+    groupOf(member.filter).takes();
+    return true;
+  }
+
+  private static boolean mayTake(Subscriber member, Publication message) {
+    return member.session.mayTake(message.qos().min(member.options().maximumQoS()), message.body().length);
+  }
+
+  private void refused(GroupCopy copy) {
+    if (copy.ordered()) {
+      waitForRoom(copy);
+    } else if (!offerToOthers(copy)) {
+      if (copy.acknowledged()) askSessionTier(copy);
+      else waitForRoom(copy);
+    }
+  }
+
+  /** Whether a member here has taken it, or another loop was given it for one that has room there. */
+  private boolean offerToOthers(GroupCopy copy) {
+    ShareGroup group = groupOf(copy.filter);
+    int size = group.size();
+    if (size == 0) return false;
+    int start = ThreadLocalRandom.current().nextInt(size);
+    Subscriber elsewhere = null;
+    for (int i = 0; i < Math.min(size, ShareGroup.TRIES); i++) {
+      Subscriber member = group.at((start + i) % size);
+      if (member == null) continue;
+      if (member.session.loop() != loop) {
+        if (copy.passes < PASSES_MAX && mayTake(member, copy.message)) elsewhere = member;
+      } else if (offerTo(member, copy.message)) {
+        taken(copy);
+        return true;
+      }
+    }
+    if (elsewhere == null) return false;
+    passOn(copy, elsewhere);
+    return true;
+  }
+
+  private void passOn(GroupCopy copy, Subscriber member) {
+    leaves(copy);
+    copy.feedback = null;
+    copy.member = member;
+    copy.passes++;
+    loop.batchTo(member.session.loop()).addUncredited(copy.message, copy);
+  }
+
+  // ------------------------------------------------------------------------------------------------------ the session tier
+
+  /** Offers it to the durable members, which have an inbox for what they cannot take now. */
+  private void askSessionTier(GroupCopy copy) {
+    leaves(copy);
+    copy.asked = true;
+    copy.askAgainNanos = nanoTime.getAsLong() + ASK_AGAIN_NANOS;
+    loop.tiers().inbox().appendToGroup(copy.filter.filter(), copy.message).whenComplete(
+        (taken, failure) -> loop.run(() -> sessionTierAnswered(copy, taken, failure)));
+  }
+
+  private void sessionTierAnswered(GroupCopy copy, @Nullable Boolean taken, @Nullable Throwable failure) {
+    GroupLine line = copy.ordered() ? lines.get(GroupLine.Place.of(copy.message, copy.filter)) : null;
+    if (line != null) line.firstIsAtSessionTier = false;
+    if (failure != null) loop.meters().storeFailed();
+    if (failure == null && Boolean.TRUE.equals(taken)) {
+      taken(copy);
+    } else if (failure == null && groupOf(copy.filter).size() == 0) {
+      // The last member has just left: to the publisher this is a message without subscribers.
+      drop(copy, ReasonCode.SUCCESS);
+    } else if (line == null) {
+      waitForRoom(copy);
+    } else {
+      enters(copy);
+      line.putBack(copy);
+    }
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- how it ends
+
+  private void taken(GroupCopy copy) {
+    settle(copy);
+    if (copy.acknowledgement != null) copy.acknowledgement.answer(ReasonCode.SUCCESS);
+  }
+
+  /** Drops it, by a rule; QoS 0 knows no error. */
+  private void drop(GroupCopy copy, ReasonCode reason) {
+    settle(copy);
+    loop.counts().copies().received();
+    loop.counts().copies().dropped(DropReason.NO_MEMBER);
+    if (copy.acknowledgement == null) return;
+    copy.acknowledgement.dropped(copy.acknowledged() ? reason : ReasonCode.SUCCESS);
+  }
+
+  /** The one place that gives the credit of a copy back. */
+  private void settle(GroupCopy copy) {
+    leaves(copy);
+    unsettled--;
+    if (copy.lane == loop) loop.window().give(1, copy.size());
+    else loop.batchTo(copy.lane).giveCredit(1, copy.size());
+  }
+
+  // --------------------------------------------------------------------------------------------------------------- waiting
+
+  /** Lets it wait behind those before it; one of QoS 0 only when that may help. */
+  private void waitForRoom(GroupCopy copy) {
+    if (!copy.acknowledged() && waitIsInVain(copy)) {
+      drop(copy, ReasonCode.SUCCESS);
+      return;
+    }
+    if (!copy.hasDeadline) {
+      copy.hasDeadline = true;
+      copy.deadlineNanos = nanoTime.getAsLong() + waitOf(copy.acknowledged()).toNanos();
+    }
+    copy.passes = 0;
+    enters(copy);
+    lines.computeIfAbsent(GroupLine.Place.of(copy.message, copy.filter), this::newLine).add(copy);
+    retrySoon();
+  }
+
+  private boolean waitIsInVain(GroupCopy copy) {
+    ShareGroup group = groupOf(copy.filter);
+    FrontendSettings.GroupWaits waits = waits();
+    boolean full = copy.lane == loop && bytesUnacknowledged + copy.size() > waits.unacknowledgedBytesMax();
+    return group.size() == 0 || group.stalled() || full || waits.unacknowledged().isZero();
+  }
+
+  private FrontendSettings.GroupWaits waits() {
+    return loop.settings().groupWaits();
+  }
+
+  private Duration waitOf(boolean acknowledged) {
+    return acknowledged ? waits().acknowledged() : waits().unacknowledged();
+  }
+
+  private GroupLine newLine(GroupLine.Place place) {
+    GroupLine line = new GroupLine(place);
+    turns.add(line);
+    return line;
+  }
+
+  private void enters(GroupCopy copy) {
+    copy.waits = true;
+    if (!copy.acknowledged() && copy.lane == loop) bytesUnacknowledged += copy.size();
+    if (copy.feedback != null) copy.feedback.waits(copy.message.qos(), copy.size());
+  }
+
+  private void leaves(GroupCopy copy) {
+    if (!copy.waits) return;
+    copy.waits = false;
+    if (!copy.acknowledged() && copy.lane == loop) bytesUnacknowledged -= copy.size();
+    if (copy.feedback != null) copy.feedback.waitsNoLonger(copy.message.qos(), copy.size());
+  }
+
+  private void retrySoon() {
+    if (retryDue) return;
+    retryDue = true;
+    loop.executor().schedule(this::retryWaiting, RETRY_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Gives some lines their turn. */
+  private void retryWaiting() {
+    retryDue = false;
+    loop.readClock();
+    long now = nanoTime.getAsLong();
+    for (int left = Math.min(LINES_A_ROUND, turns.size()); left > 0; left--) {
+      GroupLine line = turns.remove();
+      if (line.ordered()) tryInOrder(line, now);
+      else tryAny(line, now);
+      if (line.isDone()) lines.remove(line.place);
+      else turns.add(line);
+    }
+    if (now - lookAtAgeNanos >= 0 || turns.isEmpty()) lookAtAge(now);
+    if (!turns.isEmpty()) retrySoon();
+  }
+
+  private void tryInOrder(GroupLine line, long now) {
+    while (!line.firstIsAtSessionTier) {
+      GroupCopy first = line.poll();
+      if (first == null) return;
+      if (!retry(first, line, now)) {
+        line.putBack(first);
+        return;
+      }
+    }
+  }
+
+  private void tryAny(GroupLine line, long now) {
+    while (passedOver.size() < LOOK_AHEAD) {
+      GroupCopy next = line.poll();
+      if (next == null) break;
+      if (!retry(next, line, now)) passedOver.add(next);
+    }
+    passedOver.forEach(line::putBack);
+    passedOver.clear();
+  }
+
+  /** Tries to find a member for what waits; whether it waits in this line no longer. */
+  private boolean retry(GroupCopy copy, GroupLine line, long now) {
+    ShareGroup group = groupOf(copy.filter);
+    if (now - copy.deadlineNanos >= 0) {
+      if (!copy.acknowledged()) group.stalls();
+      drop(copy, ReasonCode.QUOTA_EXCEEDED);
+      return true;
+    }
+    if (!copy.acknowledged() && group.size() == 0) {
+      drop(copy, ReasonCode.SUCCESS);
+      return true;
+    }
+    if (copy.ordered() && group.size() > 0) return retryWithItsMember(copy, group);
+    if (!copy.ordered() && offerToOthers(copy)) return true;
+    if (!copy.acknowledged() || (copy.asked && now - copy.askAgainNanos < 0)) return false;
+    line.firstIsAtSessionTier = copy.ordered();
+    askSessionTier(copy);
+    return true;
+  }
+
+  /** In an ordered group a publisher's messages wait for its member, as long as there is one. */
+  private boolean retryWithItsMember(GroupCopy copy, ShareGroup group) {
+    Subscriber member = group.pickFor(copy.message.publisher());
+    if (member == null) return false;
+    if (member.session.loop() == loop) {
+      if (!offerTo(member, copy.message)) return false;
+      taken(copy);
+      return true;
+    }
+    if (!mayTake(member, copy.message)) return false;
+    passOn(copy, member);
+    return true;
+  }
+
+  private void lookAtAge(long now) {
+    lookAtAgeNanos = now + LOOK_AT_AGE_NANOS;
+    long oldest = 0;
+    for (GroupLine line : turns) {
+      GroupCopy first = line.peek();
+      if (first == null) continue;
+      long begun = first.deadlineNanos - waitOf(first.acknowledged()).toNanos();
+      oldest = Math.max(oldest, now - begun);
+    }
+    oldestWaitNanos = oldest;
+  }
+
+  private static ShareGroup groupOf(FilterHandle filter) {
+    ShareGroup group = filter.group();
+    if (group == null) throw new IllegalStateException("not a shared subscription: " + filter.filter().text());
+    return group;
+  }
+}

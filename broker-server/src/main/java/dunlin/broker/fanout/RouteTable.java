@@ -1,0 +1,224 @@
+package dunlin.broker.fanout;
+
+import dunlin.broker.loop.Loop;
+import dunlin.dist.DistClient;
+import dunlin.dist.Route;
+import dunlin.model.ShardId;
+import dunlin.model.TopicFilter;
+import dunlin.runtime.LogText;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The topic filters that this frontend's sessions have subscribed, or rather the share of them that hashes to one event
+ * loop. Counts the subscriptions of each and sets or removes its route when the first one comes or the last one goes.
+ */
+public final class RouteTable {
+  /*
+   * Owner: one event loop; other loops send their requests here. Every loop may look a number up.
+   * Numbers: loop i of n gives out i, i + n, i + 2n and so on, so that a number tells its table. A number is
+   *   used again, so who looks one up must check FilterHandle.isOf against the route that it came with.
+   * Order: changes go to the dist tier one behind the other and take effect in that order, so removing a route and setting it
+   *   again right behind ends with the route set.
+   * Bounds: one entry for each distinct filter of live sessions, each of which is bounded in subscriptions. Changes in progress
+   *   are a share of CHANGES_MAX, so that a thousand clients that leave at once do not fill the dist tier's queue and have
+   *   the next one's SUBSCRIBE refused; what waits behind them is bounded by the subscriptions that sessions may have, and
+   *   the packets that they may have in progress.
+   */
+  private static final Logger log = LoggerFactory.getLogger(RouteTable.class);
+  private static final int CHANGES_MAX = 8_192;
+  private static final VarHandle SLOT = MethodHandles.arrayElementVarHandle(FilterHandle[].class);
+
+  private final Loop loop;
+  private final int loopCount;
+  private final ShardId shard;
+  private final long incarnation;
+  private final DistClient dist;
+
+  private final int changesMax;
+
+  /** What is answered for every route that is set. */
+  private final CompletableFuture<Void> standing = CompletableFuture.completedFuture(null);
+
+  private final Map<Key, Entry> entries = new HashMap<>();
+  private final ArrayDeque<Change> changesWaiting = new ArrayDeque<>();
+  private int subscriptions;
+  private int sharedSubscriptions;
+  private int changesUnderWay;
+  private boolean makingChanges;
+  private final ArrayDeque<Integer> freeSlots = new ArrayDeque<>();
+  private int slotsUsed = 1; // slot 0 stays empty: number 0 of a route means "none"
+  private volatile @Nullable FilterHandle[] bySlot = new @Nullable FilterHandle[16];
+
+  /** A route to set or to remove. */
+  private record Change(Route route, boolean set, CompletableFuture<Void> done) {}
+
+  private record Key(String tenant, TopicFilter filter) implements Comparable<Key> {
+    @Override
+    public int compareTo(Key other) {
+      int byFilter = filter.compareTo(other.filter);
+      return byFilter != 0 ? byFilter : tenant.compareTo(other.tenant);
+    }
+  }
+
+  private static final class Entry {
+    final FilterHandle handle;
+    int uses;
+    CompletableFuture<Void> routed;
+
+    Entry(FilterHandle handle, CompletableFuture<Void> routed) {
+      this.handle = handle;
+      this.routed = routed;
+    }
+  }
+
+  /** A filter that is counted as used, and when publishes are sure to find it. */
+  public record Use(FilterHandle handle, CompletableFuture<Void> routed) {}
+
+  RouteTable(Loop loop, int loopCount, ShardId shard, long incarnation, DistClient dist) {
+    this.loop = loop;
+    this.loopCount = loopCount;
+    this.shard = shard;
+    this.incarnation = incarnation;
+    this.dist = dist;
+    this.changesMax = Math.max(64, CHANGES_MAX / loopCount);
+  }
+
+  /** Which of the loops keeps a filter. */
+  static int ownerOf(String tenant, TopicFilter filter, int loopCount) {
+    int hash = filter.hashCode() * 31 + tenant.hashCode();
+    return Math.floorMod(hash ^ (hash >>> 16), loopCount);
+  }
+
+  /** Counts one more subscription of the filter. A filter whose route could not be set is tried again. */
+  public Use acquire(String tenant, TopicFilter filter) {
+    assert loop.isCurrent() : "touched off its event loop";
+    Entry entry = entries.get(new Key(tenant, filter));
+    if (entry == null) {
+      FilterHandle handle = new FilterHandle(tenant, filter, takeNumber(), loopCount);
+      publish(handle.number(), handle);
+      entry = new Entry(handle, standing);
+      entries.put(new Key(tenant, filter), entry);
+      setRoute(entry);
+    } else if (entry.routed.isCompletedExceptionally()) {
+      setRoute(entry);
+    }
+    entry.uses++;
+    subscriptions++;
+    if (filter.shared()) sharedSubscriptions++;
+    return new Use(entry.handle, entry.routed);
+  }
+
+  private void setRoute(Entry entry) {
+    CompletableFuture<Void> routed = change(entry.handle, true);
+    entry.routed = routed;
+    routed.thenRun(() -> entry.routed = standing); // millions of filters need not keep a future each
+  }
+
+  /** Counts one subscription less; with the last one the route goes. */
+  public void release(FilterHandle handle) {
+    assert loop.isCurrent() : "touched off its event loop";
+    Key key = new Key(handle.tenant(), handle.filter());
+    Entry entry = entries.get(key);
+    if (entry == null || entry.handle != handle) throw new IllegalStateException("released twice: " + handle.filter().text());
+    subscriptions--;
+    if (handle.filter().shared()) sharedSubscriptions--;
+    if (--entry.uses > 0) return;
+    entries.remove(key);
+    publish(handle.number(), null);
+    freeSlots.add(slotOf(handle.number()));
+    removed(change(handle, false), handle);
+  }
+
+  /** A route that could not be removed does no harm: what it brings finds no filter here. The next life removes it. */
+  private void removed(CompletableFuture<Void> removal, FilterHandle handle) {
+    removal.whenComplete(
+        (_, failure) -> {
+          if (failure == null) return;
+          loop.meters().storeFailed();
+          log.debug("route of {} was not removed: {}", LogText.quoted(handle.filter().text()), LogText.quoted(failure.toString()));
+        });
+  }
+
+  public int size() {
+    return entries.size();
+  }
+
+  /** Subscriptions, of which a filter may have many; any thread, may be stale. */
+  public int subscriptions() {
+    return subscriptions;
+  }
+
+  public int sharedSubscriptions() {
+    return sharedSubscriptions;
+  }
+
+  /** The filter with this number, or null when it is gone; any thread. */
+  @Nullable FilterHandle byNumber(int number) {
+    int slot = slotOf(number);
+    @Nullable FilterHandle[] slots = bySlot;
+    return slot < slots.length ? (FilterHandle) SLOT.getAcquire(slots, slot) : null;
+  }
+
+  /** Changes to routes that have not been made yet. */
+  public int changesWaiting() {
+    return changesWaiting.size() + changesUnderWay;
+  }
+
+  private CompletableFuture<Void> change(FilterHandle handle, boolean set) {
+    Route route = new Route(handle.tenant(), handle.filter(), shard, incarnation, handle.number());
+    Change change = new Change(route, set, new CompletableFuture<>());
+    changesWaiting.add(change);
+    makeChanges();
+    return change.done();
+  }
+
+  private void makeChanges() {
+    if (makingChanges) return; // a change that is made at once comes back to here; the loop below goes on
+    makingChanges = true;
+    while (changesUnderWay < changesMax && !changesWaiting.isEmpty()) {
+      Change next = changesWaiting.remove();
+      changesUnderWay++;
+      CompletableFuture<Void> made = next.set() ? dist.addRoute(next.route()) : dist.removeRoute(next.route());
+      made.whenComplete((_, failure) -> loop.run(() -> made(next, failure)));
+    }
+    makingChanges = false;
+  }
+
+  private void made(Change change, @Nullable Throwable failure) {
+    changesUnderWay--;
+    if (failure == null) change.done().complete(null);
+    else change.done().completeExceptionally(failure);
+    makeChanges();
+  }
+
+  private int slotOf(int number) {
+    return number / loopCount;
+  }
+
+  private int takeNumber() {
+    Integer free = freeSlots.poll();
+    int slot = free != null ? free : slotsUsed++;
+    return Math.addExact(Math.multiplyExact(slot, loopCount), loop.index());
+  }
+
+  private void publish(int number, @Nullable FilterHandle handle) {
+    int slot = slotOf(number);
+    @Nullable FilterHandle[] slots = bySlot;
+    if (slot >= slots.length) {
+      slots = Arrays.copyOf(slots, Math.max(slot + 1, slots.length * 2));
+      SLOT.setRelease(slots, slot, handle);
+      bySlot = slots;
+    } else {
+      SLOT.setRelease(slots, slot, handle);
+    }
+  }
+}

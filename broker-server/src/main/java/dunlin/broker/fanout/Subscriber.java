@@ -1,0 +1,53 @@
+package dunlin.broker.fanout;
+
+import dunlin.model.Roster;
+import dunlin.model.SubscriptionOptions;
+
+/** One subscription of one live session: what a filter's list or a group's members hold. */
+public final class Subscriber implements Roster.Placed {
+  private static final int[] NONE = {};
+
+  final Recipient session;
+  public final FilterHandle filter;
+
+  private SubscriptionOptions options;
+  private int[] identifiers;
+
+  /** Where it stands in its list or group; kept by that one. */
+  private int place = -1;
+
+  public Subscriber(Recipient session, FilterHandle filter, SubscriptionOptions options) {
+    this.session = session;
+    this.filter = filter;
+    this.options = options;
+    this.identifiers = identifiers(options);
+  }
+
+  @Override
+  public int place() {
+    return place;
+  }
+
+  @Override
+  public void place(int at) {
+    place = at;
+  }
+
+  public SubscriptionOptions options() {
+    return options;
+  }
+
+  public int[] identifiers() {
+    return identifiers;
+  }
+
+  /** An identical filter subscribed again replaces the options without a gap [MQTT-3.8.4-3]. */
+  public void replaceOptions(SubscriptionOptions replacement) {
+    options = replacement;
+    identifiers = identifiers(replacement);
+  }
+
+  private static int[] identifiers(SubscriptionOptions options) {
+    return options.subscriptionIdentifier() == 0 ? NONE : new int[] {options.subscriptionIdentifier()};
+  }
+}

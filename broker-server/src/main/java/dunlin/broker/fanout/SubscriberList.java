@@ -1,0 +1,36 @@
+package dunlin.broker.fanout;
+
+import java.util.Arrays;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** The subscribers of one filter on one event loop, which owns it. Adding and removing take constant time. */
+final class SubscriberList {
+  private @Nullable Subscriber[] subscribers = new Subscriber[1];
+  private int size;
+
+  int size() {
+    return size;
+  }
+
+  Subscriber get(int index) {
+    return Objects.requireNonNull(subscribers[index]);
+  }
+
+  void add(Subscriber subscriber) {
+    if (size == subscribers.length) subscribers = Arrays.copyOf(subscribers, size * 2);
+    subscriber.place(size);
+    subscribers[size++] = subscriber;
+  }
+
+  /** The last one takes the place of the removed. */
+  void remove(Subscriber subscriber) {
+    int hole = subscriber.place();
+    assert hole < size && subscribers[hole] == subscriber : "not in this list";
+    Subscriber last = get(--size);
+    subscribers[hole] = last;
+    last.place(hole);
+    subscribers[size] = null;
+    subscriber.place(-1);
+  }
+}

@@ -1,0 +1,362 @@
+package dunlin.broker.session;
+
+import dunlin.broker.codec.InboundPublish;
+import dunlin.broker.codec.Limit;
+import dunlin.broker.codec.Packet;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.loop.Loop;
+import dunlin.broker.loop.ServersTopics;
+import dunlin.model.Publication;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Feedback;
+import dunlin.transport.Terms;
+import java.util.ArrayDeque;
+import java.util.BitSet;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one client publishes: hands it to the lane and the retained messages, and acknowledges it in the order in which it
+ * came [MQTT-4.6.0-2, -3] once everybody has answered. The receiver's half of QoS 1 and 2; MQTT 5, section 4.3.
+ */
+public final class InboundPublishes implements Feedback {
+  /*
+   * Owner: the connection's event loop.
+   * Bounds: at most Receive Maximum publishes unacknowledged. A client of MQTT 5 that sends more breaks the protocol (0x93);
+   *   one of MQTT 3, which knows no such limit, is not read from until there is room.
+   * Failure: an error code for MQTT 5, which ends that exchange; what comes behind it goes on. MQTT 3 has none, so the connection is
+   *   closed without an acknowledgement and the client sends the message again. Whatever came behind it is sent again after it, and so
+   *   from the moment that the error is known nothing more of QoS 1 and 2 is handed on.
+   */
+  /** What one publisher's messages may hold of its lane's credit while they wait for groups, before it is not read from: one part of so many. */
+  private static final int LANE_SHARE = 16;
+
+  private final LiveSession session;
+  private final int receiveMaximum;
+  private final boolean checkPayloadFormat;
+
+  /** MQTT 3 has no reason codes: any error ends the connection, and its client would send the message to everybody again. */
+  private final Terms terms;
+
+  private final ArrayDeque<PendingPublish> pending = new ArrayDeque<>(4);
+
+  /** Packet identifiers of QoS 2 that have come and were not released. */
+  private final BitSet received = new BitSet();
+
+  /** What a durable session adds; null until something of it is needed. */
+  private @Nullable RecordedPublishes recorded;
+
+  private int receivedCount;
+  private int pendingQos1;
+
+  /** Publishes that are not answered, and their bytes: what they hold of the lane's credit. */
+  private int unanswered;
+
+  private long unansweredBytes;
+
+  /** Copies for groups that wait: of QoS 0; of QoS 1 and 2; and the bytes of the latter. */
+  private int waitingForGroups;
+
+  private int acknowledgedForGroups;
+  private long bytesForGroups;
+
+  /** Why the connection will be closed when the publish that it happened to is to be acknowledged; only with MQTT 3. */
+  private @Nullable ReasonCode failure;
+
+  InboundPublishes(LiveSession session, int receiveMaximum, int[] receivedPacketIds) {
+    this.session = session;
+    this.receiveMaximum = receiveMaximum;
+    this.checkPayloadFormat = session.settings().features().payloadFormatCheck();
+    this.terms = session.version().hasProperties() ? Terms.ANSWERED : Terms.disconnecting(session.fence());
+    for (int packetId : receivedPacketIds) markReceived(packetId);
+  }
+
+  public void publish(InboundPublish packet) {
+    Loop loop = session.loop();
+    QoS qos = packet.qos();
+    if (failure != null && qos != QoS.AT_MOST_ONCE) return;
+    if (qos == QoS.EXACTLY_ONCE && received.get(packet.packetId())) {
+      repeated(packet.packetId());
+      return;
+    }
+    if (qos != QoS.AT_MOST_ONCE && pendingQos1 + receivedCount >= receiveMaximum && session.version().hasProperties()) {
+      String explanation = Limit.RECEIVE_MAXIMUM.exceededBy("too many unacknowledged publishes", receiveMaximum);
+      session.connection().violated(ReasonCode.RECEIVE_MAXIMUM_EXCEEDED, Limit.RECEIVE_MAXIMUM, explanation);
+      return;
+    }
+    if (qos != QoS.AT_MOST_ONCE && session.version().hasProperties() && usedOtherwise(packet.packetId(), qos)) {
+      refuse(packet, ReasonCode.PACKET_IDENTIFIER_IN_USE, Subscriptions.inUse(packet.packetId()));
+      return;
+    }
+    if (checkPayloadFormat && packet.violatesPayloadFormat()) {
+      refuse(packet, ReasonCode.PAYLOAD_FORMAT_INVALID, "the payload claims to be UTF-8 text and is not");
+      return;
+    }
+    boolean inExchange = session.durable() && qos == QoS.EXACTLY_ONCE;
+    Publication message =
+        packet.toPublication(
+            session.publisher(),
+            loop.nowMillis(),
+            inExchange ? new Publication.Exchange(session.epoch(), packet.packetId()) : null);
+    if (ServersTopics.has(message)) {
+      refuse(packet, ReasonCode.NOT_AUTHORIZED, "only the server publishes to $SYS");
+      return;
+    }
+    loop.counts().publishes().received();
+    if (qos == QoS.AT_MOST_ONCE) {
+      if (message.retain()) retainUnacknowledged(message);
+      loop.lane().append(message, this, null);
+      loop.counts().publishes().delivered();
+    } else {
+      PendingPublish publish = new PendingPublish(session, terms, packet.packetId(), qos, message.body().length);
+      if (qos == QoS.EXACTLY_ONCE) {
+        markReceived(packet.packetId());
+      } else {
+        pendingQos1++;
+      }
+      pending.add(publish);
+      loop.counts().publishes().waiting(1);
+      loop.window().take(publish.size());
+      unanswered++;
+      unansweredBytes += publish.size();
+      if (inExchange) {
+        recorded().publish(message, publish);
+      } else {
+        if (message.retain()) {
+          publish.expect();
+          session.tiers().retain().set(message, publish::answer);
+        }
+        loop.lane().append(message, this, publish);
+        publish.answer(ReasonCode.SUCCESS);
+      }
+      if (pending.size() >= receiveMaximum) session.connection().hold(Hold.PENDING);
+    }
+    if (loop.window().exhausted() || loop.window().isMost(unanswered, unansweredBytes)) session.connection().holdForCredit();
+  }
+
+  /** Answers a publish with an error, in its turn, instead of handing it on. QoS 0 has no answer but the connection's end. */
+  private void refuse(InboundPublish packet, ReasonCode reason, String explanation) {
+    QoS qos = packet.qos();
+    if (qos == QoS.AT_MOST_ONCE) {
+      session.connection().violated(reason, null, explanation);
+      return;
+    }
+    session.connection().note(reason, null, explanation);
+    PendingPublish refused = new PendingPublish(session, terms, packet.packetId(), qos, 0);
+    refused.refuse(reason, explanation);
+    if (qos == QoS.EXACTLY_ONCE) markReceived(packet.packetId());
+    else pendingQos1++;
+    pending.add(refused);
+    acknowledgeFinished();
+  }
+
+  /**
+   * Whether an identifier belongs to an exchange of another kind than this publish. One of QoS 1 that uses the identifier of another one
+   * before that is acknowledged is taken as a message of its own, as it must be afterwards [MQTT-4.3.2-5].
+   */
+  private boolean usedOtherwise(int packetId, QoS qos) {
+    if (session.subscribesAs(packetId)) return true;
+    return qos == QoS.AT_LEAST_ONCE ? received.get(packetId) : usesAtQos1(packetId);
+  }
+
+  /** Whether a publish that is not done yet has this identifier. */
+  boolean uses(int packetId) {
+    return received.get(packetId) || usesAtQos1(packetId);
+  }
+
+  private boolean usesAtQos1(int packetId) {
+    if (pendingQos1 == 0) return false;
+    for (PendingPublish publish : pending) {
+      if (publish.packetId() == packetId && publish.qos() == QoS.AT_LEAST_ONCE) return true;
+    }
+    return false;
+  }
+
+  /** No client waits for a retained message of QoS 0, but it holds credit while the store works on it. */
+  private void retainUnacknowledged(Publication message) {
+    Loop loop = session.loop();
+    int size = message.body().length;
+    loop.window().take(size);
+    session.tiers().retain().set(
+        message,
+        reason ->
+            loop.run(
+                () -> {
+                  loop.window().give(1, size);
+                  if (reason.isError()) loop.meters().storeFailed();
+                }));
+  }
+
+  @Override
+  public void waits(QoS qos, int size) {
+    if (qos == QoS.AT_MOST_ONCE) {
+      waitingForGroups++;
+    } else {
+      acknowledgedForGroups++;
+      bytesForGroups += size;
+    }
+    if (groupsHoldIt()) session.connection().hold(Hold.GROUP);
+  }
+
+  @Override
+  public void waitsNoLonger(QoS qos, int size) {
+    if (qos == QoS.AT_MOST_ONCE) {
+      waitingForGroups--;
+    } else {
+      acknowledgedForGroups--;
+      bytesForGroups -= size;
+    }
+    if (!groupsHoldIt()) session.connection().resume(Hold.GROUP);
+  }
+
+  /**
+   * Of QoS 0 no message may wait. Of QoS 1 and 2 so many may that hold a small part of the lane's credit: a group's member that publishes
+   * to it is read from, or its acknowledgements would not come, and the publishers of a lane do not wait for a group that only one feeds.
+   */
+  private boolean groupsHoldIt() {
+    FrontendSettings settings = session.settings();
+    return waitingForGroups > 0
+        || acknowledgedForGroups >= settings.lanes().messagesMax() / LANE_SHARE
+        || bytesForGroups >= settings.lanes().bytesMax() / LANE_SHARE;
+  }
+
+  /** All answers for a publish are in. */
+  void answered(PendingPublish publish) {
+    Loop loop = session.loop();
+    unanswered--;
+    unansweredBytes -= publish.size();
+    loop.window().give(1, publish.size());
+    loop.counts().publishAnswered(publish.reason());
+    if (publish.reason().isError() && !session.version().hasProperties() && failure == null) failure = publish.reason();
+    if (recorded != null && recorded.mayHaveRecord(publish)) recorded.forget(publish);
+    else finished(publish);
+  }
+
+  /** Why nothing more may be handed on, since it would overtake what is sent again over the next connection; else null. */
+  @Nullable ReasonCode failure() {
+    return failure;
+  }
+
+  /** What a publish is to be acknowledged with is true. */
+  void finished(PendingPublish publish) {
+    publish.finish();
+    acknowledgeFinished();
+    if (recorded != null) recorded.finished();
+  }
+
+  private RecordedPublishes recorded() {
+    RecordedPublishes present = recorded;
+    if (present == null) recorded = present = new RecordedPublishes(session, this);
+    return present;
+  }
+
+  /** Whether everybody who gets what the client has published over this connection has it, and over the one before this. */
+  boolean settled() {
+    return pending.isEmpty() && (recorded == null || !recorded.follows());
+  }
+
+  /** Runs something on this loop as soon as it is {@link #settled}. */
+  public void whenSettled(Runnable then) {
+    if (settled()) then.run();
+    else recorded().whenSettled(then);
+  }
+
+  /**
+   * The session was taken over from another connection: what that was sent comes before what this one is.
+   *
+   * @return to be run on this loop once all that came over the other connection has come to its end
+   */
+  public Runnable follow() {
+    return recorded().follow();
+  }
+
+  private void acknowledgeFinished() {
+    for (PendingPublish head = pending.peek(); head != null && head.finished(); head = pending.peek()) {
+      pending.remove();
+      if (head.qos() == QoS.AT_LEAST_ONCE) pendingQos1--;
+      if (!session.ended() && !head.abandoned()) acknowledge(head);
+    }
+    if (pending.size() <= receiveMaximum / 2) session.connection().resume(Hold.PENDING);
+  }
+
+  private void acknowledge(PendingPublish publish) {
+    ReasonCode reason = publish.reason();
+    if (reason == ReasonCode.SESSION_TAKEN_OVER) {
+      session.connection().fail(reason, null);
+    } else if (reason.isError()) {
+      acknowledgeError(publish);
+    } else {
+      session.loop().counts().acknowledging().add(session.loop().nowMillis() - publish.acceptedAtMillis());
+      if (!publish.matched()) reason = ReasonCode.NO_MATCHING_SUBSCRIBERS;
+      if (publish.qos() == QoS.AT_LEAST_ONCE) session.connection().writer().writePuback(publish.packetId(), reason);
+      else for (int i = 0; i <= publish.repeats(); i++) session.connection().writer().writePubrec(publish.packetId(), reason);
+    }
+  }
+
+  private void acknowledgeError(PendingPublish publish) {
+    int packetId = publish.packetId();
+    ReasonCode reason = sayable(publish.reason());
+    String refusal = publish.refusal();
+    String explanation = refusal != null ? refusal : explanation(reason);
+    if (!session.version().hasProperties()) {
+      session.connection().fail(reason, "publish " + packetId + ": " + explanation);
+    } else if (publish.qos() == QoS.AT_LEAST_ONCE) {
+      session.connection().writer().writePacket(new Packet.Puback(packetId, reason, explanation, List.of()));
+    } else {
+      unmarkReceived(packetId);
+      session.connection().writer().writePacket(new Packet.Pubrec(packetId, reason, explanation, List.of()));
+    }
+  }
+
+  /** PUBACK and PUBREC cannot say everything that a tier behind answers [MQTT-3.4.2-1, MQTT-3.5.2-1]. */
+  private static ReasonCode sayable(ReasonCode reason) {
+    return switch (reason) {
+      case SERVER_BUSY, SERVER_UNAVAILABLE -> ReasonCode.IMPLEMENTATION_SPECIFIC_ERROR;
+      default -> reason;
+    };
+  }
+
+  private static String explanation(ReasonCode reason) {
+    return switch (reason) {
+      case QUOTA_EXCEEDED -> "an inbox or the retained messages are full, or no member of a shared subscription takes it";
+      case IMPLEMENTATION_SPECIFIC_ERROR -> "the server is overloaded";
+      default -> "it could not be stored";
+    };
+  }
+
+  /** The client repeats a PUBLISH: PUBREC again, but never a second delivery [MQTT-4.3.3-10]. */
+  private void repeated(int packetId) {
+    for (PendingPublish publish : pending) {
+      if (publish.packetId() == packetId && publish.qos() == QoS.EXACTLY_ONCE) {
+        publish.repeat(); // answered with the first, whose PUBREC is still to come
+        return;
+      }
+    }
+    session.connection().writer().writePubrec(packetId, ReasonCode.SUCCESS);
+  }
+
+  /** PUBREL: the identifier is free again once that is as durable as the session is [MQTT-4.3.3-11]. */
+  public void pubrel(int packetId) {
+    if (!received.get(packetId)) {
+      session.connection().writer().writePubcomp(packetId, ReasonCode.PACKET_IDENTIFIER_NOT_FOUND);
+      return;
+    }
+    if (!session.durable()) {
+      unmarkReceived(packetId);
+      session.connection().writer().writePubcomp(packetId, ReasonCode.SUCCESS);
+      return;
+    }
+    recorded().release(packetId);
+  }
+
+  private void markReceived(int packetId) {
+    if (!received.get(packetId)) receivedCount++;
+    received.set(packetId);
+  }
+
+  void unmarkReceived(int packetId) {
+    if (received.get(packetId)) receivedCount--;
+    received.clear(packetId);
+  }
+}

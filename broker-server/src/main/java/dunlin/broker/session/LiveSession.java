@@ -1,0 +1,367 @@
+package dunlin.broker.session;
+
+import dunlin.broker.codec.ProtocolVersion;
+import dunlin.broker.fanout.Recipient;
+import dunlin.broker.fanout.Subscriber;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.broker.loop.Loop;
+import dunlin.broker.loop.Tiers;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.SessionRef;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A session with its client connected: from CONNACK to the end of the connection. */
+public final class LiveSession implements Recipient {
+  /*
+   * Owner: the connection's event loop; load, room, loop and what is final may be read by all.
+   * Many clients only publish, only subscribe, or do neither for hours, so each part is made when it is first needed; until then its absence
+   *   says that there is nothing of its kind. A durable session has all that its stored state is put into at once.
+   * Bounds: those of its parts, and OPERATIONS_MAX packets that wait for a store, or one more than OPERATION_BYTES_MAX of them.
+   * Failure: when the connection ends, end() hands everything back; a session that was taken over in between is fenced by its
+   *   epoch, so what it still sends to the stores changes nothing.
+   */
+  private static final int OPERATIONS_MAX = 256;
+  private static final int OPERATION_BYTES_MAX = 256 * 1_024;
+  private static final int[] NONE = {};
+  private static final VarHandle LOAD;
+  private static final VarHandle ROOM;
+
+  static {
+    try {
+      LOAD = MethodHandles.lookup().findVarHandle(LiveSession.class, "load", int.class);
+      ROOM = MethodHandles.lookup().findVarHandle(LiveSession.class, "room", int.class);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+
+  private final LoopSessions home;
+  private final ClientConnection connection;
+  private final Publisher publisher;
+  private final long epoch;
+  private final int clientReceiveMaximum;
+  private final @Nullable InboxReader inbox;
+
+  private @Nullable InboundPublishes inbound;
+  private @Nullable Outbound outbound;
+  private @Nullable Subscriptions subscriptions;
+  private @Nullable RetainedReader retained;
+  private boolean ended;
+  private int operations;
+  private int operationBytes;
+
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // by LOAD: the loop writes it, the others read it, without order
+  private int load;
+
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // used by ROOM
+  private int room = Integer.MAX_VALUE;
+
+  public LiveSession(
+      ClientConnection connection,
+      LoopSessions home,
+      boolean durable,
+      int clientReceiveMaximum,
+      InboxClient.Connected connected) {
+    this.connection = connection;
+    this.home = home;
+    // With the texts of the session tier: in the same process there is one copy of them.
+    this.publisher = new Publisher(connected.session().tenant(), connected.session().clientId());
+    this.epoch = connected.session().epoch();
+    this.clientReceiveMaximum = clientReceiveMaximum;
+    if (connected.receivedPacketIds().length > 0) inbound = newInbound(connected.receivedPacketIds());
+    if (!connected.subscriptions().isEmpty()) subscriptions = new Subscriptions(this, connected.subscriptions());
+    this.inbox =
+        durable ? new InboxReader(this, outbound(), connected.firstUnacknowledged(), connected.nextSequence()) : null;
+  }
+
+  /** What it shares with the other sessions of its loop. */
+  LoopSessions home() {
+    return home;
+  }
+
+  @Override
+  public Loop loop() {
+    return home.loop();
+  }
+
+  FrontendSettings settings() {
+    return loop().settings();
+  }
+
+  Tiers tiers() {
+    return loop().tiers();
+  }
+
+  public ClientConnection connection() {
+    return connection;
+  }
+
+  public ProtocolVersion version() {
+    return connection.writer().version();
+  }
+
+  /** The session as its tier knows it, made anew at each call. */
+  public SessionRef ref() {
+    return new SessionRef(publisher.tenant(), publisher.clientId(), epoch);
+  }
+
+  /** A number of this connection's session, for {@link dunlin.transport.Terms#fence}. Never 0. */
+  long fence() {
+    long number = epoch ^ (long) publisher.clientId().hashCode() << 32;
+    return number == 0 ? 1 : number;
+  }
+
+  /** The session's owner epoch. */
+  long epoch() {
+    return epoch;
+  }
+
+  @Override
+  public String clientId() {
+    return publisher.clientId();
+  }
+
+  public Publisher publisher() {
+    return publisher;
+  }
+
+  /** Whether the session outlives its connection, with its inbox in the session tier. */
+  public boolean durable() {
+    return inbox != null;
+  }
+
+  public InboundPublishes inbound() {
+    InboundPublishes present = inbound;
+    if (present == null) inbound = present = newInbound(NONE);
+    return present;
+  }
+
+  private InboundPublishes newInbound(int[] receivedPacketIds) {
+    return new InboundPublishes(this, settings().connections().receiveMaximum(), receivedPacketIds);
+  }
+
+  public Outbound outbound() {
+    Outbound present = outbound;
+    if (present == null) outbound = present = new Outbound(this, connection, clientReceiveMaximum, settings());
+    return present;
+  }
+
+  public Subscriptions subscriptions() {
+    Subscriptions present = subscriptions;
+    if (present == null) subscriptions = present = new Subscriptions(this, List.of());
+    return present;
+  }
+
+  /** Has retained messages brought for a new subscription. */
+  void readRetained(TopicFilter filter, SubscriptionOptions options) {
+    RetainedReader present = retained;
+    if (present == null) retained = present = new RetainedReader(this);
+    present.request(filter, options);
+  }
+
+  /** A filter is not subscribed to any more. */
+  void endRetained(TopicFilter filter) {
+    if (retained != null) retained.end(filter);
+  }
+
+  /** All retained messages that were called for have been brought. */
+  void retainedRead(RetainedReader reader) {
+    if (retained == reader) retained = null;
+  }
+
+  /** A message has come for this session while it was connected. */
+  void cameLive(Publication message) {
+    cameLive(message, false);
+  }
+
+  /** The same of a durable session's message, which may have come past its inbox. */
+  void cameLive(Publication message, boolean passing) {
+    if (retained != null && message.retain()) retained.live(message, passing);
+  }
+
+  /** Whether a publish of the client that is not done yet has this identifier. */
+  boolean publishesAs(int packetId) {
+    return inbound != null && inbound.uses(packetId);
+  }
+
+  /** Whether everything that the client has published has come to its end; see {@link InboundPublishes#settled}. */
+  public boolean settled() {
+    return inbound == null || inbound.settled();
+  }
+
+  /** Whether a SUBSCRIBE or UNSUBSCRIBE that is not answered yet has this identifier. */
+  boolean subscribesAs(int packetId) {
+    return subscriptions != null && subscriptions.uses(packetId);
+  }
+
+  /** Whether a packet of this type may take effect only after a SUBSCRIBE or UNSUBSCRIBE that is not answered yet. */
+  public boolean mustWait(int packetType) {
+    return subscriptions != null && subscriptions.mustWait(packetType);
+  }
+
+  /** Whether nothing waits for the client and one more message could be sent at once. */
+  boolean idle() {
+    return !ended && connection.writable() && (outbound == null || outbound.queued() == 0);
+  }
+
+  /** Only for a durable session. */
+  public InboxReader inbox() {
+    if (inbox == null) throw new IllegalStateException("no inbox: " + clientId());
+    return inbox;
+  }
+
+  public boolean ended() {
+    return ended;
+  }
+
+  /** Whether nothing is stored that was not taken from the inbox. */
+  boolean caughtUp() {
+    return inbox == null || inbox.caughtUp();
+  }
+
+  @Override
+  public int load() {
+    return (int) LOAD.getOpaque(this);
+  }
+
+  @Override
+  public boolean mayTake(QoS qos, int size) {
+    return qos == QoS.AT_MOST_ONCE ? load() != REFUSES : size <= (int) ROOM.getOpaque(this);
+  }
+
+  void updateLoad() {
+    LOAD.setOpaque(this, ended ? REFUSES : presentLoad());
+    ROOM.setOpaque(this, ended ? -1 : outbound == null ? Integer.MAX_VALUE : outbound.room());
+  }
+
+  private int presentLoad() {
+    boolean takes = connection.writable();
+    long waiting = connection.waitingBytes() / 256;
+    if (outbound != null) {
+      takes &= outbound.room() >= 0;
+      waiting += outbound.inFlight() + outbound.queued();
+    }
+    return takes ? (int) Math.min(waiting, REFUSES - 1) : REFUSES;
+  }
+
+  @Override
+  public void offer(Publication message, SubscriptionOptions options, int[] identifiers) {
+    if (ended) return;
+    cameLive(message);
+    if (options.noLocal() && isOwn(message)) return;
+    QoS qos = message.qos().min(options.maximumQoS());
+    boolean retain = message.retain() && options.retainAsPublished();
+    if (qos == QoS.AT_MOST_ONCE) {
+      outbound().sendQoS0(message, retain, identifiers);
+    } else {
+      outbound().offer(new Outgoing(message, qos, retain, identifiers, null));
+    }
+  }
+
+  @Override
+  public boolean offerShared(Publication message, Subscriber member) {
+    if (ended) return false;
+    SubscriptionOptions options = member.options();
+    QoS qos = message.qos().min(options.maximumQoS());
+    Outbound out = outbound();
+    if (!out.hasRoom(qos, message.body().length)) {
+      updateLoad();
+      return false;
+    }
+    boolean retain = message.retain() && options.retainAsPublished();
+    if (qos == QoS.AT_MOST_ONCE) {
+      out.sendQoS0(message, retain, member.identifiers());
+    } else {
+      out.offer(new Outgoing(message, qos, retain, member.identifiers(), member.filter));
+    }
+    return true;
+  }
+
+  @Override
+  public boolean merge(Publication message, Subscriber subscriber) {
+    cameLive(message);
+    // Left out here, so that its QoS and identifier do not show in the copy that another subscription brings.
+    if (subscriber.options().noLocal() && isOwn(message)) return false;
+    return outbound().merged().add(subscriber);
+  }
+
+  @Override
+  public int[] mergedIdentifiers() {
+    return outbound().merged().identifiers();
+  }
+
+  @Override
+  public @Nullable SubscriptionOptions takeMerged() {
+    return outbound().merged().take();
+  }
+
+  private boolean isOwn(Publication message) {
+    return message.publisher().equals(publisher);
+  }
+
+  /** One of the client's packets waits for a store; with too many of them the client is not read from. */
+  void operationBegins() {
+    operationBegins(0);
+  }
+
+  void operationEnds() {
+    operationEnds(0);
+  }
+
+  /** The same for a packet of which so many bytes are kept until then. */
+  void operationBegins(int bytes) {
+    operations++;
+    operationBytes += bytes;
+    if (operations >= OPERATIONS_MAX || operationBytes >= OPERATION_BYTES_MAX) connection.hold(Hold.OPERATIONS);
+  }
+
+  void operationEnds(int bytes) {
+    operations--;
+    operationBytes -= bytes;
+    if (operations <= OPERATIONS_MAX / 2 && operationBytes <= OPERATION_BYTES_MAX / 2) connection.resume(Hold.OPERATIONS);
+  }
+
+  /** The client is done with a message of its inbox. */
+  void acknowledged(long sequence) {
+    if (inbox != null) inbox.acknowledge(sequence);
+  }
+
+  /** Something that waited has gone out, or given memory back: there may be room for what waits further back. */
+  public void drained() {
+    if (inbox != null) inbox.fetch();
+    if (retained != null) retained.read();
+  }
+
+  /** The socket takes more again. */
+  public void writableAgain() {
+    if (outbound != null) outbound.sendQueued();
+    drained();
+    updateLoad(); // also when nothing was written: a group that found no room may use this client again
+  }
+
+  /** At the end of a round in which something was sent or acknowledged. */
+  public void endRound() {
+    if (inbox != null) inbox.flushAcknowledged();
+    updateLoad();
+  }
+
+  /** The connection has ended. */
+  public void end() {
+    if (ended) return;
+    ended = true;
+    updateLoad();
+    if (subscriptions != null) subscriptions.end();
+    if (inbox != null) inbox.flushAcknowledged();
+    if (outbound != null) outbound.end();
+    home.messageMemory().forget(this);
+    if (retained != null) retained.end();
+  }
+}

@@ -1,0 +1,122 @@
+package dunlin.broker.session;
+
+import dunlin.broker.loop.Loop;
+import dunlin.broker.loop.LoopThread;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.transport.Acknowledgement;
+import dunlin.transport.Terms;
+import org.jspecify.annotations.Nullable;
+
+/** A publish of QoS 1 or 2 that a client waits to have acknowledged. Finishes on its session's event loop. */
+final class PendingPublish extends Acknowledgement implements Runnable {
+  private final LiveSession session;
+  private final Terms terms;
+  private final int packetId;
+  private final QoS qos;
+  private final int size;
+  private final long acceptedAtMillis;
+
+  private boolean finished;
+  private boolean abandoned;
+
+  /** How often the client has sent it again since; each wants an answer of its own [MQTT-4.3.3-10]. */
+  private int repeats;
+
+  private ReasonCode reason = ReasonCode.SUCCESS;
+  private @Nullable String refusal;
+
+  PendingPublish(LiveSession session, Terms terms, int packetId, QoS qos, int size) {
+    this.session = session;
+    this.terms = terms;
+    this.packetId = packetId;
+    this.qos = qos;
+    this.size = size;
+    this.acceptedAtMillis = session.loop().nowMillis();
+  }
+
+  /** When it came. */
+  long acceptedAtMillis() {
+    return acceptedAtMillis;
+  }
+
+  int packetId() {
+    return packetId;
+  }
+
+  QoS qos() {
+    return qos;
+  }
+
+  /** Bytes of the lane's credit that it holds. */
+  int size() {
+    return size;
+  }
+
+  boolean finished() {
+    return finished;
+  }
+
+  /** It may be acknowledged, in its turn. */
+  void finish() {
+    finished = true;
+  }
+
+  /** What it is to be acknowledged with could not be made true: its connection ends without an acknowledgement. */
+  void abandon() {
+    abandoned = true;
+  }
+
+  boolean abandoned() {
+    return abandoned;
+  }
+
+  int repeats() {
+    return repeats;
+  }
+
+  void repeat() {
+    repeats++;
+  }
+
+  ReasonCode reason() {
+    return reason;
+  }
+
+  /** The Reason String for a publish that was refused before any subscriber got it; else null. */
+  @Nullable String refusal() {
+    return refusal;
+  }
+
+  /** Finishes it at once, with an error: no subscriber gets it, and it only waits for its turn to be answered. */
+  void refuse(ReasonCode why, String explanation) {
+    finished = true;
+    reason = why;
+    refusal = explanation;
+  }
+
+  @Override
+  public Terms terms() {
+    return terms;
+  }
+
+  @Override
+  protected void complete(ReasonCode worst) {
+    reason = worst;
+    Loop owner = session.loop();
+    Loop current = LoopThread.current();
+    if (current == owner) {
+      run();
+    } else if (current != null) {
+      current.batchTo(owner).finished(this);
+    } else {
+      owner.post(this);
+    }
+  }
+
+  /** On the session's loop: all answers are in. */
+  @Override
+  public void run() {
+    session.inbound().answered(this);
+  }
+}

@@ -1,0 +1,98 @@
+package dunlin.broker.session;
+
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The messages of QoS 1 and 2 sent to one client and not yet acknowledged; MQTT 5, section 4.9. */
+final class SendWindow {
+  /*
+   * Owner: the connection's event loop.
+   * A message's packet identifier follows from its sequence, 1 + (sequence - 1) mod 65,535. A durable session's sequences are its
+   *   inbox's, so a message keeps its identifier when it is sent again after a crash, with nothing stored for it.
+   * Bounds: the client's Receive Maximum in messages, and 65,535 sequences from the first unacknowledged one on, so that no
+   *   identifier is in use twice. The ring is nothing while idle, grows by doubling, and is as large as the widest span of
+   *   sequences asked for. Full: hasRoom answers false and the message waits in the session's queue or its inbox.
+   */
+  private static final int IDENTIFIERS = 65_535;
+  private static final Outgoing[] IDLE = {};
+
+  private final int receiveMaximum;
+  private @Nullable Outgoing[] ring = IDLE;
+  private int size;
+
+  /** The first sequence that is in flight, meaningful while there is one. */
+  private long first;
+
+  /** Behind the last sequence that is in flight. */
+  private long end;
+
+  SendWindow(int receiveMaximum) {
+    this.receiveMaximum = receiveMaximum;
+  }
+
+  static int packetId(long sequence) {
+    return 1 + (int) ((sequence - 1) % IDENTIFIERS);
+  }
+
+  int size() {
+    return size;
+  }
+
+  boolean hasRoom(long sequence) {
+    return size == 0 || (size < receiveMaximum && sequence - first < IDENTIFIERS);
+  }
+
+  /** Takes a message that has just been sent; its sequence is above those of all messages before. */
+  void add(Outgoing message) {
+    assert hasRoom(message.sequence) : "the window is full";
+    if (size == 0) {
+      first = message.sequence;
+    } else {
+      assert message.sequence >= end : "sequences must ascend";
+    }
+    end = message.sequence + 1;
+    long span = end - first;
+    if (span > ring.length) grow((int) span);
+    ring[slot(message.sequence)] = message;
+    size++;
+  }
+
+  /** The message in flight with this packet identifier, or null. */
+  @Nullable Outgoing find(int packetId) {
+    if (size == 0 || packetId == 0) return null;
+    long sequence = first + Math.floorMod(packetId - packetId(first), IDENTIFIERS);
+    return sequence < end ? ring[slot(sequence)] : null;
+  }
+
+  void remove(Outgoing message) {
+    int slot = slot(message.sequence);
+    assert ring[slot] == message : "not in flight: " + message.sequence;
+    ring[slot] = null;
+    if (--size == 0) {
+      if (ring.length > 64) ring = IDLE;
+      return;
+    }
+    while (ring[slot(first)] == null) first++;
+  }
+
+  /** Visits the messages in flight in the order in which they were sent. */
+  void forEach(Consumer<Outgoing> visitor) {
+    if (size == 0) return;
+    for (long sequence = first; sequence < end; sequence++) {
+      Outgoing message = ring[slot(sequence)];
+      if (message != null) visitor.accept(message);
+    }
+  }
+
+  private int slot(long sequence) {
+    return (int) sequence & (ring.length - 1);
+  }
+
+  private void grow(int span) {
+    @Nullable Outgoing[] larger = new @Nullable Outgoing[Math.max(8, Integer.highestOneBit(span - 1) << 1)];
+    for (@Nullable Outgoing message : ring) {
+      if (message != null) larger[(int) message.sequence & (larger.length - 1)] = message;
+    }
+    ring = larger;
+  }
+}

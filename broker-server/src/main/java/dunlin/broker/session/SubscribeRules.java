@@ -1,0 +1,103 @@
+package dunlin.broker.session;
+
+import dunlin.broker.codec.Limit;
+import dunlin.broker.loop.FrontendSettings;
+import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import io.netty.buffer.ByteBufUtil;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** What may be subscribed to by this server's settings, and what is granted; MQTT 5, sections 3.8.3 and 3.9.3. */
+public final class SubscribeRules {
+  private final FrontendSettings.Features features;
+  private final int bytesMax;
+  private final int levelsMax;
+  private final int subscriptionsMax;
+
+  /** Why a filter is not subscribed to. */
+  public record Refusal(ReasonCode reason, @Nullable Limit limit, String explanation) {}
+
+  public SubscribeRules(FrontendSettings settings) {
+    this.features = settings.features();
+    this.bytesMax = settings.packets().topicLengthMax();
+    this.levelsMax = settings.packets().topicLevelsMax();
+    this.subscriptionsMax = settings.sessions().subscriptionsMax();
+  }
+
+  /** Why the filter may not be subscribed to; null when it may. */
+  public @Nullable Refusal refusal(Optional<TopicFilter> parsed) {
+    if (parsed.isEmpty()) return new Refusal(ReasonCode.TOPIC_FILTER_INVALID, null, "is not valid");
+    String filter = parsed.get().filter();
+    int bytes = ByteBufUtil.utf8Bytes(filter);
+    if (bytes > bytesMax) return tooMuch(Limit.TOPIC_LENGTH, bytes + " bytes", bytesMax);
+    int levels = parsed.get().levels();
+    if (levels > levelsMax) return tooMuch(Limit.TOPIC_LEVELS, levels + " levels", levelsMax);
+    if (parsed.get().shared() && !features.sharedSubscriptions()) {
+      return off(ReasonCode.SHARED_SUBSCRIPTIONS_NOT_SUPPORTED, "shared subscriptions", "shared-subscription-available");
+    }
+    if (!features.wildcardSubscriptions() && (filter.indexOf('+') >= 0 || filter.indexOf('#') >= 0)) {
+      return off(ReasonCode.WILDCARD_SUBSCRIPTIONS_NOT_SUPPORTED, "wildcards", "wildcard-subscription-available");
+    }
+    return null;
+  }
+
+  private static Refusal tooMuch(Limit limit, String what, int max) {
+    return new Refusal(ReasonCode.TOPIC_FILTER_INVALID, limit, limit.exceededBy("has " + what, max));
+  }
+
+  private static Refusal off(ReasonCode reason, String what, String setting) {
+    return new Refusal(reason, null, what + " are off (dunlin.mqtt." + setting + ")");
+  }
+
+  /** The session has as many subscriptions as it may. */
+  Refusal quotaExceeded() {
+    String explanation = Limit.SUBSCRIPTIONS.exceededBy("one more subscription of this session", subscriptionsMax);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTIONS, explanation);
+  }
+
+  /** The filters of the session have as many characters as they may. */
+  static Refusal filtersTooLong(int max) {
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.FILTER_BYTES, Limit.FILTER_BYTES.exceededBy("the topic filters of this session are too long", max));
+  }
+
+  /** All clients together have as many subscriptions as the node has memory for, and this one has much of it. */
+  static Refusal noMemory() {
+    String explanation = "there is no memory for one more subscription (%s)".formatted(Limit.SUBSCRIPTION_MEMORY.setting());
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SUBSCRIPTION_MEMORY, explanation);
+  }
+
+  /** The durable sessions with their subscriptions take as much memory as they may. */
+  static Refusal noRoomInStore(long max) {
+    String explanation = Limit.SESSION_MEMORY.exceededBy("durable sessions and their subscriptions take all of their memory", max);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.SESSION_MEMORY, explanation);
+  }
+
+  /** The routes of the cluster take as much memory as they may. */
+  static Refusal noRoomForRoute(long max) {
+    String explanation = Limit.ROUTE_MEMORY.exceededBy("the routes of all topic filters take all of their memory", max);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.ROUTE_MEMORY, explanation);
+  }
+
+  /** The topic filter has as many groups of shared subscriptions as it may. */
+  static Refusal tooManyGroups(long max) {
+    String explanation = Limit.GROUPS.exceededBy("one more group of shared subscriptions with this topic filter", max);
+    return new Refusal(ReasonCode.QUOTA_EXCEEDED, Limit.GROUPS, explanation);
+  }
+
+  /** The granted QoS may be less than what was asked for [MQTT-3.2.2-10]. */
+  SubscriptionOptions granted(SubscriptionOptions asked) {
+    QoS qos = asked.maximumQoS().min(features.maximumQoS());
+    if (qos == asked.maximumQoS()) return asked.shared();
+    return new SubscriptionOptions(
+        qos, asked.noLocal(), asked.retainAsPublished(), asked.retainHandling(), asked.subscriptionIdentifier())
+        .shared();
+  }
+
+  /** Whether new subscriptions bring retained messages at all. */
+  boolean retain() {
+    return features.retain();
+  }
+}

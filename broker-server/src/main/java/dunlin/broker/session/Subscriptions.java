@@ -1,0 +1,519 @@
+package dunlin.broker.session;
+
+import dunlin.broker.auth.Refusal;
+import dunlin.broker.codec.Packet;
+import dunlin.broker.codec.RequestedSubscription;
+import dunlin.broker.fanout.FilterHandle;
+import dunlin.broker.fanout.LoopFanout;
+import dunlin.broker.fanout.RouteTable;
+import dunlin.broker.fanout.ShareGroup;
+import dunlin.broker.fanout.Subscriber;
+import dunlin.broker.loop.Loop;
+import dunlin.dist.RouteQuotaException;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.QuotaExceededException;
+import dunlin.model.ReasonCode;
+import dunlin.model.SubscriptionOptions;
+import dunlin.model.TopicFilter;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The subscriptions of one live session; MQTT 5, sections 3.8 to 3.11.
+ *
+ * <p>Those of a session without expiry live here and in the filters' lists; those of a durable one live in the session tier,
+ * and only their options are kept here. SUBACK leaves when every publish accepted from then on sees the subscription.
+ *
+ * <p>Packets of one connection take effect in their order. Several SUBSCRIBEs may be in progress at a time, or several UNSUBSCRIBEs; an
+ * UNSUBSCRIBE behind a SUBSCRIBE, a SUBSCRIBE behind an UNSUBSCRIBE, and a PUBLISH behind either wait until it is answered, and the client is
+ * not read from until then.
+ */
+public final class Subscriptions {
+  /*
+   * Owner: the connection's event loop. A filter's handle is acquired and released on the loop that the filter hashes to,
+   *   which also keeps the members of groups; the entry here says how far that has come.
+   * Bounds: the settings for subscriptions of a session and for the bytes of their filters, and the node's budget for those of all clients; one
+   *   more is refused with 0x97. What is wrong with the filters of one
+   *   packet is one violation, the first, however many are refused.
+   */
+  private static final int FILTER_BYTES = 128;
+
+  /** What a subscription takes of the heap, beside the text of its filter, and in how many places that text stands. */
+  static final int SUBSCRIPTION_BYTES = 512;
+
+  static final int TEXTS = 4;
+
+  private static final int PUBLISH = 3;
+  private static final int SUBSCRIBE = 8;
+  private static final int UNSUBSCRIBE = 10;
+
+  private final LiveSession session;
+  private final Loop loop;
+  private final SubscribeRules rules;
+
+  /** Most clients have one or none, which needs no hash table; changed by {@link #put} and {@link #remove}. */
+  private Map<TopicFilter, Entry> entries = Map.of();
+
+  /** Characters of all filters. */
+  private int filterChars;
+
+  /** Packet identifiers of SUBSCRIBE and UNSUBSCRIBE packets that are not answered yet. */
+  private @Nullable Set<Integer> underWay;
+
+  private int subscribesUnderWay;
+  private int unsubscribesUnderWay;
+
+  /** One subscription. The subscriber comes with the handle; until then, and for a durable session always, it is null. */
+  private static final class Entry {
+    /** Completes on the session's loop when publishes are sure to find the subscription; then, and for a durable session always, it is null. */
+    @Nullable CompletableFuture<Void> routed;
+
+    SubscriptionOptions options;
+    @Nullable Subscriber subscriber;
+    boolean removed;
+
+    /** Whether the session tier has it for certain; of a durable session. */
+    boolean stored;
+
+    /** SUBSCRIBE packets in progress that store it; of a durable session. */
+    int stores;
+
+    Entry(SubscriptionOptions options, @Nullable CompletableFuture<Void> routed) {
+      this.options = options;
+      this.routed = routed;
+    }
+  }
+
+  /** A SUBSCRIBE packet that waits for the routes of its filters. */
+  private static final class Subscribing {
+    final int packetId;
+    final int bytes;
+    final ReasonCode[] reasons;
+    final List<InboxClient.Subscription> retainedDue = new ArrayList<>();
+    @Nullable String explanation;
+    int left = 1;
+
+    Subscribing(int packetId, List<RequestedSubscription> asked) {
+      this.packetId = packetId;
+      this.bytes = asked.stream().mapToInt(each -> bytesOf(each.filter())).sum();
+      this.reasons = new ReasonCode[asked.size()];
+    }
+  }
+
+  Subscriptions(LiveSession session, List<InboxClient.Subscription> stored) {
+    this.session = session;
+    this.loop = session.loop();
+    this.rules = session.home().rules();
+    for (InboxClient.Subscription subscription : stored) {
+      Entry entry = new Entry(subscription.options(), null);
+      entry.stored = true;
+      put(subscription.filter(), entry);
+    }
+  }
+
+  /** A subscription that is not there yet. */
+  private void put(TopicFilter filter, Entry entry) {
+    filterChars += filter.text().length();
+    session.home().subscriptionMemory().add(memoryOf(filter));
+    if (entries.isEmpty()) {
+      entries = Map.of(filter, entry);
+      return;
+    }
+    if (entries.size() == 1) entries = new HashMap<>(entries);
+    entries.put(filter, entry);
+  }
+
+  private @Nullable Entry remove(TopicFilter filter) {
+    Entry present = entries.get(filter);
+    if (present == null) return null;
+    filterChars -= filter.text().length();
+    session.home().subscriptionMemory().add(-memoryOf(filter));
+    if (entries.size() == 1) entries = Map.of();
+    else entries.remove(filter);
+    return present;
+  }
+
+  private static long memoryOf(TopicFilter filter) {
+    return SUBSCRIPTION_BYTES + (long) TEXTS * filter.text().length();
+  }
+
+  private long memory() {
+    return (long) SUBSCRIPTION_BYTES * entries.size() + (long) TEXTS * filterChars;
+  }
+
+  /** Why there may be no subscription more; null when there may. */
+  private SubscribeRules.@Nullable Refusal refusalOfMore(TopicFilter filter) {
+    if (entries.size() >= session.settings().sessions().subscriptionsMax()) return rules.quotaExceeded();
+    int filtersMax = loop.budget().bounds().filters();
+    if (filterChars + filter.text().length() > filtersMax) return SubscribeRules.filtersTooLong(filtersMax);
+    if (session.home().subscriptionMemory().allows(memory(), memoryOf(filter))) return null;
+    session.home().subscriptionMemory().refused();
+    return SubscribeRules.noMemory();
+  }
+
+  int size() {
+    return entries.size();
+  }
+
+  /** Whether a SUBSCRIBE or UNSUBSCRIBE packet that is not answered yet has this identifier. */
+  boolean uses(int packetId) {
+    return underWay != null && underWay.contains(packetId);
+  }
+
+  /** Whether a packet of this type may take effect only after one that is not answered yet. */
+  boolean mustWait(int packetType) {
+    return switch (packetType) {
+      case PUBLISH -> subscribesUnderWay > 0 || unsubscribesUnderWay > 0;
+      case SUBSCRIBE -> unsubscribesUnderWay > 0;
+      case UNSUBSCRIBE -> subscribesUnderWay > 0;
+      default -> false;
+    };
+  }
+
+  private void begins(int packetId, int bytes) {
+    session.operationBegins(bytes);
+    if (underWay == null) underWay = new HashSet<>(4);
+    underWay.add(packetId);
+  }
+
+  private void ends(int packetId, int bytes) {
+    session.operationEnds(bytes);
+    if (underWay != null && underWay.remove(packetId) && underWay.isEmpty()) underWay = null; // MQTT 3 may use one twice
+    // A waiting request waits for all of one kind.
+    if (subscribesUnderWay == 0 && unsubscribesUnderWay == 0) session.connection().resume(Hold.ORDER);
+  }
+
+  /** About how much is kept of one topic filter of a packet that is not answered yet. */
+  private static int bytesOf(String filter) {
+    return FILTER_BYTES + filter.length();
+  }
+
+  /**
+   * Whether something else that is not answered yet has this identifier. MQTT 3 has no answer to that but to close, and a client that
+   * has lost its state would be closed at each try; so it is served.
+   */
+  private boolean identifierInUse(int packetId) {
+    if (!session.version().hasProperties() || !(uses(packetId) || session.publishesAs(packetId))) return false;
+    session.connection().note(ReasonCode.PACKET_IDENTIFIER_IN_USE, null, inUse(packetId));
+    return true;
+  }
+
+  static String inUse(int packetId) {
+    return "packet identifier " + packetId + " is in use";
+  }
+
+  public void subscribe(Packet.Subscribe packet) {
+    List<RequestedSubscription> asked = packet.subscriptions();
+    if (identifierInUse(packet.packetId())) {
+      List<ReasonCode> all = Collections.nCopies(asked.size(), ReasonCode.PACKET_IDENTIFIER_IN_USE);
+      session.connection().writer().writePacket(new Packet.Suback(packet.packetId(), all, inUse(packet.packetId()), List.of()));
+      return;
+    }
+    Subscribing subscribing = new Subscribing(packet.packetId(), asked);
+    begins(packet.packetId(), subscribing.bytes);
+    subscribesUnderWay++;
+    List<InboxClient.Subscription> toStore = new ArrayList<>();
+    List<Integer> storedAt = new ArrayList<>();
+    for (int i = 0; i < asked.size(); i++) {
+      Optional<TopicFilter> parsed = TopicFilter.parse(asked.get(i).filter());
+      SubscriptionOptions options = rules.granted(asked.get(i).options());
+      SubscribeRules.Refusal refusal = rules.refusal(parsed);
+      if (refusal != null || parsed.isEmpty()) {
+        refused(subscribing, i, Objects.requireNonNull(refusal));
+        continue;
+      }
+      TopicFilter filter = parsed.get();
+      Entry entry = entries.get(filter);
+      SubscribeRules.Refusal more = entry == null ? refusalOfMore(filter) : null;
+      if (more != null) {
+        refused(subscribing, i, more);
+        continue;
+      }
+      subscribing.reasons[i] = success(options);
+      boolean existed = entry != null;
+      if (wantsRetained(filter, options, existed)) {
+        subscribing.retainedDue.add(new InboxClient.Subscription(filter, options));
+      }
+      if (session.durable()) {
+        toStore.add(new InboxClient.Subscription(filter, options));
+        storedAt.add(i);
+        if (entry == null) {
+          entry = new Entry(options, null);
+          put(filter, entry);
+        } else {
+          entry.options = options;
+        }
+        entry.stores++;
+      } else {
+        if (entry == null) {
+          entry = new Entry(options, new CompletableFuture<>());
+          put(filter, entry);
+          attach(filter, entry);
+        } else {
+          entry.options = options;
+          if (entry.subscriber != null) entry.subscriber.replaceOptions(options);
+        }
+        // Also when it existed: the SUBSCRIBE that has made it may still wait for the route.
+        awaitRoute(filter, entry, subscribing, i);
+      }
+    }
+    if (!toStore.isEmpty()) store(toStore, storedAt, subscribing);
+    oneDone(subscribing);
+  }
+
+  private void refused(Subscribing subscribing, int index, SubscribeRules.Refusal refusal) {
+    subscribing.reasons[index] = refusal.reason();
+    if (subscribing.explanation != null) return;
+    subscribing.explanation = "topic filter " + (index + 1) + ": " + refusal.explanation();
+    session.connection().note(refusal.reason(), refusal.limit(), subscribing.explanation);
+  }
+
+  private boolean wantsRetained(TopicFilter filter, SubscriptionOptions options, boolean existed) {
+    if (filter.shared() || !rules.retain()) return false;
+    return options.retainHandling() == 0 || (options.retainHandling() == 1 && !existed);
+  }
+
+  private static ReasonCode success(SubscriptionOptions options) {
+    return switch (options.maximumQoS()) {
+      case AT_MOST_ONCE -> ReasonCode.SUCCESS;
+      case AT_LEAST_ONCE -> ReasonCode.GRANTED_QOS_1;
+      case EXACTLY_ONCE -> ReasonCode.GRANTED_QOS_2;
+    };
+  }
+
+  private void store(List<InboxClient.Subscription> toStore, List<Integer> at, Subscribing subscribing) {
+    subscribing.left++;
+    session.tiers().inbox().subscribe(session.ref(), toStore).whenComplete(
+        (_, failure) ->
+            loop.post(
+                () -> {
+                  for (InboxClient.Subscription one : toStore) stored(one.filter(), failure == null);
+                  if (failure != null) {
+                    SubscribeRules.Refusal refusal = refusal(failure);
+                    failed(subscribing, at.getFirst(), refusal);
+                    for (int i : at) subscribing.reasons[i] = refusal.reason();
+                    subscribing.retainedDue.removeAll(toStore);
+                    loop.meters().storeFailed();
+                  }
+                  oneDone(subscribing);
+                }));
+  }
+
+  /** Only what is beyond a limit is held against the client. */
+  private void failed(Subscribing subscribing, int index, SubscribeRules.Refusal refusal) {
+    if (refusal.reason() == ReasonCode.QUOTA_EXCEEDED) {
+      refused(subscribing, index, refusal);
+      return;
+    }
+    subscribing.reasons[index] = refusal.reason();
+    subscribing.explanation = "topic filter " + (index + 1) + ": " + refusal.explanation();
+  }
+
+  /** A SUBSCRIBE that fails leaves what another one has stored, and what one behind it may still store. */
+  private void stored(TopicFilter filter, boolean success) {
+    Entry entry = entries.get(filter);
+    if (entry == null) return; // the session has ended
+    entry.stores--;
+    entry.stored |= success;
+    if (!entry.stored && entry.stores == 0) remove(filter);
+  }
+
+  private SubscribeRules.Refusal refusal(Throwable failure) {
+    Throwable cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+    return switch (cause) {
+      case QuotaExceededException full ->
+          switch (full.kind()) {
+            case MEMORY -> SubscribeRules.noRoomInStore(full.limit());
+            case ROUTES -> SubscribeRules.noRoomForRoute(full.limit());
+            case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
+            case SUBSCRIPTIONS, SESSIONS -> rules.quotaExceeded();
+          };
+      case RouteQuotaException full ->
+          switch (full.kind()) {
+            case MEMORY -> SubscribeRules.noRoomForRoute(full.limit());
+            case GROUPS -> SubscribeRules.tooManyGroups(full.limit());
+          };
+      default -> new SubscribeRules.Refusal(ReasonCode.UNSPECIFIED_ERROR, null, "could not be stored");
+    };
+  }
+
+  /** Has the filter's loop count the subscription, then puts the subscriber on its list. */
+  private void attach(TopicFilter filter, Entry entry) {
+    SubscriptionOptions options = entry.options;
+    LoopFanout owner = session.home().ownerOf(session.publisher().tenant(), filter);
+    owner.loop().run(
+        () -> {
+          RouteTable.Use use = owner.routes().acquire(session.publisher().tenant(), filter);
+          Subscriber subscriber = new Subscriber(session, use.handle(), options);
+          ShareGroup group = use.handle().group();
+          if (group != null) group.add(subscriber);
+          loop.run(() -> attached(entry, subscriber));
+          use.routed().whenComplete((_, failure) -> loop.run(() -> routed(filter, entry, failure)));
+        });
+  }
+
+  private void attached(Entry entry, Subscriber subscriber) {
+    entry.subscriber = subscriber;
+    if (entry.removed) {
+      releaseAtOwner(subscriber);
+      return;
+    }
+    subscriber.replaceOptions(entry.options);
+    if (!subscriber.filter.filter().shared()) subscriber.filter.add(loop.index(), subscriber);
+  }
+
+  private void routed(TopicFilter filter, Entry entry, @Nullable Throwable failure) {
+    CompletableFuture<Void> routed = Objects.requireNonNull(entry.routed, "routed twice");
+    if (failure == null) {
+      entry.routed = null;
+      routed.complete(null);
+      return;
+    }
+    loop.meters().storeFailed();
+    if (entries.get(filter) == entry) {
+      remove(filter);
+      detach(entry);
+    }
+    routed.completeExceptionally(failure);
+  }
+
+  private void awaitRoute(TopicFilter filter, Entry entry, Subscribing subscribing, int index) {
+    if (entry.routed == null) return;
+    subscribing.left++;
+    entry.routed.whenComplete(
+        (_, failure) -> {
+          if (failure != null) {
+            failed(subscribing, index, refusal(failure));
+            subscribing.retainedDue.removeIf(due -> due.filter().equals(filter));
+          }
+          oneDone(subscribing);
+        });
+  }
+
+  private void oneDone(Subscribing subscribing) {
+    if (--subscribing.left > 0) return;
+    subscribesUnderWay--;
+    ends(subscribing.packetId, subscribing.bytes);
+    if (session.ended()) return;
+    session.connection().writer().writePacket(
+        new Packet.Suback(subscribing.packetId, Arrays.asList(subscribing.reasons), subscribing.explanation, List.of()));
+    for (InboxClient.Subscription due : subscribing.retainedDue) {
+      if (entries.containsKey(due.filter())) session.readRetained(due.filter(), due.options());
+    }
+  }
+
+  public void unsubscribe(Packet.Unsubscribe packet) {
+    int packetId = packet.packetId();
+    ReasonCode[] reasons = new ReasonCode[packet.filters().size()];
+    if (identifierInUse(packetId)) {
+      Arrays.fill(reasons, ReasonCode.PACKET_IDENTIFIER_IN_USE);
+      session.connection().writer().writePacket(new Packet.Unsuback(packetId, Arrays.asList(reasons), inUse(packetId), List.of()));
+      return;
+    }
+    String explanation = null;
+    List<TopicFilter> stored = new ArrayList<>();
+    List<Entry> groups = new ArrayList<>();
+    for (int i = 0; i < reasons.length; i++) {
+      Optional<TopicFilter> parsed = TopicFilter.parse(packet.filters().get(i));
+      if (parsed.isEmpty()) {
+        if (!session.version().hasProperties()) {
+          // UNSUBACK of MQTT 3 has no codes, so nothing else can say it.
+          session.connection().violated(ReasonCode.TOPIC_FILTER_INVALID, null, "invalid topic filter in UNSUBSCRIBE");
+          leaveGroups(groups, () -> {});
+          return;
+        }
+        if (explanation == null) {
+          explanation = "topic filter " + (i + 1) + ": is not valid";
+          session.connection().note(ReasonCode.TOPIC_FILTER_INVALID, null, explanation);
+        }
+        reasons[i] = ReasonCode.TOPIC_FILTER_INVALID;
+        continue;
+      }
+      Entry entry = remove(parsed.get());
+      session.endRetained(parsed.get());
+      reasons[i] = entry == null ? ReasonCode.NO_SUBSCRIPTION_EXISTED : ReasonCode.SUCCESS;
+      if (entry == null) continue;
+      if (session.durable()) stored.add(parsed.get());
+      else if (parsed.get().shared()) groups.add(entry);
+      else detach(entry);
+    }
+    Packet.Unsuback answer = new Packet.Unsuback(packetId, Arrays.asList(reasons), explanation, List.of());
+    if (stored.isEmpty() && groups.isEmpty()) {
+      session.connection().writer().writePacket(answer);
+      return;
+    }
+    int bytes = packet.filters().stream().mapToInt(Subscriptions::bytesOf).sum();
+    begins(packetId, bytes);
+    unsubscribesUnderWay++;
+    if (stored.isEmpty()) {
+      leaveGroups(groups, () -> unsubscribed(answer, bytes, null));
+    } else {
+      session.tiers().inbox().unsubscribe(session.ref(), stored).whenComplete(
+          (_, failure) -> loop.post(() -> unsubscribed(answer, bytes, failure)));
+    }
+  }
+
+  private void unsubscribed(Packet.Unsuback answer, int bytes, @Nullable Throwable failure) {
+    unsubscribesUnderWay--;
+    ends(answer.packetId(), bytes);
+    if (session.ended()) return;
+    if (failure != null) session.connection().storeFailed("unsubscribing", failure);
+    else session.connection().writer().writePacket(answer);
+  }
+
+  /** A group's members are kept by the loop of its filter, so that only that one can say that the client is none any more. */
+  private void leaveGroups(List<Entry> groups, Runnable then) {
+    int[] left = {groups.size()};
+    for (Entry entry : groups) {
+      Subscriber subscriber = Objects.requireNonNull(entry.subscriber, "an UNSUBSCRIBE does not overtake its SUBSCRIBE");
+      entry.removed = true;
+      LoopFanout owner = session.home().ownerOf(subscriber.filter.tenant(), subscriber.filter.filter());
+      owner.loop().run(
+          () -> {
+            releaseAtOwner(subscriber);
+            loop.run(
+                () -> {
+                  if (--left[0] == 0) then.run();
+                });
+          });
+    }
+  }
+
+  private void detach(Entry entry) {
+    entry.removed = true;
+    Subscriber subscriber = entry.subscriber;
+    if (subscriber == null) return; // its handle is still on its way; attached() will give it back
+    if (!subscriber.filter.filter().shared()) subscriber.filter.remove(loop.index(), subscriber);
+    releaseAtOwner(subscriber);
+  }
+
+  private void releaseAtOwner(Subscriber subscriber) {
+    FilterHandle handle = subscriber.filter;
+    LoopFanout owner = session.home().ownerOf(handle.tenant(), handle.filter());
+    owner.loop().run(
+        () -> {
+          ShareGroup group = handle.group();
+          if (group != null) group.remove(subscriber);
+          owner.routes().release(handle);
+        });
+  }
+
+  /** The connection has ended; what a durable session has subscribed stays in the session tier. */
+  void end() {
+    for (Entry entry : entries.values()) if (!session.durable()) detach(entry);
+    session.home().subscriptionMemory().add(-memory());
+    entries = Map.of();
+    filterChars = 0;
+  }
+}

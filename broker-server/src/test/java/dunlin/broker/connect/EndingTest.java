@@ -1,0 +1,149 @@
+package dunlin.broker.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.broker.LoopClient;
+import dunlin.broker.OpenFrontend;
+import dunlin.inbox.ConnectionId;
+import dunlin.model.ReasonCode;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+
+/** The session tier is told of an end before the client can see it. */
+class EndingTest {
+  private static final String PUBLISH = LoopClient.publish(0x32, 7, "last");
+
+  /** It gives the session up. */
+  private static final String DISCONNECT = "e007" + "00" + "051100000000";
+
+  private final OpenFrontend broker = new OpenFrontend(1);
+
+  @AfterEach
+  void close() {
+    broker.close();
+  }
+
+  enum End {
+    DISCONNECT {
+      @Override
+      void end(OpenFrontend broker, LoopClient client, ConnectionId connection) {
+        client.send("e000");
+      }
+    },
+    DISCONNECT_WITH_WILL {
+      @Override
+      void end(OpenFrontend broker, LoopClient client, ConnectionId connection) {
+        client.send("e00104");
+      }
+    },
+    MALFORMED_PACKET {
+      @Override
+      void end(OpenFrontend broker, LoopClient client, ConnectionId connection) {
+        client.send("c100");
+      }
+    },
+    VIOLATION {
+      @Override
+      void end(OpenFrontend broker, LoopClient client, ConnectionId connection) {
+        client.send("f000");
+      }
+    },
+    TAKEN_OVER {
+      @Override
+      void end(OpenFrontend broker, LoopClient client, ConnectionId connection) {
+        broker.frontend().displaced(connection);
+      }
+    },
+    DISMISSED {
+      @Override
+      void end(OpenFrontend broker, LoopClient client, ConnectionId connection) {
+        broker.frontend().dismissed(connection);
+      }
+    };
+
+    abstract void end(OpenFrontend broker, LoopClient client, ConnectionId connection);
+  }
+
+  /** What the session tier had been told when a client's channel closed: the epochs of the sessions. */
+  private List<Long> toldWhenClosed(LoopClient client) {
+    List<Long> told = Collections.synchronizedList(new ArrayList<>());
+    client.whenClosed(() -> told.addAll(broker.sessions.disconnected));
+    return told;
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void comesToTheSessionTierFirst(End end) {
+    LoopClient online = LoopClient.connected(broker.frontend(), 0, 'a', 0);
+    LoopClient durable = LoopClient.connected(broker.frontend(), 0, 'b', 60);
+    List<Long> toldOfOnline = toldWhenClosed(online);
+    List<Long> toldOfDurable = toldWhenClosed(durable);
+
+    end.end(broker, online, broker.sessions.connects.get(0).connection());
+    online.hearsTheEnd();
+    end.end(broker, durable, broker.sessions.connects.get(1).connection());
+    durable.hearsTheEnd();
+
+    assertThat(toldOfOnline).containsExactly(1L);
+    assertThat(toldOfDurable).containsExactly(1L, 2L);
+    assertThat(broker.sessions.disconnected).as("once each").containsExactly(1L, 2L);
+  }
+
+  /** A durable session is left when what it has published has come to its end. */
+  @Test
+  void ofADisconnectWaitsForPublishes() {
+    broker.dist.answersLater = true;
+    LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    List<Long> told = toldWhenClosed(client);
+    client.send(PUBLISH + DISCONNECT);
+    client.hearsNothing();
+    assertThat(broker.sessions.disconnected).isEmpty();
+    assertThat(client.isOpen()).isTrue();
+
+    broker.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+
+    client.hearsTheEnd();
+    assertThat(told).containsExactly(1L);
+  }
+
+  /** Whoever takes over the session comes to the same as such an end, so it need not wait. */
+  @Test
+  void ofTheBrokersOwnDoesNotWaitForPublishes() {
+    broker.dist.answersLater = true;
+    LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    client.send(PUBLISH);
+
+    broker.frontend().dismissed(broker.sessions.connects.getFirst().connection());
+
+    client.hears("e0..98.*");
+    client.hearsTheEnd();
+    assertThat(broker.sessions.disconnected).isEmpty();
+    broker.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+    await().untilAsserted(() -> assertThat(broker.sessions.disconnected).containsExactly(1L));
+  }
+
+  @Test
+  void letsOutWhatWasAnsweredBeforeAndNothingBehindIt() {
+    broker.dist.answersLater = true;
+    LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    client.send(PUBLISH);
+
+    broker.on(
+        0,
+        () -> {
+          client.send("c000" + "c100");
+          broker.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+          return true;
+        });
+
+    client.hears("d000" + "e0..81.*");
+    client.hearsTheEnd();
+    client.hearsNothing();
+  }
+}

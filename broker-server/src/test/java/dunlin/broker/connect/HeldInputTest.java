@@ -1,0 +1,98 @@
+package dunlin.broker.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.broker.OpenFrontend;
+import dunlin.broker.RealTiers;
+import dunlin.broker.codec.Wire;
+import dunlin.broker.session.Hold;
+import java.io.DataInputStream;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A client that closes its side, or all, while it is not read from. */
+class HeldInputTest {
+  /** More than one read of a socket takes, and less than its receive buffer: the end of the stream is behind them. */
+  private static final int PINGS = 20_000;
+
+  @Test
+  void isServedWhatItHadSentBefore(@TempDir Path data) throws Exception {
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(1))) {
+      broker.frontend.listen();
+      try (Socket socket = connected(broker)) {
+        Connection connection = connection(broker);
+        hold(broker, connection);
+        byte[] pings = new byte[2 * PINGS];
+        for (int i = 0; i < pings.length; i += 2) pings[i] = (byte) 0xC0;
+        socket.getOutputStream().write(pings);
+        socket.shutdownOutput();
+        loopHasSeenTheSocket(broker);
+        resume(broker, connection);
+
+        assertThat(socket.getInputStream().readAllBytes()).hasSize(2 * PINGS);
+      }
+      assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
+    }
+  }
+
+  @Test
+  void endsWhenItsLastPacketIsNotComplete(@TempDir Path data) throws Exception {
+    try (RealTiers broker = new RealTiers(data, OpenFrontend.settings(1))) {
+      broker.frontend.listen();
+      try (Socket socket = connected(broker)) {
+        Connection connection = connection(broker);
+        hold(broker, connection);
+        socket.getOutputStream().write(0xC0);
+        socket.shutdownOutput();
+        loopHasSeenTheSocket(broker);
+        resume(broker, connection);
+
+        assertThat(socket.getInputStream().read()).isEqualTo(-1);
+        await().until(() -> broker.on(0, () -> broker.connections(0).table().all().isEmpty()));
+      }
+      assertThat(broker.count("dunlin.frontend.unexpected")).isZero();
+    }
+  }
+
+  private static Socket connected(RealTiers broker) throws Exception {
+    var socket = new Socket(InetAddress.getLoopbackAddress(), broker.frontend.port("tcp"));
+    socket.setSoTimeout(60_000);
+    socket.getOutputStream().write(Wire.packet(0x10, "MQTT", 5, 2, Wire.u16(0), Wire.properties(), "h"));
+    var in = new DataInputStream(socket.getInputStream());
+    assertThat(in.readUnsignedByte()).isEqualTo(0x20);
+    in.readNBytes(in.readUnsignedByte());
+    return socket;
+  }
+
+  private static Connection connection(RealTiers broker) {
+    return broker.on(0, () -> List.copyOf(broker.connections(0).table().all()).getFirst());
+  }
+
+  private static void hold(RealTiers broker, Connection connection) {
+    broker.on(
+        0,
+        () -> {
+          connection.hold(Hold.CREDIT);
+          return true;
+        });
+  }
+
+  private static void resume(RealTiers broker, Connection connection) {
+    broker.on(
+        0,
+        () -> {
+          connection.resume(Hold.CREDIT);
+          return true;
+        });
+  }
+
+  /** The loop looks at all sockets in each round. */
+  private static void loopHasSeenTheSocket(RealTiers broker) {
+    for (int i = 0; i < 3; i++) broker.on(0, () -> true);
+  }
+}

@@ -1,0 +1,106 @@
+package dunlin.broker.connect;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.broker.LoopClient;
+import dunlin.broker.OpenFrontend;
+import dunlin.inbox.ConnectionId;
+import dunlin.inbox.Connections.InboxMessage;
+import dunlin.model.Publication;
+import dunlin.model.Publisher;
+import dunlin.model.QoS;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** A session tier that was lost treats all connections as lost, and so does the frontend. */
+class LivesTest {
+  private static final int LOOPS = 2;
+
+  /** More than a loop ends in one go. */
+  private static final int MANY = 600;
+
+  private final OpenFrontend broker = new OpenFrontend(LOOPS);
+
+  @AfterEach
+  void close() {
+    broker.close();
+  }
+
+  private ConnectionId connection(int connect) {
+    return broker.sessions.connects.get(connect).connection();
+  }
+
+  @Test
+  void allConnectionsWithSessionsAreEnded() {
+    var clients = new ArrayList<LoopClient>();
+    for (int i = 0; i < MANY; i++) clients.add(LoopClient.connected(broker.frontend(), i % LOOPS, (char) ('a' + i % 26), i % 3 * 30));
+
+    broker.frontend().sessionTierLost();
+
+    for (LoopClient client : clients) client.hears("e0..89.*");
+    for (LoopClient client : clients) client.hearsTheEnd();
+    await().until(() -> broker.sessions.disconnected.size() == MANY);
+  }
+
+  @Test
+  void whoComesLaterStaysAndBelongsToANewLife() {
+    LoopClient before = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    long life = broker.frontend().sessionTierLost();
+    LoopClient later = LoopClient.connected(broker.frontend(), 0, 'b', 60);
+    before.hearsTheEnd();
+
+    assertThat(connection(1).incarnation()).isEqualTo(life).isGreaterThan(connection(0).incarnation());
+    assertThat(broker.frontend().life()).isEqualTo(life);
+    later.hearsNothing();
+    broker.frontend().dismissed(connection(1));
+    later.hears("e0..98.*");
+  }
+
+  /** Its call fails with the tier, and what the tier says later comes too late. */
+  @Test
+  void oneThatIsBeingOpenedIsRefused() {
+    broker.sessions.connectGate = new CompletableFuture<>();
+    LoopClient client = LoopClient.connecting(broker.frontend(), 1, 'a', 60);
+    client.hearsNothing();
+
+    broker.frontend().sessionTierLost();
+
+    client.hears("20..0088.*");
+    client.hearsTheEnd();
+    broker.sessions.connectGate.complete(null);
+    await().untilAsserted(() -> assertThat(broker.sessions.disconnected).containsExactly(1L));
+  }
+
+  @Test
+  void pushesFindConnectionsOfThisProcessAlone() {
+    LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    ConnectionId present = connection(0);
+    var message =
+        new InboxMessage(
+            0, QoS.AT_MOST_ONCE, false, false, false, new int[0],
+            Publication.of(new Publisher("default", "p"), "t", QoS.AT_MOST_ONCE, false, System.currentTimeMillis(), new byte[] {'x'}));
+
+    for (var other : List.of(
+        new ConnectionId("another", present.incarnation(), present.number()),
+        new ConnectionId(present.frontend(), present.incarnation() + (1L << 20), present.number()),
+        new ConnectionId(present.frontend(), 0, present.number()))) {
+      broker.frontend().push(other, message);
+      broker.frontend().displaced(other);
+    }
+    client.hearsNothing();
+    broker.frontend().push(present, message);
+    client.hears("30.*");
+  }
+
+  @Test
+  void oneThatIsBehindReadsItsInbox() {
+    LoopClient client = LoopClient.connected(broker.frontend(), 0, 'a', 60);
+    broker.frontend().behind(connection(0));
+    await().until(() -> !broker.sessions.fetches.isEmpty());
+    client.hearsNothing();
+  }
+}

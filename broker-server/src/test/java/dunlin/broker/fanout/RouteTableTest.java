@@ -1,0 +1,185 @@
+package dunlin.broker.fanout;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dunlin.broker.OpenFrontend;
+import dunlin.dist.Route;
+import dunlin.model.Publisher;
+import dunlin.model.TopicFilter;
+import dunlin.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+class RouteTableTest {
+  private static final int LOOPS = 2;
+  private static final Duration SOON = Duration.ofMinutes(2);
+  private static final String TENANT = Publisher.DEFAULT_TENANT;
+
+  private final OpenFrontend open = new OpenFrontend(LOOPS);
+  private final OpenFrontend.FakeDist dist = open.dist;
+
+  @AfterEach
+  void closes() {
+    open.close();
+  }
+
+  @Test
+  void onlyTheFirstSubscriptionOfAFilterSetsARouteAndOnlyTheLastRemovesIt() {
+    RouteTable.Use one = acquire(1, "a");
+    RouteTable.Use two = acquire(1, "a");
+    assertThat(two.handle()).isSameAs(one.handle());
+    assertThat(two.routed()).isSameAs(one.routed()).isNotDone();
+    answer(0);
+    assertThat(one.routed()).succeedsWithin(SOON);
+
+    release(1, one);
+    assertThat(dist.calls).containsExactly("+a " + one.handle().number());
+    release(1, two);
+    assertThat(dist.calls).containsExactly("+a " + one.handle().number(), "-a " + one.handle().number());
+    assertThat(lookUp(one)).isNull();
+    assertThat(on(1, RouteTable::size)).isZero();
+  }
+
+  @Test
+  void sharedAndPlainAndOfOtherGroupsAreDifferentFilters() {
+    Set<Integer> numbers = new HashSet<>();
+    for (String filter : List.of("a", "$share/g/a", "$share/h/a", "$oshare/g/a")) {
+      RouteTable.Use use = acquire(0, filter);
+      assertThat(numbers.add(use.handle().number())).isTrue();
+      assertThat(use.handle().group() != null).isEqualTo(filter.startsWith("$"));
+      assertThat(lookUp(use)).isSameAs(use.handle());
+    }
+  }
+
+  @Test
+  void aNumberTellsItsTableIsNeverNoneAndIsUsedAgain() {
+    List<RouteTable.Use> uses = new ArrayList<>();
+    Set<Integer> numbers = new HashSet<>();
+    for (int i = 0; i < 100; i++) {
+      for (int loop = 0; loop < LOOPS; loop++) {
+        RouteTable.Use use = acquire(loop, "f/" + i);
+        assertThat(use.handle().number()).isPositive();
+        assertThat(use.handle().number() % LOOPS).isEqualTo(loop);
+        assertThat(numbers.add(use.handle().number())).isTrue();
+        uses.add(use);
+      }
+    }
+    for (RouteTable.Use use : uses) assertThat(lookUp(use)).isSameAs(use.handle());
+
+    RouteTable.Use gone = uses.get(6);
+    release(0, gone);
+    RouteTable.Use next = acquire(0, "another");
+    assertThat(next.handle().number()).isEqualTo(gone.handle().number());
+    // The number alone is not proof: a route of the filter that had it before is not the new one's.
+    assertThat(lookUp(gone)).isNull();
+    assertThat(lookUp(next)).isSameAs(next.handle());
+  }
+
+  @Test
+  void aRouteOfAnEarlierLifeIsNoneOfThisFrontends() {
+    RouteTable.Use use = acquire(0, "a");
+    Route ofNow = new Route(TENANT, use.handle().filter(), open.frontend().shard(), 7, use.handle().number());
+    Route earlier = new Route(TENANT, use.handle().filter(), open.frontend().shard(), 6, use.handle().number());
+    assertThat(open.fanout().filterOf(ofNow)).isSameAs(use.handle());
+    assertThat(open.fanout().filterOf(earlier)).isNull();
+  }
+
+  @Test
+  void aRouteThatCouldNotBeSetIsTriedAgainByTheNextSubscription() {
+    RouteTable.Use one = acquire(0, "a");
+    RouteTable.Use meanwhile = acquire(0, "a");
+    dist.answers.getFirst().completeExceptionally(new StoreException("full"));
+    assertThat(one.routed()).failsWithin(SOON);
+    assertThat(meanwhile.routed()).isSameAs(one.routed());
+
+    RouteTable.Use again = acquire(0, "a");
+    assertThat(again.handle()).isSameAs(one.handle());
+    answer(1);
+    assertThat(again.routed()).succeedsWithin(SOON);
+    release(0, one);
+    release(0, meanwhile);
+    assertThat(dist.calls).hasSize(2).allMatch(call -> call.startsWith("+a"));
+    release(0, again);
+    assertThat(dist.calls.getLast()).startsWith("-a");
+  }
+
+  @Test
+  void removingAndSettingAgainRightBehindEndsWithTheRouteSet() {
+    RouteTable.Use one = acquire(0, "a");
+    release(0, one);
+    RouteTable.Use two = acquire(0, "a");
+    assertThat(dist.calls.stream().map(call -> call.substring(0, 2))).containsExactly("+a", "-a", "+a");
+    dist.answers.get(1).completeExceptionally(new StoreException("the removal of a route may fail"));
+    answer(2);
+    assertThat(two.routed()).succeedsWithin(SOON);
+    assertThat(lookUp(two)).isSameAs(two.handle());
+  }
+
+  @Test
+  void changesThatTheDistTierMayHaveNoRoomForWaitInTheirOrder() {
+    int share = 8_192 / LOOPS;
+    for (int i = 0; i < share + 3; i++) acquire(0, "f/" + i);
+    assertThat(dist.calls).hasSize(share);
+    assertThat(on(0, RouteTable::changesWaiting)).isEqualTo(share + 3);
+
+    answer(0);
+    answer(1);
+    assertThat(on(0, RouteTable::changesWaiting)).isEqualTo(share + 1);
+    assertThat(dist.calls.subList(share, dist.calls.size())).extracting(call -> call.substring(0, call.indexOf(' ')))
+        .containsExactly("+f/" + share, "+f/" + (share + 1));
+  }
+
+  @Test
+  void aFilterCannotBeReleasedMoreOftenThanItWasAcquired() {
+    RouteTable.Use one = acquire(0, "a");
+    release(0, one);
+    assertThatThrownBy(() -> release(0, one)).hasStackTraceContaining("released twice");
+  }
+
+  @Test
+  void eachFilterBelongsToOneLoopAndAllLoopsHaveSome() {
+    int[] filters = new int[8];
+    for (int i = 0; i < 8_000; i++) {
+      TopicFilter filter = TopicFilter.plain("a/" + i + "/+");
+      int owner = RouteTable.ownerOf(TENANT, filter, 8);
+      assertThat(RouteTable.ownerOf(TENANT, TopicFilter.plain("a/" + i + "/+"), 8)).isEqualTo(owner);
+      filters[owner]++;
+    }
+    for (int each : filters) assertThat(each).isBetween(800, 1_200);
+  }
+
+  private RouteTable.Use acquire(int loop, String filter) {
+    return on(loop, routes -> routes.acquire(TENANT, TopicFilter.parse(filter).orElseThrow()));
+  }
+
+  private void release(int loop, RouteTable.Use use) {
+    on(
+        loop,
+        routes -> {
+          routes.release(use.handle());
+          return true;
+        });
+  }
+
+  private <T> T on(int loop, Function<RouteTable, T> action) {
+    return open.on(loop, () -> action.apply(open.fanout().on(loop).routes()));
+  }
+
+  /** The filter that a message finds by the route that was set. */
+  private @Nullable FilterHandle lookUp(RouteTable.Use use) {
+    FilterHandle handle = use.handle();
+    return open.fanout().filterOf(new Route(TENANT, handle.filter(), open.frontend().shard(), 7, handle.number()));
+  }
+
+  private void answer(int call) {
+    dist.answers.get(call).complete(null);
+  }
+}

@@ -1,0 +1,251 @@
+package dunlin.broker.session;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dunlin.broker.LoopClient;
+import dunlin.broker.OpenFrontend;
+import dunlin.broker.OpenFrontend.FakeDist.Published;
+import dunlin.broker.connect.ConnectionView;
+import dunlin.model.ReasonCode;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** QoS 2 of a client with a durable session, while the tiers behind the frontend answer late, in turn, or with errors. */
+class RecordedPublishesTest {
+  private static final int QOS_1 = 0x32;
+  private static final int QOS_2 = 0x34;
+  private static final int RETAINED = 0x35;
+  private static final int AGAIN = 0x3C;
+
+  private final OpenFrontend broker = new OpenFrontend(2);
+  private final LoopClient client = LoopClient.connected(broker.frontend(), 0, 'p', 60);
+
+  @AfterEach
+  void closes() {
+    broker.close();
+  }
+
+  private static String publish(int first, int packetId, String payload) {
+    return LoopClient.publish(first, packetId, payload);
+  }
+
+  private void awaitReleases(int count) {
+    await().until(() -> broker.sessions.releases.size() == count);
+  }
+
+  @Test
+  @Tag("MQTT-4.3.3-11")
+  @Tag("MQTT-4.3.3-12")
+  void aSecondReleaseThatIsAnsweredLateFreesNoIdentifierThatIsInUseAgain() {
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    client.send(publish(QOS_2, 7, "one"));
+    client.hears("50020007");
+    client.send("62020007" + "62020007");
+    awaitReleases(2);
+    broker.sessions.releases.get(0).complete(null);
+    client.hears("70020007");
+    client.send(publish(QOS_2, 7, "two"));
+    client.hears("50020007");
+    broker.sessions.releases.get(1).complete(null);
+    client.hears("70020007");
+
+    client.send(publish(AGAIN, 7, "two"));
+    client.hears("50020007");
+    assertThat(broker.dist.published).extracting(Published::text).containsExactly("one", "two");
+
+    client.send("62020007");
+    awaitReleases(3);
+    broker.sessions.releases.get(2).complete(null);
+    client.hears("70020007");
+  }
+
+  @Test
+  void aMessageIsRetainedBeforeItsExchangeIsRecordedAndOvertakenByNoneOfItsKind() {
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    client.send(publish(RETAINED, 1, "one") + publish(QOS_2, 2, "two") + publish(RETAINED, 3, "three") + publish(QOS_1, 4, "four"));
+    await().until(() -> broker.retain.answers.size() == 2);
+    broker.retain.answers.get(1).accept(ReasonCode.SUCCESS);
+    client.hearsNothing();
+    assertThat(broker.dist.published).extracting(Published::text).containsExactly("four");
+
+    broker.retain.answers.get(0).accept(ReasonCode.SUCCESS);
+
+    client.hears("50020001" + "50020002" + "50020003" + "40020004");
+    assertThat(broker.dist.published).extracting(Published::text).containsExactly("four", "one", "two", "three");
+  }
+
+  @Test
+  void whatCannotBeRetainedIsNotRecorded() {
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    client.send(publish(RETAINED, 1, "one") + publish(QOS_2, 2, "two"));
+    await().until(() -> broker.retain.answers.size() == 1);
+
+    broker.retain.answers.getFirst().accept(ReasonCode.SERVER_BUSY);
+
+    client.hears("50..000183.*" + "50020002");
+    assertThat(broker.dist.published).extracting(Published::text).containsExactly("two");
+  }
+
+  /** All of it is sent again, in its order, over the next connection. */
+  @Test
+  void nothingBehindARefusedMessageOfAnMqtt3ClientIsHandedOn() {
+    LoopClient old = LoopClient.connectedMqtt3(broker.frontend(), 0, 'o');
+    broker.dist.answersLater = true;
+    old.send(LoopClient.publishMqtt3(QOS_2, 1, "one") + LoopClient.publishMqtt3(QOS_2, 2, "two"));
+    broker.dist.published.get(1).answer(ReasonCode.UNSPECIFIED_ERROR);
+    old.hearsNothing();
+
+    old.send(LoopClient.publishMqtt3(QOS_2, 3, "three") + LoopClient.publishMqtt3(QOS_1, 4, "four"));
+    assertThat(broker.dist.published).extracting(Published::text).containsExactly("one", "two");
+    broker.dist.published.get(0).answer(ReasonCode.SUCCESS);
+
+    old.hears("50020001");
+    assertThat(old.isOpen()).isFalse();
+    await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+  }
+
+  @Test
+  void nothingBehindAMessageOfAnMqtt3ClientThatCannotBeRetainedIsRecorded() {
+    LoopClient old = LoopClient.connectedMqtt3(broker.frontend(), 0, 'o');
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    old.send(LoopClient.publishMqtt3(RETAINED, 1, "one") + LoopClient.publishMqtt3(QOS_2, 2, "two"));
+    await().until(() -> broker.retain.answers.size() == 1);
+
+    broker.retain.answers.getFirst().accept(ReasonCode.UNSPECIFIED_ERROR);
+
+    await().until(() -> !old.isOpen());
+    assertThat(broker.dist.published).isEmpty();
+    await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+  }
+
+  @Test
+  void aReleaseOfWhatIsNotRecordedYetEndsTheConnection() {
+    client.send(publish(RETAINED, 1, "one") + "62020001");
+
+    client.hears("e0..82.*");
+    assertThat(broker.sessions.releases).isEmpty();
+  }
+
+  @ParameterizedTest
+  @Tag("MQTT-4.3.3-9")
+  @ValueSource(strings = {"QUOTA_EXCEEDED", "UNSPECIFIED_ERROR", "PACKET_IDENTIFIER_IN_USE"})
+  void anErrorBehindTheRecordIsSaidWhenTheRecordIsGone(ReasonCode reason) {
+    broker.dist.publishAnswer = reason;
+    client.send(publish(QOS_2, 7, "one"));
+    awaitReleases(1);
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    client.send(publish(QOS_2, 8, "two"));
+    client.hearsNothing();
+
+    broker.sessions.releases.getFirst().complete(null);
+
+    client.hears("50..0007%02x.*50020008".formatted(reason.code()));
+    client.send(publish(QOS_2, 7, "three"));
+    client.hears("50020007");
+    assertThat(broker.dist.published).extracting(Published::text).containsExactly("one", "two", "three");
+  }
+
+  @Test
+  void anErrorIsNotSaidWhenTheRecordStays() {
+    broker.dist.publishAnswer = ReasonCode.QUOTA_EXCEEDED;
+    client.send(publish(QOS_2, 7, "one"));
+    awaitReleases(1);
+
+    broker.sessions.releases.getFirst().completeExceptionally(new IllegalStateException("no disk"));
+
+    client.hears("e0..89.*");
+    assertThat(client.isOpen()).isFalse();
+    await().until(() -> broker.sessions.disconnected.size() == 1);
+  }
+
+  @Test
+  void whatIsCertainlyNotRecordedIsRefusedAtOnce() {
+    broker.dist.publishAnswer = ReasonCode.SERVER_BUSY;
+    client.send(publish(QOS_2, 7, "one"));
+
+    client.hears("50..000783.*");
+    assertThat(broker.sessions.releases).isEmpty();
+  }
+
+  @ParameterizedTest(name = "the old connection is closed before: {0}")
+  @ValueSource(booleans = {false, true})
+  void whoTakesOverIsHeardWhenWhatTheOldConnectionPublishedIsDelivered(boolean closed) {
+    broker.dist.answersLater = true;
+    client.send(publish(QOS_2, 5, "five"));
+    if (closed) client.close();
+    assertThat(broker.sessions.disconnected).as("left before its publish has ended").isEmpty();
+    broker.sessions.resumed = new int[] {5};
+
+    LoopClient next = LoopClient.connected(broker.frontend(), 1, 'p', 60);
+    next.send(publish(AGAIN, 5, "five") + publish(QOS_2, 6, "six"));
+    LoopClient last = LoopClient.connected(broker.frontend(), 0, 'p', 60);
+    last.send(publish(AGAIN, 5, "five") + publish(QOS_2, 6, "six"));
+    next.hearsNothing();
+    last.hearsNothing();
+    assertThat(broker.dist.published).extracting(Published::text).containsExactly("five");
+
+    broker.dist.answersLater = false;
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    broker.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+
+    last.hears("50020005" + "50020006");
+    if (closed) await().until(() -> broker.sessions.disconnected.contains(1L));
+  }
+
+  @Test
+  void whoTakesOverFromAConnectionThatWaitsForNothingIsHeardAtOnce() {
+    broker.dist.publishAnswer = ReasonCode.SUCCESS;
+    client.send(publish(QOS_2, 5, "five"));
+    client.hears("50020005");
+    broker.sessions.resumed = new int[] {5};
+
+    LoopClient next = LoopClient.connected(broker.frontend(), 1, 'p', 60);
+    next.send(publish(AGAIN, 5, "five"));
+
+    next.hears("50020005");
+    client.close();
+    await().until(() -> broker.sessions.disconnected.contains(1L));
+  }
+
+  @Test
+  void aConnectionWhosePublishIsNeverAnsweredIsLeftInTheEndAndOnce() {
+    long patience = TimeUnit.MILLISECONDS.toNanos(RecordedPublishes.patienceMillis(broker.loop(0).settings()));
+    broker.dist.answersLater = true;
+    client.send(publish(QOS_2, 5, "five"));
+    long before = System.nanoTime();
+    client.close();
+    long after = System.nanoTime();
+
+    giveUp(before + patience - 1);
+    assertThat(broker.sessions.disconnected).isEmpty();
+    giveUp(after + patience);
+    assertThat(broker.sessions.disconnected).containsExactly(1L);
+    assertThat(broker.meters.get("dunlin.frontend.leaves-unsettled").counter().count()).isEqualTo(1);
+    broker.sessions.resumed = new int[] {5};
+    LoopClient next = LoopClient.connected(broker.frontend(), 1, 'p', 60);
+    next.send(publish(AGAIN, 5, "five"));
+    next.hears("50020005");
+
+    broker.dist.published.getFirst().answer(ReasonCode.SUCCESS);
+
+    await().until(() -> broker.on(0, () -> broker.loop(0).window().messages()) == 0);
+    giveUp(after + 2 * patience);
+    assertThat(broker.sessions.disconnected).containsExactly(1L);
+    assertThat(broker.meters.get("dunlin.frontend.leaves-unsettled").counter().count()).isEqualTo(1);
+  }
+
+  /** As the loop's tick does it at that time. */
+  private void giveUp(long nanos) {
+    broker.on(
+        0,
+        () -> {
+          ConnectionView.giveUpUnsettled(broker.connections(0), nanos);
+          return true;
+        });
+  }
+}
