@@ -1,14 +1,14 @@
 /*
- * fsync: makes the fsyncs of one process wait or fail, on files whose path has a part in common.
+ * fsync: makes the fsyncs of one process slow, or makes them fail, on files whose path contains a given part.
  *
  *   DLCHAOS_FSYNC=/control/file LD_PRELOAD=/this/library.so java ...
  *
- * The control file is read before each fsync and fdatasync; empty or absent, nothing happens:
+ * The control file is read before each fsync and fdatasync. An empty or absent file has no effect:
  *
- *   slow MILLISECONDS PATH-PART     wait, then do it
- *   fail 0 PATH-PART                fail with EIO, without doing it
+ *   slow MILLISECONDS PATH-PART     wait, then sync
+ *   fail 0 PATH-PART                fail with EIO, without a sync
  *
- * Replace the file by rename. It is read anew each time: an fsync costs so much more that nobody sees it.
+ * Replace the file by rename. It is read each time: an fsync takes so much longer that this does not matter.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Whether this fsync shall fail; waits first when it shall be slow. */
+/* Whether this fsync is to fail; waits first if it is to be slow. */
 static int fails(int file) {
     char said[512], mode[16], part[256], link[64], path[PATH_MAX];
     int milliseconds, saved = errno;

@@ -1,21 +1,21 @@
 /*
- * links: a network namespace for each of COUNT nodes, joined with this one by links that can be slowed and cut.
+ * links: a network namespace for each of COUNT nodes, connected with this one by links that can be slowed and cut.
  *
  *   links COUNT
  *
  * Port 0 is the namespace that the program was started in, ports 1 to COUNT are new ones. Each has a TUN device with the address
- * 10.89.0.(port + 1)/24, and its loopback device is up. What one sends to another's address passes through this process and
- * nowhere else. It prints, once all is there,
+ * 10.89.0.(port + 1)/24, and its loopback device is up. All packets between these addresses pass through this process. When all
+ * is set up, it prints
  *
  *   ready FD...      the descriptors of the namespaces 1 to COUNT: enter one by  nsenter --net=/proc/PID/fd/FD
  *
- * and then answers lines on standard input by "ok" or "no":
+ * and then answers lines on standard input with "ok" or "no":
  *
- *   link FROM TO DELAY-MS CUT     what happens to packets in this direction from now on, those under way included
- *   lost                          packets that cut links have swallowed
+ *   link FROM TO DELAY-MS CUT     the fate of packets in this direction from now on, including those in transit
+ *   lost                          the number of packets dropped by cut links
  *
- * It ends with standard input, and all that it has made with it, once nobody is left in a namespace. Packets on a link stay in
- * order. Bounds: COUNT up to 8; 8,192 packets under way on a link, the next one is dropped, as on a full queue; IPv4 only.
+ * It ends with standard input. A namespace and its device vanish when no process is left in it. Packets on a link stay in
+ * order. Bounds: COUNT up to 8; 8,192 packets in transit on a link, a further one is dropped, as on a full queue; IPv4 only.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -85,7 +85,7 @@ static void set_address(int control, unsigned long what, uint32_t address) {
     if (ioctl(control, what, &request)) fail("address");
 }
 
-/* The device of a port, in the namespace that this thread is in. */
+/* Makes the device of a port in the current namespace of this thread. */
 static int open_tun(int port) {
     int tun = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
     if (tun < 0) fail("/dev/net/tun");
@@ -145,7 +145,7 @@ static void read_port(int from) {
     }
 }
 
-/* Hands over what is due; answers when the next packet of the link is, or `then` when that is sooner. */
+/* Delivers due packets; returns the time of the next packet of the link, or `then` if that is earlier. */
 static int64_t deliver(struct link *link, int to, int64_t now, int64_t then) {
     while (link->oldest) {
         struct packet *packet = link->oldest;
@@ -208,7 +208,7 @@ int main(int argc, char **argv) {
         for (int port = 0; port < ports; port++)
             if (polled[port + 1].revents) read_port(port);
         if (!polled[0].revents) continue;
-        /* Whoever asks waits for the answer: there is never more than one line. */
+        /* The caller waits for each answer, so there is never more than one line. */
         if (!fgets(line, sizeof line, stdin)) return 0;
         answer(line);
     }

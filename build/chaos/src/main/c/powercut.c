@@ -1,10 +1,10 @@
 /*
- * powercut: shuts a file system down under those who use it, as if its power were cut.
+ * powercut: shuts a file system down while it is in use, as a power failure would.
  *
  *   powercut DIRECTORY
  *
- * Nothing that is not on the disk yet gets there any more, the journal included, and every access fails until the file system is
- * mounted again. ext4 and xfs have it; where the headers do not name the request, it is the same number on both.
+ * Data that is not on the disk yet is lost, including the journal, and every access fails until the file system is mounted
+ * again. ext4 and xfs support it, with the same request number, which not all headers define.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 ------------------------------ MODULE Fencing ------------------------------
 (***************************************************************************)
 (* One session, and the frontends that its client connects to. A connect   *)
-(* raises the session's epoch by compare and set; whatever an owner sends  *)
-(* carries its epoch. A frontend whose lease has run out is declared gone  *)
-(* by its incarnation, though it may be alive and only slow; it comes back *)
-(* under the next one.                                                     *)
+(* raises the session's epoch by compare-and-set; everything an owner      *)
+(* sends carries its epoch. A frontend with an expired lease is declared   *)
+(* gone by its incarnation, though it may be alive and only slow; it       *)
+(* comes back with the next incarnation.                                   *)
 (*                                                                         *)
-(* There are no messages: whatever could have been sent at any time may    *)
-(* arrive now, any number of times or never. That is every network.        *)
+(* There are no messages: anything that could have been sent at any time   *)
+(* may arrive now, any number of times or never. That models any network.  *)
 (***************************************************************************)
 EXTENDS Naturals
 
@@ -15,15 +15,15 @@ CONSTANTS
   Frontends,
   EpochMax,
   IncarnationMax,
-  ChecksEpoch,       \* FALSE: a mutant that applies what an old owner sends
-  ChecksIncarnation  \* FALSE: a mutant that takes "gone" for every life of a frontend
+  ChecksEpoch,       \* FALSE: a mutant that applies messages of an old owner
+  ChecksIncarnation  \* FALSE: a mutant that takes "gone" for every incarnation of a frontend
 
 VARIABLES
-  session,      \* who owns it: frontend, its incarnation, epoch; frontend "none" when nobody does
+  session,      \* the owner: frontend, its incarnation, epoch; frontend "none" without an owner
   incarnation,  \* of each frontend
-  gone,         \* of each frontend: up to which incarnation it was declared gone, as the range has applied it
-  granted,      \* every ownership that there has been: whoever had one may have sent something
-  wrong         \* what must not happen, and has
+  gone,         \* of each frontend: the last incarnation declared gone, as applied by the range
+  granted,      \* every ownership so far: each owner may have sent something
+  wrong         \* violations that have happened
 
 vars == <<session, incarnation, gone, granted, wrong>>
 
@@ -36,7 +36,7 @@ Init ==
   /\ granted = {}
   /\ wrong = {}
 
-(* A client connects. Applied by comparison with the epoch that was read: of two that connect at once one wins. *)
+(* A client connects. The command compares the epoch that was read: only one of two simultaneous connects wins. *)
 Connect(f, i, read) ==
   /\ session.epoch < EpochMax
   /\ read = session.epoch
@@ -45,19 +45,19 @@ Connect(f, i, read) ==
   /\ granted' = granted \cup {session'}
   /\ UNCHANGED <<incarnation, gone, wrong>>
 
-(* Something arrives from one that owns the session, or did. *)
+(* Something arrives from the current or a former owner of the session. *)
 Act(owner) ==
   /\ ChecksEpoch => owner.epoch = session.epoch
   /\ wrong' = IF owner = session THEN wrong ELSE wrong \cup {"an old owner acted"}
   /\ UNCHANGED <<session, incarnation, gone, granted>>
 
-(* A frontend starts anew, or hears that its lease has run out: another life, which owns nothing. *)
+(* A frontend restarts, or learns that its lease has expired: its new incarnation owns nothing. *)
 Restart(f) ==
   /\ incarnation[f] < IncarnationMax
   /\ incarnation' = [incarnation EXCEPT ![f] = @ + 1]
   /\ UNCHANGED <<session, gone, granted, wrong>>
 
-(* The lease of some life of a frontend has run out. That life may still be there: nobody can tell. *)
+(* The lease of some incarnation of a frontend has expired. That incarnation may still be alive. *)
 Gone(f, i) ==
   /\ gone' = [gone EXCEPT ![f] = IF i > @ THEN i ELSE @]
   /\ LET meant == session.incarnation <= i
@@ -77,9 +77,9 @@ Spec == Init /\ [][Next]_vars
 -----------------------------------------------------------------------------
 NothingWrong == wrong = {}
 
-(* Nobody owns the session who has been declared gone. *)
+(* An incarnation that was declared gone does not own the session. *)
 OwnersAreNotGone == session.frontend = None \/ session.incarnation > gone[session.frontend]
 
-(* No epoch has had two owners. *)
+(* No epoch has two owners. *)
 OneOwner == \A one, other \in granted : one.epoch = other.epoch => one = other
 =============================================================================

@@ -1,9 +1,10 @@
 ------------------------------- MODULE Split -------------------------------
 (***************************************************************************)
 (* A range is split while its replicas crash and writers have old maps.    *)
-(* Both logs are lists of committed entries: what Raft gives. Modelled is  *)
-(* what is ours: the fence where an entry is applied, the child that each  *)
-(* replica makes from its own rows, and what of that survives a crash.     *)
+(* Both logs are lists of committed entries, as Raft provides them. The    *)
+(* model has the store's part: the fence where an entry is applied, the    *)
+(* child that each replica makes from its own rows, and the state that     *)
+(* survives a crash.                                                       *)
 (*                                                                         *)
 (* Odd writes belong to the upper half. Two entries may ask for the same   *)
 (* split, as a retry does. RangeFence and SplitSteps are the code.         *)
@@ -13,16 +14,16 @@ EXTENDS Naturals, Sequences
 CONSTANTS
   Replicas,
   Writes,       \* identifiers of writes, each sent at most once
-  ChecksEpoch,  \* FALSE: a mutant whose fence lets everybody in
-  KeepsChild    \* FALSE: a mutant that makes the child again when the split is applied again
+  ChecksEpoch,  \* FALSE: a mutant whose fence admits all writes
+  KeepsChild    \* FALSE: a mutant that makes the child a second time when the split is applied again
 
 VARIABLES
   plog, clog,   \* the parent's and the child's log
-  rep,          \* of each replica: what it has applied of the parent
-  durable,      \* what of that survives a crash
-  child,        \* of each replica: its rows of the child, durable at once; <<>> before there are any
+  rep,          \* of each replica: its applied state of the parent
+  durable,      \* the part of that state that survives a crash
+  child,        \* of each replica: its rows of the child, durable at once; <<>> before the split
   sent, acked,
-  strangers     \* writes that were applied in another epoch than their own
+  strangers     \* writes that were applied in a different epoch
 
 vars == <<plog, clog, rep, durable, child, sent, acked, strangers>>
 
@@ -39,14 +40,14 @@ Init ==
 Splits == {i \in 1..Len(plog) : plog[i].kind = "split"}
 
 -----------------------------------------------------------------------------
-(* A writer with the map of before the split may write at any time. *)
+(* A writer with the old map may write at any time. *)
 WriteByOldMap(w) ==
   /\ w \notin sent
   /\ sent' = sent \cup {w}
   /\ plog' = Append(plog, [kind |-> "write", id |-> w, epoch |-> 1])
   /\ UNCHANGED <<clog, rep, durable, child, acked, strangers>>
 
-(* One with the new map finds the half that the write belongs to. *)
+(* A writer with the new map writes to the correct half. *)
 WriteByNewMap(w) ==
   /\ w \notin sent
   /\ \E r \in Replicas : rep[r].epoch = 2
@@ -79,7 +80,7 @@ ApplyWrite(r) ==
         /\ strangers' = IF in /\ entry.epoch # rep[r].epoch THEN strangers \cup {entry.id} ELSE strangers
   /\ UNCHANGED <<plog, clog, durable, child, sent>>
 
-(* First the child is put on disk; a crash may follow. *)
+(* First the child is written to disk; a crash may follow. *)
 MakeChild(r) ==
   /\ rep[r].applied < Len(plog)
   /\ Next1(r).kind = "split" /\ rep[r].epoch = 1 /\ ~rep[r].halfway
@@ -98,7 +99,7 @@ Trim(r) ==
   /\ durable' = [durable EXCEPT ![r] = rep'[r]]
   /\ UNCHANGED <<plog, clog, child, sent, acked, strangers>>
 
-(* A split decided on an epoch that is over changes nothing. *)
+(* A split decided in an old epoch changes nothing. *)
 ApplyStaleSplit(r) ==
   /\ rep[r].applied < Len(plog)
   /\ Next1(r).kind = "split" /\ rep[r].epoch = 2
@@ -135,16 +136,16 @@ Spec == Init /\ [][Next]_vars
 (* No write of an old epoch is applied. *)
 OwnEpochOnly == strangers = {}
 
-(* A replica that has come past the split has nothing of the upper half, so no key is served by both. *)
+(* A replica after the split has no rows of the upper half, so no key is served by both ranges. *)
 HalvesAreApart == \A r \in Replicas : rep[r].epoch = 2 => rep[r].rows \cap Upper = {}
 
-(* Replicas at the same place of a log have the same rows. *)
+(* Replicas at the same position of a log have the same rows. *)
 ReplicasAgree ==
   \A r, s \in Replicas :
     /\ rep[r].applied = rep[s].applied /\ ~rep[r].halfway /\ ~rep[s].halfway => rep[r].rows = rep[s].rows
     /\ child[r] # <<>> /\ child[s] # <<>> /\ child[r].applied = child[s].applied => child[r].rows = child[s].rows
 
-(* What was acknowledged is there, in the half that it belongs to, on each replica that has applied all. *)
+(* Every acknowledged write is in its half, on each replica that has applied the whole log. *)
 NothingIsLost ==
   \A r \in Replicas :
     rep[r].applied = Len(plog) /\ rep[r].epoch = 2 /\ child[r].applied = Len(clog)

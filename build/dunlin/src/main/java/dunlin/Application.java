@@ -11,10 +11,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.function.Consumer;
 
-/** What the application that built a node does in it: publishes and subscribes, in the default tenant. */
+/** Publishes and subscribes for the application that embeds a node, in the default tenant. */
 final class Application {
   /*
-   * Owner: any thread. It keeps nothing; the two parts say their bounds.
+   * Owner: any thread. It has no state of its own; the two parts state their bounds.
    */
   private final ApplicationPublisher publisher;
   private final ApplicationSubscriptions subscriptions;

@@ -24,11 +24,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 
-/** {@code bin/dunlin check}: what would keep a node from starting, all of it, found without starting one. */
+/** {@code bin/dunlin check}: lists everything that would prevent a start, without starting a node. */
 final class Check {
   /*
-   * A part whose settings could not be read is not looked at: with their defaults it would be another part. While a node uses the data
-   * directory its ports are taken as they should be, so they are not looked at either.
+   * A part whose settings cannot be read is not checked: with default settings it would be another part. While a node
+   * uses the data directory its ports are in use, so they are not checked either.
    */
   private static final int WRONG = 1;
 
@@ -75,7 +75,7 @@ final class Check {
       find(() -> RangeStore.check(data));
       if (RangeStore.inUse(data)) {
         ports = false;
-        notes.add("a node uses the data directory %s now, so ports are not looked at".formatted(data.toAbsolutePath().normalize()));
+        notes.add("a node uses the data directory %s now, so ports are not checked".formatted(data.toAbsolutePath().normalize()));
       }
     }
     if (readable("dunlin.roles")) {
@@ -110,7 +110,7 @@ final class Check {
     free(ClusterKeys.SERVICE_PORT, new InetSocketAddress(settings.get(ClusterKeys.BIND), port(ClusterKeys.SERVICE_PORT)));
   }
 
-  /** Whether all settings that begin like this could be read. */
+  /** Whether all settings with this prefix could be read. */
   private boolean readable(String beginning) {
     return wrongKeys.stream().noneMatch(key -> key.startsWith(beginning));
   }

@@ -15,13 +15,14 @@ import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Keeps in the data directory where the node's clock is, so that its next life goes on from there. */
+/** Keeps the time of the node's clock in the data directory, so that it continues from there after a restart. */
 final class ClockFile implements AutoCloseable {
   /*
-   * Owner: the housekeeping thread looks; the thread that starts and closes the node does the rest.
+   * Owner: the housekeeping thread calls look(); the thread that starts and closes the node calls the rest.
    * Bounds: one line, written every LOOKS_A_NOTE looks, and at once when the wall clock was moved.
-   * Failure: a file that is missing, cannot be read or cannot be written is told in the log, and the node goes on by its wall clock. After
-   *   a crash the clock goes on from the last note: what was to end between that and the crash ends as much later, never earlier.
+   * Failure: a file that cannot be read or written is logged, and the node uses its wall clock. After a crash the clock
+   * continues from the last note: what would have ended between the note and the crash ends that much later, never
+   * earlier.
    */
   static final int LOOKS_A_NOTE = 10;
 
@@ -43,7 +44,7 @@ final class ClockFile implements AutoCloseable {
     this.clock = clock;
   }
 
-  /** Has the clock go on from where an earlier life of the node was, if there was one. */
+  /** Continues the clock from the last run of the node, if there was one. */
   static ClockFile open(Path directory, TierClock clock) {
     var opened = new ClockFile(directory, clock);
     opened.read();
@@ -55,14 +56,14 @@ final class ClockFile implements AutoCloseable {
     if (!Files.exists(file)) return;
     try {
       String[] words = Files.readString(file, StandardCharsets.US_ASCII).strip().split(" ", -1);
-      if (words.length != 3 || !words[0].equals(FORMAT)) throw new IOException("it is of no known format");
+      if (words.length != 3 || !words[0].equals(FORMAT)) throw new IOException("its format is unknown");
       clock.goOn(Long.parseLong(words[1]), Long.parseLong(words[2]));
     } catch (IOException | NumberFormatException e) {
-      log.warn("The time of the node's last life cannot be read from {}, and the wall clock is believed: {}", file, e.getMessage());
+      log.warn("The time of the node's last run cannot be read from {}, so the wall clock is used: {}", file, e.getMessage());
     }
   }
 
-  /** Compares the clocks, and notes where they are when that is due. About once a second. */
+  /** Compares the clocks, and writes a note when one is due. Called about once a second. */
   synchronized void look() {
     boolean moved = clock.check();
     if (!moved && ++looks < LOOKS_A_NOTE) return;
@@ -80,12 +81,12 @@ final class ClockFile implements AutoCloseable {
       Files.move(next, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
       failing = false;
     } catch (IOException e) {
-      if (!failing) log.warn("The time cannot be noted in {}, trying again: {}", file, e.toString());
+      if (!failing) log.warn("The time cannot be written to {}, trying again: {}", file, e.toString());
       failing = true;
     }
   }
 
-  /** As all that is in the data directory. */
+  /** The same permissions as the rest of the data directory. */
   private FileAttribute<?>[] ownersAlone() {
     if (!next.getFileSystem().supportedFileAttributeViews().contains("posix")) return new FileAttribute<?>[0];
     return new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))};

@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** The settings by which a node and the others of its cluster reach and know each other. */
+/** The settings by which the nodes of a cluster reach and authenticate each other. */
 final class ClusterKeys {
   private static final ClusterSettings USUAL = ClusterSettings.NONE;
   private static final RangeServiceSettings SERVICE = RangeServiceSettings.defaults();
@@ -40,7 +40,7 @@ final class ClusterKeys {
       Setting.path(
               "dunlin.cluster.tls.certificate", NONE,
               "PEM file with the node's certificate and its intermediate certificates. Its subject alternative names must contain the node's host,"
-                  + " and the name of a dns: seed if one is used. Other nodes hear the node under that host only. Reloaded when it changes.")
+                  + " and the name of a dns: seed if one is used. Other nodes accept the node under that host only. Reloaded when it changes.")
           .defaultMeans(ON_REQUEST);
   static final Setting<Path> TLS_KEY =
       Setting.path("dunlin.cluster.tls.key", NONE, "PEM file with the private key of the node's certificate, in PKCS#8 format without a password."
@@ -53,7 +53,7 @@ final class ClusterKeys {
   static final Setting<Boolean> PLAINTEXT =
       Setting.flag(
           "dunlin.cluster.plaintext", false,
-          "Whether the cluster ports may bind to an address other than loopback without TLS. Everybody who reaches them is then trusted as a node.");
+          "Whether the cluster ports may bind to an address other than loopback without TLS. Any host that reaches them is then trusted as a node.");
   static final Setting<Duration> ELECTION_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.election-timeout", USUAL.electionTimeout(), Duration.ofMillis(300), Duration.ofMinutes(1),
@@ -157,7 +157,7 @@ final class ClusterKeys {
         settings.get(COPY_TIME));
   }
 
-  /** Of what answers other nodes' calls. */
+  /** The settings of the service that answers other nodes. */
   static RangeServiceSettings service(Settings settings) {
     return new RangeServiceSettings(
         settings.get(SERVICE_STREAMS_MAX),
@@ -170,7 +170,7 @@ final class ClusterKeys {
   }
 
   /**
-   * Of a store node's part in its cluster.
+   * The settings of a store node as a member of its cluster.
    *
    * @param founds the kinds of ranges that a new cluster begins with
    */
@@ -178,7 +178,7 @@ final class ClusterKeys {
     requirePort(settings, PORT);
     requirePort(settings, SERVICE_PORT);
     if (settings.get(PORT).equals(settings.get(SERVICE_PORT)))
-      throw new SettingException("dunlin.cluster.service-port: is the same as dunlin.cluster.port, each needs one of its own");
+      throw new SettingException("dunlin.cluster.service-port: is the same as dunlin.cluster.port; each needs a port of its own");
     var usual = MEMBER.operations();
     var replaceAfter = settings.get(REPLACE_AFTER);
     try {
@@ -205,7 +205,7 @@ final class ClusterKeys {
   }
 
   private static void requirePort(Settings settings, Setting<Integer> port) {
-    if (settings.get(port) == 0) throw new SettingException(port.key() + ": a store node needs a port of its own, the others call it there");
+    if (settings.get(port) == 0) throw new SettingException(port.key() + ": a store node needs this port, where other nodes call it");
   }
 
   private static String place(Settings settings, Setting<String> key) {
@@ -214,7 +214,7 @@ final class ClusterKeys {
     return name;
   }
 
-  /** Where the service for other nodes is opened. */
+  /** The address that the service for other nodes binds to. */
   static InetSocketAddress serviceAddress(Settings settings) {
     return new InetSocketAddress(settings.get(BIND), settings.get(SERVICE_PORT));
   }
@@ -222,7 +222,7 @@ final class ClusterKeys {
   private static String host(Settings settings) {
     String host = settings.get(HOST);
     if (host.isBlank() || host.chars().anyMatch(c -> c <= ' ' || c == '/' || c == '@'))
-      throw new SettingException("dunlin.cluster.host: '" + host + "' is no name or address of a host");
+      throw new SettingException("dunlin.cluster.host: '" + host + "' is not a name or address of a host");
     return host;
   }
 
@@ -230,9 +230,9 @@ final class ClusterKeys {
     long files = Stream.of(TLS_CERTIFICATE, TLS_KEY, TLS_CA).filter(settings::isSet).count();
     if (files == 0) return new PeerSecurity.Plaintext(settings.get(PLAINTEXT));
     if (files < 3)
-      throw new SettingException("dunlin.cluster.tls: certificate, key and ca are needed together, " + files + " of them are set");
+      throw new SettingException("dunlin.cluster.tls: certificate, key and ca must be set together, " + files + " of them are set");
     if (settings.get(PLAINTEXT))
-      throw new SettingException("dunlin.cluster.plaintext: the port has TLS by dunlin.cluster.tls, set one or the other");
+      throw new SettingException("dunlin.cluster.plaintext: the port already has TLS by dunlin.cluster.tls; set only one of them");
     return new PeerSecurity.MutualTls(settings.get(TLS_KEY), settings.get(TLS_CERTIFICATE), settings.get(TLS_CA));
   }
 }

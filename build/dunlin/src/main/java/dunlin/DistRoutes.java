@@ -11,7 +11,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/** The dist tier as the session tier announces its filters to it. An inbox shard lives as long as its data: one life only. */
+/** Announces the session tier's filters to the dist tier. An inbox shard lives as long as its data, so it has only one incarnation. */
 final class DistRoutes implements InboxRoutes {
   private static final long ONLY_LIFE = 1;
   private static final int NO_HANDLE = 0;

@@ -25,7 +25,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A running node, embedded in the application that built it.
+ * A running node, embedded in an application.
  *
  * <p>Several nodes may run in one JVM: nothing is static, no shutdown hook is set, logging is left to the application (SLF4J).
  * Any thread may call it; once it is closed, all but {@link #close} and {@link #nodeId} throw an {@link IllegalStateException}.
@@ -34,19 +34,19 @@ public final class Dunlin implements AutoCloseable {
   private final Node node;
   private final @Nullable TemporaryDirectory temporary;
 
-  private volatile boolean closed; // any thread may close
+  private volatile boolean closed; // set by any thread
 
   private Dunlin(Node node, @Nullable TemporaryDirectory temporary) {
     this.node = node;
     this.temporary = temporary;
   }
 
-  /** Begins a node with all settings at their defaults. */
+  /** A builder with all settings at their defaults. */
   public static Builder builder() {
     return new Builder();
   }
 
-  /** The port that the listener {@code tcp} listens on, also when the setting said 0. */
+  /** The port that the listener {@code tcp} listens on, also when the setting is 0. */
   public int tcpPort() {
     return port("tcp");
   }
@@ -68,34 +68,37 @@ public final class Dunlin implements AutoCloseable {
     return open().adminPort();
   }
 
-  /** The port of {@code dunlin.health.port}, also when that said 0, or -1 when there is none. */
+  /** The port of {@code dunlin.health.port}, also when that is 0, or -1 when there is none. */
   public int healthPort() {
     return open().healthPort();
   }
 
-  /** The node's id, which lives in its data directory. */
+  /** The node's id, which is kept in its data directory. */
   public String nodeId() {
     return node.id();
   }
 
-  /** The node, unless it has been closed: then whatever is asked of it has no answer. */
+  /** The node; throws if it has been closed. */
   private Node open() {
     if (closed) throw new IllegalStateException("this node has been closed");
     return node;
   }
 
-  /** What the node has counted of its messages. */
+  /** The node, for tests that check its counters. */
   Node node() {
     return node;
   }
 
   /**
-   * Publishes a message in the default tenant, without a connection. Those of one topic and QoS keep the order of the calls. Never blocks.
+   * Publishes a message in the default tenant, without a connection. Messages of one topic and QoS keep the order of
+   * the calls. Never blocks.
    *
-   * @return whether anybody has subscribed, when a PUBACK would be sent: with QoS 1 and 2 everybody who is to have the message has it as safely
-   *     as docs/DELIVERY.md says. With QoS 0 true, at once. Fails with a {@link PublishException}: with reason code 0x89 when 4,096
-   *     messages or 16 MiB of the application are on their way, and otherwise as a client's would be refused
-   * @throws IllegalArgumentException when the message breaks a limit that clients have, or the topic is no topic name
+   * @return whether there are subscribers. With QoS 1 and 2 it completes when a PUBACK would be sent, with the
+   *     guarantees of docs/DELIVERY.md; with QoS 0 it is true, at once. Fails with a {@link PublishException}: with
+   *     reason code 0x89 when 4,096 messages or 16 MiB of the application are pending, and otherwise as a client's
+   *     publish would be refused
+   * @throws IllegalArgumentException when the message breaks a limit that clients have, or the topic is not a topic
+   *     name
    */
   public CompletableFuture<Boolean> publish(Message message) {
     return open().application().publish(message);
@@ -105,11 +108,13 @@ public final class Dunlin implements AutoCloseable {
    * Subscribes in the default tenant, without a connection, until the subscription or the node is closed. The listener gets the retained
    * messages first, and then every message that is accepted after this call has returned, once for each subscription that matches.
    *
-   * <p>A message has been delivered when it waits for the listener: a publisher's PUBACK does not wait for that.
+   * <p>A message counts as delivered once it is queued for the listener: a publisher's PUBACK does not wait for the
+   * listener.
    *
-   * @param filter a topic filter; no shared subscription
-   * @param listener called on a thread of its own, for one message after the other, in the order of docs/DELIVERY.md; what it throws is logged
-   * @throws IllegalArgumentException when the filter is none
+   * @param filter a topic filter, not a shared subscription
+   * @param listener called on a thread of its own, for one message after the other, in the order of docs/DELIVERY.md;
+   *     its exceptions are logged
+   * @throws IllegalArgumentException when the filter is not valid
    * @throws IllegalStateException when there are 1,000 subscriptions, or this one cannot be stored
    */
   public Subscription subscribe(String filter, Consumer<Message> listener) {
@@ -117,11 +122,11 @@ public final class Dunlin implements AutoCloseable {
   }
 
   /**
-   * Lists clients of the default tenant, those that are connected and those that have left a session.
+   * Lists clients of the default tenant: connected ones and those with a durable session.
    *
-   * @param prefix what their client identifiers begin with; empty for all
-   * @param after the last client identifier of the page before; empty for the first page
-   * @param max how many at most: 1 to 1,000
+   * @param prefix the beginning of their client identifiers; empty for all
+   * @param after the last client identifier of the previous page; empty for the first page
+   * @param max the size of the page, 1 to 1,000
    */
   public List<Client> clients(String prefix, String after, int max) {
     return open().sessions().list(Publisher.DEFAULT_TENANT, prefix, after, max).stream()
@@ -129,25 +134,27 @@ public final class Dunlin implements AutoCloseable {
         .toList();
   }
 
-  /** Disconnects a client of the default tenant with 0x98; its session stays as long as it was to. Answers whether it was connected. */
+  /** Disconnects a client of the default tenant with 0x98; its session lasts until its expiry. Answers whether it was connected. */
   public boolean disconnect(String clientId) {
     return open().sessions().disconnect(Publisher.DEFAULT_TENANT, clientId);
   }
 
   /**
-   * A client that is connected, or has left a session.
+   * A client that is connected or has a durable session.
    *
    * @param user empty for one without a user name
-   * @param subscriptions of a session that outlives its connection; those of others are not counted
+   * @param subscriptions of a durable session; 0 for others, whose subscriptions are not counted
    * @param messages that wait for it
    */
   public record Client(String clientId, String user, boolean connected, int subscriptions, int messages) {}
 
   /**
-   * Sends clients to another server before the node is closed: those that are connected at this pace, new ones at once. The node is
-   * not ready any more. Clients of MQTT 5 are told DISCONNECT and CONNACK 0x9C; those of MQTT 3 are closed or refused.
+   * Sends clients to another server before the node is closed: connected ones at this pace, new ones at once. The node
+   * is not ready any more. Clients of MQTT 5 get DISCONNECT or CONNACK with 0x9C; those of MQTT 3 are closed or
+   * refused.
    *
-   * @param serverReference what clients of MQTT 5 are told to use; empty for {@code dunlin.drain.server-reference}
+   * @param serverReference the server that clients of MQTT 5 are sent to; empty for {@code
+   *     dunlin.drain.server-reference}
    * @param connectionsPerSecond at least 1
    */
   public void drain(String serverReference, int connectionsPerSecond) {
@@ -170,7 +177,7 @@ public final class Dunlin implements AutoCloseable {
     if (temporary != null) temporary.delete();
   }
 
-  /** What a node shall be like. Not for several threads. */
+  /** Configures a node. Not thread-safe. */
   public static final class Builder {
     private final Map<String, String> values = new LinkedHashMap<>();
     private @Nullable Consumer<RuntimeException> onFailure;
@@ -189,15 +196,13 @@ public final class Dunlin implements AutoCloseable {
       return this;
     }
 
-    /** Where the node keeps what must survive a restart; {@code dunlin.data-dir}. */
+    /** The directory for everything that must survive a restart; {@code dunlin.data-dir}. */
     public Builder dataDirectory(Path directory) {
       inMemory = false;
       return set(NodeSettings.DATA_DIR.key(), directory.toString());
     }
 
-    /**
-     * Keeps nothing: the node works in a temporary directory, does not wait for the disk, and deletes all when it is closed.
-     */
+    /** Makes nothing durable: the node uses a temporary directory without fsync, and deletes it when it is closed. */
     public Builder inMemory() {
       inMemory = true;
       return this;
@@ -209,7 +214,7 @@ public final class Dunlin implements AutoCloseable {
     }
 
     /**
-     * Decides about clients by their user name and password. From then on clients without any are refused, unless {@code
+     * Authenticates clients by their user name and password. Clients without them are then refused, unless {@code
      * dunlin.auth.anonymous} is set. Not together with {@code dunlin.auth.password-file}.
      */
     public Builder authenticator(Authenticator decides) {
@@ -217,22 +222,25 @@ public final class Dunlin implements AutoCloseable {
       return this;
     }
 
-    /** Adds a method of enhanced authentication for clients of MQTT 5; several methods go together. */
+    /** Adds a method of enhanced authentication for clients of MQTT 5; there may be several. */
     public Builder enhancedAuthenticator(EnhancedAuthenticator method) {
       methods.add(Objects.requireNonNull(method));
       return this;
     }
 
-    /** Has the node's meters in the application's registry too, until the node is closed. Two nodes want two registries: their meters have the same names. */
+    /**
+     * Adds the node's meters to the application's registry, until the node is closed. Two nodes need two registries:
+     * their meters have the same names.
+     */
     public Builder meterRegistry(MeterRegistry applications) {
       registry = Objects.requireNonNull(applications);
       return this;
     }
 
     /**
-     * Told who connects, takes a session over, and leaves: on one thread of its own, one event after the other. Those of one connection come
-     * in their order. Up to 10,000 wait when it does not keep up; then it learns how many it has missed. What it throws is logged. When
-     * the node is closed, it has a second to take what waits.
+     * Sets a listener for connects, takeovers and disconnects. It is called on a thread of its own, one event after the
+     * other, in order for each connection. When it does not keep up, 10,000 events wait; after that it learns how many
+     * it has missed. Its exceptions are logged. When the node is closed, it has a second for the remaining events.
      */
     public Builder connectionListener(Consumer<ConnectionEvent> told) {
       listener = Objects.requireNonNull(told);
@@ -240,25 +248,25 @@ public final class Dunlin implements AutoCloseable {
     }
 
     /**
-     * Told, on any thread, when a store has failed and the node serves nobody any more; the application should close it. By default
-     * this is only logged.
+     * Sets a listener that is called, on any thread, when a store has failed and the node cannot serve any more; the
+     * application should close it. By default this is only logged.
      */
     public Builder onFailure(Consumer<RuntimeException> listener) {
       onFailure = listener;
       return this;
     }
 
-    /** For tests that want something between the tiers. */
+    /** For tests that put something between the tiers. */
     Builder seams(Seams between) {
       seams = between;
       return this;
     }
 
     /**
-     * Starts the node and returns when clients can connect; a store node, when it belongs to its cluster.
+     * Starts the node. Returns when clients can connect, or for a store node when it belongs to its cluster.
      *
-     * @throws RuntimeException when a setting is wrong, a port taken, or the data directory not usable; the message says which in
-     *     one sentence, and nothing is left running
+     * @throws RuntimeException when a setting is wrong, a port is in use, or the data directory is not usable; the
+     *     message is one sentence with the reason, and nothing is left running
      */
     public Dunlin build() {
       Map<String, String> effective = new LinkedHashMap<>(values);
@@ -281,7 +289,7 @@ public final class Dunlin implements AutoCloseable {
     }
   }
 
-  /** A directory that ends with its node. */
+  /** A directory that is deleted with its node. */
   private record TemporaryDirectory(Path path) {
     static TemporaryDirectory create() {
       try {

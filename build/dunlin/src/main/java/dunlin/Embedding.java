@@ -7,12 +7,12 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the application that a node is part of has given it.
+ * What the embedding application passes to its node.
  *
- * @param registry gets the node's meters while it runs
- * @param listener receives what happens to connections
+ * @param registry receives the node's meters while it runs
+ * @param listener receives connection events
  * @param onFailure receives the failure of a store
- * @param seams between its tiers
+ * @param seams the connections between its tiers
  */
 record Embedding(
     Authenticators authenticators,
@@ -20,7 +20,7 @@ record Embedding(
     @Nullable Consumer<ConnectionEvent> listener,
     Consumer<RuntimeException> onFailure,
     Seams seams) {
-  /** For a process that is nothing but a node. */
+  /** For a process that only runs a node. */
   static Embedding none(Consumer<RuntimeException> onFailure) {
     return new Embedding(Authenticators.none(), null, null, onFailure, Seams.direct());
   }

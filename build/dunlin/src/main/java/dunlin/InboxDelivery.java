@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The session tier as a destination of the dist tier: all inbox shards of this node at once. */
+/** The session tier as a destination of the dist tier: all inbox shards of this node together. */
 final class InboxDelivery implements Delivery {
   private final InboxServer inbox;
 

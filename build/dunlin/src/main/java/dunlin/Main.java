@@ -16,8 +16,8 @@ import org.slf4j.LoggerFactory;
 /** The broker as a process: settings from {@code -Ddunlin.*}, the environment and a file; runs until SIGTERM. */
 final class Main {
   /*
-   * Exit codes: 143 stopped by SIGTERM, as for any JVM; 1 could not start, one sentence on standard error says why; 2 a store failed while the
-   * node ran: it must not go on with a dead log.
+   * Exit codes: 143 stopped by SIGTERM, as for any JVM; 1 could not start, one sentence on standard error says why; 2 a
+   * store failed while the node ran: it must not continue with a dead log.
    */
   private static final int CANNOT_START = 1;
   private static final int STORE_FAILED = 2;
@@ -40,21 +40,21 @@ final class Main {
     } catch (SettingException | StoreException | ListenerException e) {
       err.println("dunlin: " + e.getMessage());
       Runtime.getRuntime().halt(CANNOT_START);
-    } catch (RuntimeException | Error e) { // a fault of ours: its trace is wanted, and no thread may keep the process
+    } catch (RuntimeException | Error e) { // a bug: the stack trace is needed, and no thread may keep the process alive
       LoggerFactory.getLogger(Main.class).error("the node did not start", e);
       err.println("dunlin: cannot start: " + e);
       Runtime.getRuntime().halt(CANNOT_START);
     }
     long sinceStart = System.currentTimeMillis() - ManagementFactory.getRuntimeMXBean().getStartTime();
     out.println("Started Dunlin in " + sinceStart + " ms");
-    while (true) LockSupport.park(Main.class); // a store node has no other thread that the JVM would stay for
+    while (true) LockSupport.park(Main.class); // a store node has no other non-daemon thread
   }
 
   private static void stop(@Nullable Node node) {
     if (node != null) node.close();
   }
 
-  /** Not an orderly stop: what is not durable now must not be promised any more. */
+  /** Halts without an orderly stop: what is not durable must not be acknowledged any more. */
   private static void storeFailed(RuntimeException failure, PrintStream err) {
     err.println("dunlin: stopping, " + failure.getMessage());
     Runtime.getRuntime().halt(STORE_FAILED);

@@ -3,13 +3,13 @@ package dunlin;
 import java.util.Objects;
 
 /**
- * A message that the application publishes, or gets.
+ * A message that the application publishes or receives.
  *
  * @param topic a topic name; MQTT 5, section 4.7
- * @param payload not to be changed any more
- * @param qos 0, 1 or 2: as it is published, or was
- * @param retained published: whether it becomes the topic's retained message, or with an empty payload removes that. Received: whether it
- *     was there when the application subscribed
+ * @param payload must not be changed afterwards
+ * @param qos 0, 1 or 2, as published
+ * @param retained when published: whether it becomes the topic's retained message, or with an empty payload removes
+ *     that. When received: whether it was retained before the application subscribed
  */
 public record Message(String topic, byte[] payload, int qos, boolean retained) {
   public Message {

@@ -70,29 +70,29 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * A broker, which is all tiers in one process, or a store node, put together. Reading {@link #startBroker} and {@link #startStore} from
- * top to bottom is the map of a node.
+ * Composes a broker, which is all tiers in one process, or a store node. {@link #startBroker} and {@link #startStore},
+ * read from top to bottom, show how a node is built.
  */
 final class Node implements AutoCloseable {
   /*
-   * Owner: the thread that starts it; close may be called by any, once is enough.
-   * Failure: a start goes on as long as something moves, and what it has come to is told by the log and the admin port, which
-   *   is opened before the stores are. What fails while it starts closes all that was opened, in reverse order. A store that fails fences its range, and
-   *   the listener is told, who should stop the node: ready() turns false for good, and a start that is under way fails with it.
-   *   A store node that nobody answers any more goes on with what it has.
+   * Owner: the thread that starts it; any thread may close it.
+   * Failure: a start continues as long as it makes progress, which the log and the admin port show; the latter is
+   * opened before the stores. A failed start closes all that was opened, in reverse order. A store that fails fences
+   * its range, and its listener should stop the node: ready() is false for good, and a start in progress fails. A store
+   * node that loses its cluster continues with its replicas.
    */
   private static final Logger log = LoggerFactory.getLogger(Node.class);
-  /** How much of the time that the node was away counts at once, whatever the wall clock says. */
+  /** At most this much of the time while the node was down counts, whatever the wall clock says. */
   private static final Duration DOWNTIME_MAX = Duration.ofHours(1);
 
   private static final int NAME_LENGTH = 8;
   private static final int RELOAD_SECONDS = 3;
   private static final int REPORT_SECONDS = 5;
 
-  /** The part of the heap that messages may take that wait for listeners of the application. */
+  /** Messages that wait for the application's listeners may use one in this many bytes of the heap. */
   private static final int APPLICATION_PART = 16;
 
-  /** As the jar says it; there is none when the classes are run from a folder. */
+  /** The version in the jar's manifest; there is none when classes are run from a folder. */
   static final String VERSION =
       Objects.requireNonNullElse(Node.class.getPackage().getImplementationVersion(), "of no release");
 
@@ -101,16 +101,16 @@ final class Node implements AutoCloseable {
   private final Readiness readiness = new Readiness();
   private final Settings settings;
 
-  /** Whether the process is this node's alone, and so what is measured of it. */
+  /** Whether the process runs only this node, so that the process's meters are this node's. */
   private final boolean ownsProcess;
 
   private final Embedding embedding;
 
-  private @Nullable Application application; // of a broker
-  private @Nullable SessionsMXBean sessions; // of a broker
-  private volatile @Nullable Frontend frontend; // set once; the admin port asks meanwhile
+  private @Nullable Application application; // only in a broker
+  private @Nullable SessionsMXBean sessions; // only in a broker
+  private volatile @Nullable Frontend frontend; // set once; the admin port reads it during the start
   private @Nullable RangeStore store;
-  private @Nullable Metrics metrics; // once the node has a name
+  private @Nullable Metrics metrics; // set once the node has a name
   private @Nullable AdminServer admin;
   private @Nullable AdminServer health;
 
@@ -125,7 +125,7 @@ final class Node implements AutoCloseable {
     return start(new Node(settings, false, embedding));
   }
 
-  /** The same for a process that is nothing but this node. */
+  /** The same for a process that only runs this node. */
   static Node startProcess(Settings settings, Consumer<RuntimeException> onFailure) {
     return start(new Node(settings, true, Embedding.none(onFailure)));
   }
@@ -152,7 +152,7 @@ final class Node implements AutoCloseable {
     log.info("node {} is ready", id());
   }
 
-  /** A composite closes what it is made of, and the application's goes on without this node's meters. */
+  /** Closes the composite without the application's registry, from which only this node's meters are removed. */
   private void close(CompositeMeterRegistry meters) {
     MeterRegistry registry = embedding.registry();
     if (registry != null) {
@@ -163,7 +163,7 @@ final class Node implements AutoCloseable {
     meters.close();
   }
 
-  /** First of all, so that a start that fails has said what it was that failed. */
+  /** Logged first, so that the log of a failed start names the version. */
   private void introduce() {
     String file = settings.get(Settings.CONFIG);
     log.info(
@@ -174,7 +174,7 @@ final class Node implements AutoCloseable {
 
   private void startBroker(CompositeMeterRegistry meters) {
     Authenticators authenticators = embedding.authenticators();
-    // Before any store, which takes its time and leaves a data directory behind.
+    // Before any store, which takes time and leaves a data directory behind.
     AuthenticationSettings authenticationSettings = AuthenticationSettings.from(settings);
     FrontendSettings frontendSettings = FrontendSettings.from(settings, ListenerKeys.read(settings));
     Authentication.check(authenticationSettings);
@@ -193,7 +193,7 @@ final class Node implements AutoCloseable {
     openAdmin(metrics, probes(progress::text, watch::stalled, ranges, Optional::empty));
     Authentication authentication = opening(Authentication.open(authenticationSettings, authenticators, meters));
     if (!authentication.authenticates()) {
-      // An application has chosen so in its own code, and need not be warned of it.
+      // An embedding application has chosen this in its own code and needs no warning.
       log.atLevel(ownsProcess ? Level.WARN : Level.INFO)
           .log("No authentication is configured: anyone who reaches a listener can connect with any client identifier and use all topics");
     }
@@ -240,16 +240,16 @@ final class Node implements AutoCloseable {
             new ApplicationSubscriptions(
                 clients, all -> dist.attachFrontend(all.shard().name(), seams.onLoops(clients, all)), meters, heapBytes / APPLICATION_PART));
     application = new Application(clients.application(), subscriptions);
-    var _ = inbox.start(); // attach waits for it, and fails with it
+    var _ = inbox.start(); // attach waits for the start, and fails with it
     awaitSessions(seams.attach(inbox, clients, ranges.nodeId()), watch, progress);
     progress.ended();
     for (ShardId shard : List.of(clients.shard(), subscriptions.shard())) {
       distOfClients.removeRoutesBefore(shard, ranges.incarnation())
           .whenComplete(
               (removed, failure) -> {
-                if (closed.get()) return; // a listener that cannot be bound ends this start while they are being removed
-                if (failure != null) log.warn("routes of this node's earlier life could not be removed", failure);
-                else if (removed > 0) log.info("removed {} routes of this node's earlier life", removed);
+                if (closed.get()) return; // when a listener cannot be bound, the node closes while routes are being removed
+                if (failure != null) log.warn("routes from this node's earlier runs could not be removed", failure);
+                else if (removed > 0) log.info("removed {} routes from this node's earlier runs", removed);
               });
     }
     opening(sys).start();
@@ -258,12 +258,12 @@ final class Node implements AutoCloseable {
     clients.showListeners(metrics.beans());
     sessions = inbox.operations();
     metrics.beans().register("Sessions", sessions);
-    metrics.beans().register("Retained", retain.operations());
+    metrics.beans().register("RetainedMessages", retain.operations());
     housekeeping.scheduleWithFixedDelay(
         clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
   }
 
-  /** A node that keeps replicas for its cluster: no listener, no tier, and none of their ranges yet. */
+  /** Starts a node that keeps replicas for its cluster, without listeners and tiers. */
   private void startStore(CompositeMeterRegistry meters) {
     MemberSettings member = ClusterKeys.member(settings, Set.of());
     @Nullable ServiceTls tls = ServiceTls.of(ClusterKeys.read(settings).security()).orElse(null);
@@ -284,7 +284,7 @@ final class Node implements AutoCloseable {
     metrics.beans().register("Cluster", cluster.bean());
     StartProgress progress = new StartProgress(ranges, () -> 0, System::nanoTime);
     report(progress, housekeeping);
-    // Now, since the others may be long in coming.
+    // Now, since the other nodes may start much later.
     openAdmin(metrics, probes(() -> cluster.unserved().orElseGet(progress::text), () -> false, ranges, cluster::unserved));
     cluster.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
     ranges.show(metrics.beans());
@@ -307,7 +307,7 @@ final class Node implements AutoCloseable {
     return ranges;
   }
 
-  /** Before the first meter: Micrometer does not count for a registry what has been counted before it came. */
+  /** Opens the metrics before the first meter exists: Micrometer does not pass earlier counts to a registry that is added later. */
   private MeterRegistry openMetrics(String name, CompositeMeterRegistry meters) {
     Metrics made = opening(Metrics.open(name));
     metrics = made;
@@ -318,7 +318,7 @@ final class Node implements AutoCloseable {
     return meters;
   }
 
-  /** Those of a node that has opened its store. */
+  /** The metrics of a node that has opened its store. */
   private Metrics metrics() {
     return Objects.requireNonNull(metrics);
   }
@@ -343,7 +343,7 @@ final class Node implements AutoCloseable {
         TimeUnit.SECONDS);
   }
 
-  /** @param unserved why what this node is for is not there, which other nodes have a part in */
+  /** @param unserved why the cluster cannot serve, which depends on other nodes */
   private Probes probes(Supplier<String> start, BooleanSupplier stalled, RangeStore ranges, Supplier<Optional<String>> unserved) {
     return new Probes(
         readiness, start, stalled, ranges, settings.get(NodeSettings.READY_COMMAND_AGE_MAX), this::isDraining, unserved);
@@ -368,7 +368,7 @@ final class Node implements AutoCloseable {
     }
   }
 
-  /** Notes what close() has to close, in reverse order. */
+  /** Registers a part to be closed by close(), in reverse order. */
   private <T extends AutoCloseable> T opening(T part) {
     opened.push(part);
     return part;
@@ -385,7 +385,7 @@ final class Node implements AutoCloseable {
     return given.isEmpty() ? nodeId.substring(0, Math.min(NAME_LENGTH, nodeId.length())) : given;
   }
 
-  /** An admin port that nobody asked for by number must not keep a broker from starting. */
+  /** Opens the admin port. If the default port is in use, a free one is taken instead of failing the start. */
   private void openAdmin(Metrics metrics, Probes probes) {
     openHealth(probes);
     int port = settings.get(NodeSettings.ADMIN_PORT);
@@ -396,12 +396,12 @@ final class Node implements AutoCloseable {
     } catch (IllegalStateException e) {
       if (asked) throw new SettingException("%s: %s".formatted(NodeSettings.ADMIN_PORT.key(), e.getMessage()));
       admin = opening(AdminServer.start(loopback(0), probes::unhealthy, probes::unready, metrics::scrape));
-      log.warn("port {} is taken, the admin port is {}", port, admin.port());
+      log.warn("port {} is in use, the admin port is {}", port, admin.port());
     }
     log.info("admin port {} on loopback: /health, /ready and /metrics", admin.port());
   }
 
-  /** Apart from the admin port, for who asks from another machine, such as a kubelet. */
+  /** Opens the health port for probes from other machines, such as a kubelet's. */
   private void openHealth(Probes probes) {
     int port = settings.get(NodeSettings.HEALTH_PORT);
     if (port < 0) return;
@@ -453,7 +453,7 @@ final class Node implements AutoCloseable {
     if (!closed.compareAndSet(false, true)) return;
     boolean served = readiness.ready();
     readiness.closed();
-    if (served) log.info("node {} stops", id());
+    if (served) log.info("node {} is stopping", id());
     for (AutoCloseable part : opened) {
       try {
         part.close();

@@ -18,9 +18,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 
-/** Every setting of a node. Each feature declares and reads its own; those of the node itself are declared here. */
+/** All settings of a node. Each feature declares and reads its own; those of the node itself are declared here. */
 final class NodeSettings {
-  /** What a process can be: all parts of a broker, or a store node. */
+  /** The roles of a process: all parts of a broker, or a store node. */
   enum Role {
     FRONTEND,
     DIST,
@@ -62,12 +62,12 @@ final class NodeSettings {
   static final Setting<Duration> START_STALL_MAX =
       Setting.duration(
           "dunlin.start.stall-max", Duration.ofSeconds(60), Duration.ofSeconds(1), Duration.ofHours(1),
-          "How long a start may stand still before it is given up. It goes on, however long it takes, while stored rows are read, log entries"
+          "Maximum time without progress after which a start fails. It may take any time while stored rows are read, log entries"
               + " are replayed or routes are announced.");
   static final Setting<Duration> READY_COMMAND_AGE_MAX =
       Setting.duration(
           "dunlin.ready.command-age-max", Duration.ofSeconds(5), Duration.ofMillis(100), Duration.ofHours(1),
-          "How long the oldest command of a range may wait to be stored and applied before /ready answers 503.");
+          "Time that the oldest command of a range may wait to be stored and applied before /ready answers 503.");
 
   static final Setting<Duration> SYS_INTERVAL =
       Setting.duration(
@@ -89,13 +89,13 @@ final class NodeSettings {
         .toList();
   }
 
-  /** Refuses what the settings allow to say but this version cannot do. */
+  /** Refuses settings that are valid but that this version does not support. */
   static void check(Settings settings) {
     List<String> problems = problems(settings);
     if (!problems.isEmpty()) throw new SettingException(problems.getFirst());
   }
 
-  /** All that {@link #check} would refuse, a sentence for each. */
+  /** All problems that {@link #check} would report, one sentence each. */
   static List<String> problems(Settings settings) {
     List<String> problems = new ArrayList<>();
     if (!isStore(settings)) {
@@ -112,11 +112,11 @@ final class NodeSettings {
     return settings.get(ROLES).equals(Set.of(Role.STORE));
   }
 
-  /** What a broker has acknowledged is on this node alone: it must not look as if it were in a cluster. */
+  /** Refuses settings with which a broker would look like a member of a cluster: its data is on this node alone. */
   private static void findInBroker(Settings settings, List<String> problems) {
     if (!settings.get(ROLES).equals(BROKER)) {
       problems.add(
-          "dunlin.roles: this version runs all roles of a broker in one process, or store by itself; leave it at its default or say store");
+          "dunlin.roles: this version runs all roles of a broker in one process, or store by itself; leave it at its default or set it to store");
     }
     if (!settings.get(ClusterKeys.SEEDS).isEmpty()) {
       problems.add(

@@ -59,8 +59,8 @@ final class Passwd {
     };
   }
 
-  /** Twice from a terminal, without echo; else the first line of standard input. */
-  @SuppressWarnings("SystemConsoleNull") // JDK 25 has its old console back, which is none without a terminal
+  /** Reads the password twice from a terminal, without echo; otherwise the first line of standard input. */
+  @SuppressWarnings("SystemConsoleNull") // in JDK 25 there is again no console without a terminal
   private static byte[] readPassword(String user) throws IOException {
     Console console = System.console();
     if (console == null || !console.isTerminal()) return firstLine(System.in);

@@ -9,10 +9,11 @@ import java.util.Optional;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
-/** What an orchestrator is told about a node: whether to leave it alone, and whether to send it clients. */
+/** Health and readiness of a node, for an orchestrator: whether to restart it, and whether to send it clients. */
 final class Probes {
   /*
-   * Owner: any thread. Nothing here waits for Ratis, RocksDB or a tier, or the answer would come late when it matters.
+   * Owner: any thread. Nothing here waits for Ratis, RocksDB or a tier, or the answer would be late just when it
+   * matters.
    */
   private final Readiness readiness;
   private final Supplier<String> start;
@@ -23,10 +24,10 @@ final class Probes {
   private final Supplier<Optional<String>> unserved;
 
   /**
-   * @param start how far the start has come, in words
-   * @param stalled whether the start has been given up because nothing moved
-   * @param unserved why other nodes keep this one from what it is for
-   * @param commandAgeMax how long a command may wait for a range before the node says that it does not serve
+   * @param start the progress of the start, as text
+   * @param stalled whether the start has failed because there was no progress
+   * @param unserved why the cluster cannot serve, which depends on other nodes
+   * @param commandAgeMax how long a command may wait for a range before the node is not ready
    */
   Probes(
       Readiness readiness,
@@ -45,13 +46,13 @@ final class Probes {
     this.unserved = unserved;
   }
 
-  /** Why the node should be started anew; nothing while it serves, or gets on with its start. */
+  /** Why the node should be restarted; empty while it serves or its start makes progress. */
   Optional<String> unhealthy() {
-    if (stalled.getAsBoolean()) return Optional.of("the start stands still: " + start.get());
+    if (stalled.getAsBoolean()) return Optional.of("the start has stalled: " + start.get());
     return readiness.failure().map(why -> "failed: " + why.getMessage());
   }
 
-  /** Why new clients are not welcome; nothing when they are. */
+  /** Why the node is not ready for new clients; empty when it is. */
   Optional<String> unready() {
     var failure = readiness.failure();
     if (failure.isPresent()) return Optional.of("failed: " + failure.get().getMessage());

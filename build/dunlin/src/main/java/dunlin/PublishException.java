@@ -2,7 +2,7 @@ package dunlin;
 
 import dunlin.model.ReasonCode;
 
-/** A message that the application published was not taken, or not by all who were to have it. */
+/** A message that the application published was refused, or did not reach all of its subscribers. */
 public final class PublishException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
@@ -13,7 +13,7 @@ public final class PublishException extends RuntimeException {
     this.reason = reason;
   }
 
-  /** What PUBACK would have said to a client; MQTT 5, section 3.4.2.1. */
+  /** The reason code that a client's PUBACK would have; MQTT 5, section 3.4.2.1. */
   public int reasonCode() {
     return reason.code();
   }

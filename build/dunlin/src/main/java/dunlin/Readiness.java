@@ -3,17 +3,17 @@ package dunlin;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Whether a node has started and nothing that this stands for has failed since its start began. */
+/** Whether a node has started and no store has failed since its start began. */
 final class Readiness {
   /*
    * Owner: any thread; guarded by itself.
-   * Failure: the first one stays, however early it comes: a start that ends after it changes nothing.
+   * Failure: the first failure stays, even if it comes before the start has ended.
    */
   private boolean started;
   private boolean closed;
   private @Nullable RuntimeException failure;
 
-  /** @throws RuntimeException what has failed meanwhile */
+  /** @throws RuntimeException the failure, if there was one during the start */
   synchronized void started() {
     if (failure != null) throw failure;
     started = true;

@@ -29,14 +29,15 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
 
-/** {@code bin/dunlin repair}: says what is large in a data directory that no node is using, and removes by name. */
+/** {@code bin/dunlin repair}: lists what is large in a data directory that no node is using, and removes items by name. */
 final class Repair {
   /*
-   * Listing reads rows alone, with as little memory as one row and a few names take. Removing starts the ranges as a node does, without
-   * peers, clients or timers: the log is replayed, and the removal is a command behind it, so that the next start finds both.
+   * Listing only reads rows, and needs the memory for one row and a few names. Removing starts the ranges as a node
+   * does, without peers, clients or timers: the log is replayed and the removal is a new command, so that the next
+   * start finds both.
    *
-   * Failure: exit codes: 0 done; 1 it could not be done, one sentence on standard error says why; 2 the arguments are wrong; 3 there is
-   * nothing of that name. Nothing is asked.
+   * Failure: exit codes are 0 for done, 1 for failed with one sentence on standard error, 2 for wrong arguments, 3 for
+   * an unknown name. There are no prompts.
    */
   static final int DONE = 0;
   static final int CANNOT = 1;
@@ -201,7 +202,7 @@ final class Repair {
         long number = Long.parseLong(text);
         if (number >= least && number <= most) return number;
       } catch (NumberFormatException _) {
-        // told below
+        // reported below
       }
       throw new UsageException(what + " is a number from " + least + " to " + most + ", not " + LogText.escaped(text));
     }
@@ -210,7 +211,7 @@ final class Repair {
   private int list(int top) {
     try (StoredRows rows = StoredRows.open(directory)) {
       out.println(
-          "The rows of %s, as of log entry %s of the sessions and %d of the retained messages. What the logs have behind them is not listed."
+          "The rows of %s, as of log entry %s of the sessions and %d of the retained messages. Later entries of the logs are not included."
               .formatted(directory, applied(rows), rows.applied(RetainRepair.RANGE)));
       var sessions = StoredSessions.read(sessions(rows), top);
       out.println(
@@ -262,7 +263,7 @@ final class Repair {
             kind, shown(inbox.name()), shown(inbox.tenant()), user(inbox), inbox.present() ? "" : ", which has ended; the node deletes this");
   }
 
-  /** The user of a session; empty where there is none. */
+  /** The user of a session as text; empty if it has none. */
   private static String user(StoredSessions.Inbox session) {
     return session.user().isEmpty() ? "" : ", user \"" + shown(session.user()) + "\"";
   }
@@ -362,11 +363,11 @@ final class Repair {
   }
 
   private int notInRows(String what) {
-    out.println("There is no " + what + " in the rows; the log behind them was not looked at.");
+    out.println("There is no " + what + " in the rows; later entries of the log were not looked at.");
     return NOT_THERE;
   }
 
-  /** The ranges of a broker, started, with nobody to serve. */
+  /** The ranges of a broker, started without clients. */
   private final class Ranges implements AutoCloseable {
     private final RangeStore store;
     private final DistRoutes routes;
@@ -388,7 +389,7 @@ final class Repair {
       }
     }
 
-    /** A full disk must not keep anybody from making room. */
+    /** Settings without a limit of free space: making room must be possible on a full disk. */
     private static StoreSettings settings() {
       var usual = StoreSettings.defaults();
       return new StoreSettings(
@@ -408,7 +409,7 @@ final class Repair {
     }
   }
 
-  /** A name in full, on one line. */
+  /** The whole name, escaped to fit on one line. */
   static String shown(String name) {
     var shown = new StringBuilder();
     for (int i = 0; i < name.length(); ) {

@@ -10,9 +10,9 @@ import dunlin.inbox.server.InboxServer;
 import dunlin.retain.RetainClient;
 import java.util.concurrent.CompletableFuture;
 
-/** What stands between the tiers of a node: nothing, so that they call each other; or what carries messages from one to another. */
+/** The connections between the tiers of a node: direct calls, or a transport. */
 interface Seams extends AutoCloseable {
-  /** The dist tier as the frontend of this node uses it. */
+  /** The dist tier, as this node's frontend uses it. */
   DistClient dist(DistClient dist);
 
   /** The routes as the session tier of this node announces them. */
@@ -22,26 +22,26 @@ interface Seams extends AutoCloseable {
   RetainClient retain(RetainClient retain);
 
   /**
-   * How lanes reach what delivers on the frontend's event loops.
+   * Connects lanes to the delivery on the frontend's event loops.
    *
    * @param delivery to be called on the event loop of the lane's number
    */
   Deliveries onLoops(Frontend frontend, Delivery delivery);
 
-  /** How lanes reach what delivers to inbox shards. */
+  /** Connects lanes to the delivery to inbox shards. */
   Deliveries onShards(Delivery delivery);
 
-  /** The session tier as the frontend of this node uses it. */
+  /** The session tier, as this node's frontend uses it. */
   InboxClient sessions(InboxServer inbox, Frontend frontend, String nodeId);
 
-  /** Has the session tier serve the frontend of this node; completes when it does. Once, when the frontend is open. */
+  /** Attaches this node's frontend to the session tier; completes when it is attached. Called once, when the frontend is open. */
   CompletableFuture<Void> attach(InboxServer inbox, Frontend frontend, String nodeId);
 
-  /** Ends what it carries; before the tiers are closed. */
+  /** Closes the transport, before the tiers are closed. */
   @Override
   void close();
 
-  /** Of a broker in one process: lanes belong to event loops, which call all tiers. */
+  /** Direct calls within one process: lanes belong to event loops, which call all tiers. */
   static Seams direct() {
     return new Seams() {
       @Override

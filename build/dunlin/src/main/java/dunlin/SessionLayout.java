@@ -7,12 +7,15 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.Optional;
 
-/** Keeps in the data directory how its sessions are divided: as the settings say at the first start, and for ever. */
+/**
+ * Stores in the data directory how its sessions are divided into shards and ranges: by the settings of the first start,
+ * unchangeable afterwards.
+ */
 final class SessionLayout {
   /*
-   * A start compares the settings with the file before it opens any range, since a range that is opened is also created.
+   * A start compares the settings with the file before it opens any range, since opening a range also creates it.
    * On disk: format (1 byte), shards (4), ranges (4).
-   * Failure: other settings, and a file that is damaged or cannot be written, stop the start.
+   * Failure: different settings, and a file that is damaged or cannot be written, stop the start.
    */
   private static final String FILE = "session-layout";
   private static final byte FORMAT = 1;
@@ -21,7 +24,7 @@ final class SessionLayout {
   private SessionLayout() {}
 
   /**
-   * Notes the layout in a directory that has none.
+   * Stores the layout in a directory without one.
    *
    * @throws StoreException when the sessions in the directory are divided in another way
    */
@@ -41,7 +44,7 @@ final class SessionLayout {
           "%s is %d, but the sessions in data directory %s were stored with %d; it cannot be changed".formatted(setting, wanted, directory, kept));
   }
 
-  /** How the sessions in a directory are divided; empty when no broker has opened it. */
+  /** The layout of a directory; empty when no broker has opened it. */
   static Optional<Layout> read(Path directory) {
     return new DurableFile(directory.resolve(FILE)).read().map(bytes -> parse(directory, ByteBuffer.wrap(bytes)));
   }

@@ -10,10 +10,10 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How far the start of a node has come: as a number that grows, in words, and told in the log from time to time. */
+/** The progress of a node's start: as a growing number, as text, and in the log from time to time. */
 final class StartProgress {
   /*
-   * Owner: any thread asks; report() is the housekeeping's, and of nobody else.
+   * Owner: any thread reads; only the housekeeping thread calls report().
    */
   private static final Logger log = LoggerFactory.getLogger(StartProgress.class);
 
@@ -35,7 +35,7 @@ final class StartProgress {
     toldNanos = nanoTime.getAsLong();
   }
 
-  /** Grows with each row that is read, each log entry that is applied, and each route that is announced. */
+  /** A counter that grows with each row read, each log entry applied, and each route announced. */
   long moved() {
     return store.progress().stream().mapToLong(RangeProgress::moved).sum() + routes.getAsLong();
   }
@@ -48,7 +48,7 @@ final class StartProgress {
         routes.getAsLong());
   }
 
-  /** What is going on, such as "sessions: 1,200,000 rows read". */
+  /** The current work, such as "sessions: 1,200,000 rows read". */
   String text() {
     List<String> parts = new ArrayList<>();
     for (var range : store.progress()) {
@@ -67,7 +67,7 @@ final class StartProgress {
     return String.join("; ", parts);
   }
 
-  /** Tells the log how far it is, and how fast it was since the last time. */
+  /** Logs the progress, and the rate since the last report. */
   void report() {
     long nanos = nanoTime.getAsLong();
     var now = figures();
@@ -82,7 +82,7 @@ final class StartProgress {
     toldNanos = nanos;
   }
 
-  /** Tells the log what the start has done, when it has ended. */
+  /** Logs a summary at the end of the start. */
   void ended() {
     var now = figures();
     log.info(

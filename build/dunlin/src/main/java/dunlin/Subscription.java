@@ -1,11 +1,14 @@
 package dunlin;
 
-/** What the application has subscribed to. Any thread may call it. */
+/** A subscription of the application. Any thread may call it. */
 public interface Subscription extends AutoCloseable {
-  /** Messages that were dropped because the listener did not keep up: 10,000 may wait for it, and a sixteenth of the heap for all listeners. */
+  /**
+   * Messages that were dropped because the listener did not keep up: the limit is 10,000 for each listener, and a
+   * sixteenth of the heap for all.
+   */
   long dropped();
 
-  /** Unsubscribes. The listener may be at a message yet; no other comes. */
+  /** Unsubscribes. The listener may still be processing a message; it gets no other. */
   @Override
   void close();
 }

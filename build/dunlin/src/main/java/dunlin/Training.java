@@ -25,14 +25,14 @@ import javax.management.ObjectName;
 
 /**
  * The run that {@code bin/dunlin-train} records: three store nodes that elect a leader and replace it, and then the broker as {@link
- * Main} starts it. Without the former a node loads and interprets what an election needs when its first one is due, which makes
- * the time without a leader about twice as long.
+ * Main} starts it. Without the store nodes, a node would load and interpret the code of an election during its first one, and the
+ * range would be without a leader for about twice as long.
  */
 final class Training {
   /*
-   * Owner: main's thread; nodes start on one each, since none is up before all are.
-   * Failure: a recording without store nodes is still good for brokers, so it goes on. Directories lie in java.io.tmpdir,
-   * which bin/dunlin-train clears away.
+   * Owner: the main thread; each node starts on a thread of its own, since no start ends before all nodes are up.
+   * Failure: a recording without store nodes is still good for brokers, so the run continues. Directories are in
+   * java.io.tmpdir, which bin/dunlin-train deletes.
    */
   private static final List<String> NAMES = List.of("training-1", "training-2", "training-3");
   private static final Duration PATIENCE = Duration.ofSeconds(60);
@@ -80,7 +80,7 @@ final class Training {
     }
   }
 
-  /** Waits until so many nodes vote in the meta range and one of them leads it, and says which. */
+  /** Waits until this many nodes vote in the meta range and one of them leads it; returns the leader. */
   private static String awaitVoters(int count) throws JMException, TimeoutException {
     long begun = System.nanoTime();
     while (System.nanoTime() - begun < PATIENCE.toNanos()) {
@@ -92,7 +92,7 @@ final class Training {
     throw new TimeoutException("no leader of " + count + " voters");
   }
 
-  /** What each node says that it is, by its name. */
+  /** The role of each node, by its name. */
   private static Map<String, String> roles() throws JMException {
     var server = ManagementFactory.getPlatformMBeanServer();
     var roles = new HashMap<String, String>();

@@ -13,13 +13,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The clients of the broker whose run {@code bin/dunlin-train} records: what they make it do is known to the JVM from then on, so
- * that the first thousand clients after a start do not find everything being interpreted.
+ * The clients of the broker whose run {@code bin/dunlin-train} records. The code that they exercise is in the AOT
+ * cache, so that it is not interpreted for the first thousand clients after a start.
  */
 final class TrainingLoad {
   /*
-   * One thread; at most CLIENTS connections, each of which has at most a BATCH of messages on its way.
-   * Failure: ends with an exception when the broker does not answer; the training then goes on with what was recorded.
+   * One thread; at most CLIENTS connections, each with at most a BATCH of messages in flight.
+   * Failure: ends with an exception when the broker does not answer; the training then continues with what was
+   * recorded.
    */
   private static final int CLIENTS = 200;
   private static final int ROUNDS = 4;
@@ -80,7 +81,7 @@ final class TrainingLoad {
       }
     }
 
-    /** Publishes to itself and to the group with QoS 0 and 1, and takes what has come by then. */
+    /** Publishes to itself and to the group with QoS 0 and 1, and receives what has arrived so far. */
     void exchange() {
       var out = new ByteArrayOutputStream();
       byte[] none = version5 ? new byte[] {0} : new byte[0];

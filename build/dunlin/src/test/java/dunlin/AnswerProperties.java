@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The properties of a server's answer of MQTT 5 by their identifiers: numbers as Long, texts as String. */
+/** The properties of a server's packet of MQTT 5, by their identifiers: numbers as Long, texts as String. */
 final class AnswerProperties {
   static final int RESPONSE_INFORMATION = 0x1A;
   static final int SERVER_REFERENCE = 0x1C;
@@ -18,7 +18,7 @@ final class AnswerProperties {
     for (Property each : properties) values.put(each.id(), each.text().isEmpty() ? (Object) each.number() : each.text());
   }
 
-  /** Of CONNACK, PUBACK, PUBREC, SUBACK, UNSUBACK or DISCONNECT. */
+  /** Reads the properties of a CONNACK, PUBACK, PUBREC, SUBACK, UNSUBACK or DISCONNECT. */
   static AnswerProperties of(RawClient.Packet packet) {
     return new AnswerProperties(packet.properties());
   }

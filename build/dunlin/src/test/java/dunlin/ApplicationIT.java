@@ -24,7 +24,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** An application that publishes and subscribes in the node that it has built. */
+/** An application that publishes and subscribes in its embedded node. */
 class ApplicationIT {
   private static final Map<String, String> SETTINGS = Map.of("dunlin.store.fsync", "false", "dunlin.lanes", "2");
 
@@ -54,7 +54,7 @@ class ApplicationIT {
   }
 
   @Test
-  void messagesOfTheApplicationComeToClientsInOrder() {
+  void messagesOfTheApplicationReachClientsInOrder() {
     try (var broker = TestBroker.on(data, SETTINGS);
         var online = RawClient.connected(broker.port(), Connect.of("online").expiry(0))) {
       RawClient.connected(broker.port(), Connect.of("absent")).disconnectAfter(each -> each.subscribe("t", 1));
@@ -84,7 +84,7 @@ class ApplicationIT {
   }
 
   @Test
-  void anAnswerSaysWhetherAnybodyIsThere() {
+  void theResultSaysWhetherThereAreSubscribers() {
     try (var broker = TestBroker.on(data, SETTINGS)) {
       assertThat(broker.node().publish(message("nobody", "m", 1)).join()).isFalse();
       assertThat(broker.node().publish(message("nobody", "m", 0)).join()).isTrue();
@@ -122,7 +122,7 @@ class ApplicationIT {
   }
 
   @Test
-  @SuppressWarnings("try") // closed within, on purpose
+  @SuppressWarnings("try") // closed inside on purpose
   void applicationsTalkToThemselvesAndOverlappingSubscriptionsGetTheirOwn() {
     var wide = new LinkedBlockingQueue<Message>();
     var narrow = new LinkedBlockingQueue<Message>();
@@ -146,7 +146,7 @@ class ApplicationIT {
   }
 
   @Test
-  void aListenerThatStandsStillHoldsUpNobodyAndLosesWhatIsTooMuch() throws Exception {
+  void aBlockedListenerDelaysNoOtherAndLosesMessagesBeyondItsLimit() throws Exception {
     var release = new CountDownLatch(1);
     var came = new LinkedBlockingQueue<Message>();
     try (var broker = TestBroker.on(data, SETTINGS);
@@ -192,7 +192,7 @@ class ApplicationIT {
   }
 
   @Test
-  void whatClientsMayNotPublishTheApplicationMayNotEither() {
+  void theApplicationHasTheSameLimitsAsClients() {
     try (var broker = TestBroker.on(data, Map.of("dunlin.store.fsync", "false", "dunlin.mqtt.topic-levels-max", "3"))) {
       var node = broker.node();
       for (String topic : List.of("", "a/+", "#", "a\u0000", "$SYS/broker/version", "$share/g/a", "$share", "a/b/c/d", "\ud800", "a\u0001", "a\uffff")) {
@@ -209,7 +209,7 @@ class ApplicationIT {
   }
 
   @Test
-  void whatIsOffForClientsIsOffForTheApplication() {
+  void featuresThatAreOffForClientsAreOffForTheApplication() {
     var settings =
         Map.of(
             "dunlin.store.fsync", "false", "dunlin.mqtt.maximum-qos", "1", "dunlin.mqtt.retain-available", "false",
@@ -240,7 +240,7 @@ class ApplicationIT {
   }
 
   @Test
-  void aListenerIsToldWhoConnectsTakesOverAndLeaves() {
+  void aConnectionListenerGetsConnectsTakeoversAndDisconnects() {
     var told = new LinkedBlockingQueue<ConnectionEvent>();
     try (var node = Dunlin.builder().inMemory().tcpPort(0).connectionListener(told::add).build()) {
       var first = RawClient.connected(node.tcpPort(), Connect.of("van"));
@@ -284,7 +284,7 @@ class ApplicationIT {
   }
 
   @Test
-  void afterCloseCallsSaySo() {
+  void afterCloseCallsAreRefused() {
     var broker = TestBroker.on(data, SETTINGS);
     var node = broker.node();
     broker.close();

@@ -27,8 +27,8 @@ import java.util.zip.ZipFile;
 import org.junit.jupiter.api.Test;
 
 /**
- * What is in the archive: nothing that would make two builds of the same sources differ, as far as one build shows it
- * ({@code build/reproducible} compares two); a licence of every part; and the load test apart from the broker.
+ * The contents of the archive: nothing that makes two builds of the same sources differ, as far as one build shows it
+ * ({@code build/reproducible} compares two); a licence of every part; and the load test separate from the broker.
  */
 class ArchiveIT {
   private static final Path DIRECTORY = Path.of(System.getProperty("dist.directory"));
@@ -62,7 +62,7 @@ class ArchiveIT {
   }
 
   @Test
-  void noEntryOfTheArchiveSaysWhenOrByWhomItWasBuilt() throws IOException {
+  void noEntryOfTheArchiveHasABuildTimeOrUser() throws IOException {
     List<Entry> entries = entries();
 
     assertThat(entries).hasSizeGreaterThan(50).anyMatch(entry -> entry.name.endsWith("/bin/dunlin"));
@@ -73,7 +73,7 @@ class ArchiveIT {
   }
 
   @Test
-  void noEntryOfAJarSaysWhenItWasBuilt() throws IOException {
+  void noEntryOfAJarHasABuildTime() throws IOException {
     LocalDateTime expected = LocalDateTime.ofInstant(BUILD_TIME, ZoneOffset.UTC);
     List<Path> jars = jars("lib", "lib/bench").filter(jar -> jar.getFileName().toString().startsWith("dunlin-")).toList();
     assertThat(jars).as("the modules of the product, and the load test").hasSize(10);
@@ -98,7 +98,7 @@ class ArchiveIT {
   }
 
   @Test
-  void theBrokersClassPathHasNothingOfTheLoadTestAndThatHasAllItNeeds() throws IOException {
+  void theBrokerAndTheLoadTestHaveSeparateAndCompleteClassPaths() throws IOException {
     var bom = Bom.read();
     Set<String> broker = bom.without(LOAD_TEST).reachedFrom(PRODUCT);
     List<String> apart = jars("lib/bench").map(ArchiveIT::part).toList();
@@ -119,12 +119,12 @@ class ArchiveIT {
     return jars.stream();
   }
 
-  /** Its name and version, and the platform that it is for, if any. */
+  /** The name and version of a part, and its platform, if any. */
   private static String part(Path jar) {
     return jar.getFileName().toString().replace(".jar", "");
   }
 
-  /** The part that a line of THIRD-PARTY.txt is of; nothing when it is of none. */
+  /** The part that a line of THIRD-PARTY.txt names; null for other lines. */
   private static String licensed(String line) {
     var part = LICENSED.matcher(line);
     return part.find() ? part.group(1) + "-" + part.group(2) : "";
@@ -134,7 +134,7 @@ class ArchiveIT {
     return jar.equals(part) || jar.startsWith(part + "-");
   }
 
-  /** What sbom.json says: the name and version of each part, and of those that it needs. */
+  /** The contents of sbom.json: name and version of each part and of its dependencies. */
   private record Bom(Map<String, Set<String>> needs) {
     static Bom read() throws IOException {
       var needs = new HashMap<String, Set<String>>();
@@ -159,7 +159,7 @@ class ArchiveIT {
       return new Bom(rest);
     }
 
-    /** This part and all that it needs. */
+    /** This part and all of its dependencies. */
     Set<String> reachedFrom(String part) {
       var reached = new HashSet<String>();
       var next = new ArrayDeque<>(List.of(part));

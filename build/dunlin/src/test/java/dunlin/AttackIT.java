@@ -21,20 +21,21 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Attacks that have broken other brokers, on a whole one; docs/security.md lists them all. */
+/** Attacks that have broken other brokers, against a complete broker; docs/security.md lists them all. */
 class AttackIT {
   private static final int KIB = 1_024;
   private static final int CONNECTIONS = 3_000;
 
-  /** Fewer bytes than one connection in a hundred announces. */
+  /** Less than the sum of what one connection in a hundred announces. */
   private static final long GROWTH_MAX_KIB = 64 * KIB;
 
   /**
-   * Connections that announce much and send one byte of it: half of them more than any packet may have, who are closed at their
-   * headers; half as much as a CONNECT may have, who are waited for. The broker has 64 MB of heap and 32 MB of buffers.
+   * Connections that announce a large packet and send one byte of it. Half of them announce more than any packet may
+   * have, and are closed at their headers; half announce the most that a CONNECT may have, and are waited for. The
+   * broker has 64 MB of heap and 32 MB of buffers.
    */
   @Test
-  void bytesThatAreOnlyAnnouncedCostNothing(@TempDir Path data) throws IOException {
+  void announcedBytesUseNoMemory(@TempDir Path data) throws IOException {
     try (BrokerProcess broker =
         BrokerProcess.startWith(
             "-Xmx64m -XX:MaxDirectMemorySize=32m", data, "dunlin.store.memory=8MiB", "dunlin.mqtt.connect-timeout=60s")) {
@@ -62,7 +63,7 @@ class AttackIT {
     }
   }
 
-  /** As CVE-2026-44248 has it: 280 KB of user properties in slices of 1,400 bytes. */
+  /** As in CVE-2026-44248: 280 KB of user properties in slices of 1,400 bytes. */
   @Test
   void aConnectOfManyPropertiesIsRefusedAtItsHeaderOrAtTheFirstTooMany(@TempDir Path data) {
     byte[] property = RawClient.bytes(0x26, "k", "v");
@@ -81,7 +82,7 @@ class AttackIT {
           }
           while (socket.getInputStream().read() >= 0) {}
         } catch (IOException _) {
-          // Closed with bytes of ours unread.
+          // Closed while bytes of ours were unread.
         }
         assertThat(broker.node().node().frontend().connectionCount()).isLessThanOrEqualTo(1);
         try (RawClient witness = RawClient.connected(broker, "witness")) {
@@ -126,7 +127,7 @@ class AttackIT {
     }
   }
 
-  /** Answers the reason code; 0 for all that are a success. */
+  /** Returns the reason code; 0 for any success. */
   private static int retain(RawClient client, int packetId, String topic, String payload) {
     client.send(RawClient.PUBLISH | 2 | 1, topic, RawClient.u16(packetId), RawClient.NO_PROPERTIES, payload.getBytes(StandardCharsets.UTF_8));
     int reason = client.expect(RawClient.PUBACK).reason();
@@ -134,7 +135,7 @@ class AttackIT {
   }
 
   @Test
-  void whatIsStoredIsForTheBrokersUserAlone(@TempDir Path parent) throws IOException {
+  void storedFilesAreAccessibleToTheBrokersUserOnly(@TempDir Path parent) throws IOException {
     Path data = parent.resolve("data");
     try (TestBroker broker = TestBroker.on(data); RawClient client = RawClient.connected(broker, "durable", RawClient.sessionExpiry(60))) {
       client.subscribe("t", 1);
@@ -145,7 +146,7 @@ class AttackIT {
         EnumSet.of(PosixFilePermission.OWNER_READ, PosixFilePermission.OWNER_WRITE, PosixFilePermission.OWNER_EXECUTE);
     assertThat(Files.getPosixFilePermissions(data)).isEqualTo(owner);
     try (Stream<Path> entries = Files.list(data)) {
-      // Nobody gets past these, so what lies deeper needs no look.
+      // Only the owner may enter these, so what is inside need not be checked.
       assertThat(entries).hasSizeGreaterThan(3).allSatisfy(entry -> assertThat(owner).containsAll(Files.getPosixFilePermissions(entry)));
     }
   }

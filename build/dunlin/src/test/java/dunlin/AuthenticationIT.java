@@ -55,7 +55,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** Who gets in: with a password, with SCRAM-SHA-256, with an authenticator of the application's own; and who does not. */
+/** Which clients are accepted and which refused: with a password, with SCRAM-SHA-256, with an authenticator of the application. */
 @Isolated // reads the log of the process
 class AuthenticationIT {
   private static final int USER_AND_PASSWORD = 0xC0;
@@ -112,7 +112,7 @@ class AuthenticationIT {
     }
   }
 
-  /** MQTT 5 has passwords without a user name, for tokens; a password file has no use for them. */
+  /** MQTT 5 allows a password without a user name, for tokens; a password file cannot check it. */
   @Test
   void aPasswordAloneIsNotEnough() throws IOException {
     try (var broker = broker(passwords("alice", "one"))) {
@@ -121,7 +121,7 @@ class AuthenticationIT {
   }
 
   @Test
-  void anonymousClientsGetInWhereTheSettingSaysSo() throws IOException {
+  void anonymousClientsAreAcceptedWhereTheSettingAllowsThem() throws IOException {
     var settings = Map.of("dunlin.auth.password-file", passwords("alice", "one").toString(), "dunlin.auth.anonymous", "true");
     try (var broker = TestBroker.on(directory.resolve("data"), settings)) {
       assertThat(answer(broker.port(), connect(5, true, 0, "c", RawClient.NO_PROPERTIES))).isZero();
@@ -133,7 +133,7 @@ class AuthenticationIT {
 
   @Test
   @Tag("MQTT-4.12.1-1")
-  void hiveMqsClientProvesItselfWithScramAndAgainLater() throws IOException {
+  void hiveMqsClientAuthenticatesAndReauthenticatesWithScram() throws IOException {
     try (var broker = broker(passwords("alice", "one"))) {
       var mechanism = new Scram("alice", "one");
       Mqtt5AsyncClient client = hive(broker, mechanism);
@@ -166,7 +166,7 @@ class AuthenticationIT {
 
   @Test
   @Tag("MQTT-4.12.1-2")
-  void whoIsNoLongerInTheFileCannotProveItselfAgain() throws IOException {
+  void aUserRemovedFromTheFileCannotReauthenticate() throws IOException {
     Path file = passwords("alice", "one", "bob", "two");
     try (var broker = broker(file)) {
       Mqtt5AsyncClient client = hive(broker, new Scram("alice", "one"));
@@ -190,7 +190,7 @@ class AuthenticationIT {
         .buildAsync();
   }
 
-  /** SCRAM-SHA-256 as an application plugs it into HiveMQ's client. */
+  /** SCRAM-SHA-256 for HiveMQ's client. */
   private static final class Scram implements Mqtt5EnhancedAuthMechanism {
     private final String user;
     private final String password;
@@ -282,7 +282,7 @@ class AuthenticationIT {
   }
 
   @Test
-  void anEmptyPasswordFileLetsNobodyIn() throws IOException {
+  void anEmptyPasswordFileRefusesAllClients() throws IOException {
     try (var broker = broker(Files.createFile(directory.resolve("empty")))) {
       assertThat(answer(broker.port(), 5, "c", "alice", "")).isEqualTo(0x86);
       assertThat(answer(broker.port(), connect(5, true, 0, "c", RawClient.NO_PROPERTIES))).isEqualTo(0x87);
@@ -290,7 +290,7 @@ class AuthenticationIT {
   }
 
   @Test
-  void thePasswdCommandMakesAFileThatTheBrokerTakes() throws Exception {
+  void thePasswdCommandWritesAFileThatTheBrokerReads() throws Exception {
     Path file = directory.resolve("made");
 
     assertThat(passwd("one\n", file.toString(), "alice")).isEqualTo("0 ");
@@ -324,7 +324,7 @@ class AuthenticationIT {
     try (var out = process.getOutputStream()) {
       out.write(in.getBytes(StandardCharsets.UTF_8));
     } catch (IOException _) {
-      // It did not want any password.
+      // It did not read a password.
     }
     String said = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
@@ -333,7 +333,7 @@ class AuthenticationIT {
 
   // ---------------------------------------------------------------------------------------------- authenticators of the application
 
-  /** Refuses with the reason that the user name spells. */
+  /** Refuses with the reason that the user name names. */
   private static CompletionStage<Decision> asNamed(Authenticator.Credentials credentials) {
     String name = credentials.userName().orElse("");
     if (name.equals("throw")) throw new IllegalStateException("ordered to");
@@ -377,7 +377,7 @@ class AuthenticationIT {
   }
 
   @Test
-  void anAuthenticatorThatBlocksHoldsUpNobodyElse() throws InterruptedException {
+  void anAuthenticatorThatBlocksDelaysNoOtherClient() throws InterruptedException {
     var entered = new CountDownLatch(1);
     var release = new CountDownLatch(1);
     Authenticator blocking =
@@ -399,7 +399,7 @@ class AuthenticationIT {
       assertThat(entered.await(20, TimeUnit.SECONDS)).isTrue();
       queued.send(connect(5, 0x82, 0, RawClient.NO_PROPERTIES, "queued", "quick"));
       connected.ping();
-      // The one place in the queue is taken, on the same loop, before these come.
+      // The only place in the queue is used, on the same loop, before these come.
       assertThat(answer(node.tcpPort(), 5, "c", "quick", "")).isEqualTo(0x89);
       assertThat(answer(node.tcpPort(), 4, "c", "quick", "")).isEqualTo(3);
       connected.ping();
@@ -418,7 +418,7 @@ class AuthenticationIT {
   }
 
   @Test
-  void whoDoesNotKnowThePasswordTakesNoSessionOver() throws IOException {
+  void aWrongPasswordTakesNoSessionOver() throws IOException {
     try (var broker = broker(passwords("alice", "one"));
         RawClient owner = new RawClient(broker.port())) {
       owner.connect(connect(5, 0xC2, 0, RawClient.NO_PROPERTIES, "mine", "alice", "one"));
@@ -431,7 +431,7 @@ class AuthenticationIT {
   }
 
   @Test
-  void whoComesAgainIsKnownWithoutASecondLookAtThePassword() throws Exception {
+  void aReturningClientIsAcceptedWithoutCheckingThePasswordAgain() throws Exception {
     Path file = passwords("alice", "one");
     try (var broker =
         TestBroker.on(directory.resolve("data"), Map.of("dunlin.auth.password-file", file.toString(), "dunlin.admin.port", "0"))) {
@@ -467,7 +467,7 @@ class AuthenticationIT {
   // ------------------------------------------------------------------------------------------------------------- guessing
 
   @Test
-  void anAddressThatGuessesIsNotListenedToForTheRestOfTheMinute() throws Exception {
+  void anAddressThatGuessesIsRefusedForTheRestOfTheMinute() throws Exception {
     Path file = passwords("alice", "one");
     Map<String, String> settings =
         Map.of("dunlin.auth.password-file", file.toString(), "dunlin.auth.failures-max", "3", "dunlin.admin.port", "0");
@@ -476,7 +476,7 @@ class AuthenticationIT {
       int port = broker.port();
       int refused = 0;
       assertThat(answer(port, 5, "c", "alice", "one")).as("known again from here on, which must not help to guess").isZero();
-      // A minute may end on the way, and the count begins anew then.
+      // A minute may end in between, and the count then starts again.
       while (answer(port, 5, "c", "alice", "guess\u202E" + refused) == 0x86) refused++;
       assertThat(refused).isBetween(3, 6);
       assertThat(answer(port, 5, "c", "alice", "one")).as("also the right one").isEqualTo(0x97);
@@ -495,7 +495,7 @@ class AuthenticationIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"mallory\u202E", "mallory\u2028second line"})
-  void whatAClientSaysOfItselfIsEscapedInTheEvent(String user) throws IOException {
+  void textsOfAClientAreEscapedInTheEvent(String user) throws IOException {
     try (var events = new Lines("dunlin.events");
         var broker = broker(passwords("alice", "one"))) {
       assertThat(answer(broker.port(), 5, "c", user, "x")).isEqualTo(0x86);
@@ -524,7 +524,7 @@ class AuthenticationIT {
     }
   }
 
-  /** All that is logged under a name while it is open, of every level. */
+  /** Collects everything that is logged under a name, at every level, until it is closed. */
   private static final class Lines extends AppenderBase<ILoggingEvent> implements AutoCloseable {
     private final Logger logger;
     private final Level before;

@@ -20,7 +20,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** The shipped broker as a process of its own, as {@code bin/dunlin} starts it, on ports that the system chose. */
+/** The shipped broker as a process of its own, started like {@code bin/dunlin}, on free ports. */
 final class BrokerProcess implements AutoCloseable {
   private static final Duration START_MAX = Duration.ofSeconds(30);
   private static final Pattern ADMIN_PORT = Pattern.compile("admin port (\\d+) on loopback");
@@ -36,7 +36,7 @@ final class BrokerProcess implements AutoCloseable {
     readers = List.of(reader(process.getInputStream(), out), reader(process.getErrorStream(), err));
   }
 
-  /** Launches and does not wait for anything. */
+  /** Launches the process without waiting for its start. */
   static BrokerProcess launch(Path dataDirectory, String... settings) {
     return launchWith("-Xmx256m", dataDirectory, settings);
   }
@@ -47,7 +47,7 @@ final class BrokerProcess implements AutoCloseable {
     command.add("-Ddunlin.data-dir=" + dataDirectory);
     command.add("-Ddunlin.listeners.tcp.port=0");
     command.add("-Ddunlin.admin.port=-1");
-    // The last of two equal keys is the one that Java takes.
+    // Java uses the last of two equal keys.
     for (String setting : settings) command.add("-D" + setting);
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().put("DUNLIN_JAVA_HOME", System.getProperty("java.home"));
@@ -64,12 +64,12 @@ final class BrokerProcess implements AutoCloseable {
     return awaitListening(launch(dataDirectory, settings));
   }
 
-  /** The same with other bounds of its memory. */
+  /** The same with other limits of memory. */
   static BrokerProcess startWith(String jvmOptions, Path dataDirectory, String... settings) {
     return awaitListening(launchWith(jvmOptions, dataDirectory, settings));
   }
 
-  /** Waits until it says that it has started, which a store node does without listening. */
+  /** Waits for the line that says that it has started, which also a store node prints. */
   BrokerProcess awaitStarted(Duration limit) {
     await("the node has started")
         .atMost(limit)
@@ -126,16 +126,16 @@ final class BrokerProcess implements AutoCloseable {
     throw new AssertionError("listens on no port; " + this);
   }
 
-  /** Where it answers operators; only with {@code dunlin.admin.port=0} among its settings. */
+  /** Its admin port; only with {@code dunlin.admin.port=0} among its settings. */
   int adminPort() {
     for (String line : out) {
       Matcher matcher = ADMIN_PORT.matcher(line);
       if (matcher.find()) return Integer.parseInt(matcher.group(1));
     }
-    throw new AssertionError("does not say its admin port; " + this);
+    throw new AssertionError("has not logged its admin port; " + this);
   }
 
-  /** Memory that the operating system has given it; on Linux. */
+  /** The resident memory of the process; on Linux. */
   long residentKib() {
     try (Stream<String> lines = Files.lines(Path.of("/proc", Long.toString(process.pid()), "status"))) {
       String line = lines.filter(each -> each.startsWith("VmRSS:")).findFirst().orElseThrow();
@@ -145,7 +145,7 @@ final class BrokerProcess implements AutoCloseable {
     }
   }
 
-  /** Has the broker's JVM collect its garbage, all of it. */
+  /** Runs a full garbage collection in the broker's JVM. */
   void collectGarbage() {
     try {
       Process jcmd =
@@ -162,7 +162,7 @@ final class BrokerProcess implements AutoCloseable {
     }
   }
 
-  /** What it wrote to standard output: its log. */
+  /** Its standard output, which is its log. */
   List<String> out() {
     return out;
   }
@@ -177,12 +177,12 @@ final class BrokerProcess implements AutoCloseable {
     awaitExit(Duration.ofSeconds(10));
   }
 
-  /** SIGTERM, and no more. */
+  /** Sends SIGTERM and does not wait. */
   void terminate() {
-    process.toHandle().destroy(); // Process.destroy would close the streams, and with them what it says at its end
+    process.toHandle().destroy(); // Process.destroy would close the streams, and lose the last output
   }
 
-  /** Waits for its end and for the last of its output; returns the exit code. */
+  /** Waits for its end and its last output; returns the exit code. */
   int awaitExit(Duration limit) {
     try {
       assertThat(process.waitFor(limit.toMillis(), TimeUnit.MILLISECONDS)).as("ends within %s; %s", limit, this).isTrue();

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The sockets' buffers come back however a connection ends; here Netty watches every one of them. */
+/** The sockets' buffers are released however a connection ends; Netty's leak detector watches all of them here. */
 class BufferLeakIT {
   private static final int ROUNDS = 40;
   private static final int MESSAGES = 200;
@@ -24,7 +24,7 @@ class BufferLeakIT {
         breakOff(broker);
         if (round % 10 == 9) broker.collectGarbage();
       }
-      // What was lost is told when the next buffers are made.
+      // Leaks are reported when the next buffers are allocated.
       broker.collectGarbage();
       exchangeAll(broker, 1, "last");
       assertThat(broker.toString()).doesNotContain("LEAK");
@@ -47,7 +47,7 @@ class BufferLeakIT {
     }
   }
 
-  /** Connections that end where a buffer is held: in a packet, behind a wrong one, with answers that nobody reads. */
+  /** Connections that end while a buffer is held: inside a packet, after a wrong one, with unread answers. */
   private static void breakOff(BrokerProcess broker) {
     try (RawClient half = connected(broker, "half");
         RawClient wrong = connected(broker, "wrong");

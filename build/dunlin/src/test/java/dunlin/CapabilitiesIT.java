@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A broker whose settings take features away says so in CONNACK and means it. */
+/** A broker whose settings turn features off announces that in CONNACK and enforces it. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class CapabilitiesIT {
   private final TestBroker broker;
@@ -40,7 +40,7 @@ class CapabilitiesIT {
   @Test
   @Tag("MQTT-3.1.2-28")
   @Tag("MQTT-3.2.2-9")
-  void whatIsNotAvailableIsSaidInConnack() {
+  void unavailableFeaturesAreAnnouncedInConnack() {
     try (RawClient client = new RawClient(broker.port())) {
       Packet connack = client.connect(RawClient.connect(5, true, 0, "c", RawClient.NO_PROPERTIES));
       assertThat(AnswerProperties.of(connack).all())
@@ -54,7 +54,7 @@ class CapabilitiesIT {
   }
 
   @Test
-  void whatIsAvailableIsNotMentioned(@TempDir Path data) {
+  void availableFeaturesAreOmitted(@TempDir Path data) {
     try (TestBroker all = TestBroker.on(data, Map.of("dunlin.store.fsync", "false"));
         RawClient client = new RawClient(all.port())) {
       byte[] asks = RawClient.properties(new byte[] {0x19, 1});
@@ -81,7 +81,7 @@ class CapabilitiesIT {
   @Test
   @Tag("MQTT-3.2.2-11")
   @Tag("MQTT-3.2.2-14")
-  void aPublishThatAsksForMoreEndsTheConnection() {
+  void aPublishBeyondTheCapabilitiesEndsTheConnection() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.publish("t", 2, 1, "x");
       Packet disconnect = client.expect(RawClient.DISCONNECT);
@@ -102,7 +102,7 @@ class CapabilitiesIT {
   @Test
   @Tag("MQTT-3.2.2-12")
   @Tag("MQTT-3.2.2-13")
-  void aWillThatAsksForMoreIsRefused() {
+  void aWillBeyondTheCapabilitiesIsRefused() {
     int[][] cases = {{0x16, 0x9B}, {0x26, 0x9A}};
     for (int[] each : cases) {
       try (RawClient client = new RawClient(broker.port())) {
@@ -122,7 +122,7 @@ class CapabilitiesIT {
   @Tag("MQTT-3.2.2-10")
   @Tag("MQTT-3.9.3-2")
   @Tag("MQTT3-3.8.3-2")
-  void subscriptionsAreGrantedTheMaximumQosOrToldWhatIsOff() {
+  void subscriptionsAreGrantedTheMaximumQosOrRefusedWithAReason() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.SUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "a", 2, "a/+", 2, "$share/g/a", 1, "b", 0);
       Packet suback = client.expect(RawClient.SUBACK);
@@ -150,7 +150,7 @@ class CapabilitiesIT {
   }
 
   @Test
-  void aPayloadThatIsNotTheTextItClaimsToBeIsRefused() {
+  void aPayloadThatIsNotUtf8AsAnnouncedIsRefused() {
     byte[] text = RawClient.properties(new byte[] {RawClient.PAYLOAD_FORMAT, 1});
     byte[] notText = {'a', (byte) 0xC3, 'b'};
     try (RawClient client = RawClient.connected(broker, "c")) {

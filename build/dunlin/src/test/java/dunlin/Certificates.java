@@ -25,7 +25,7 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import javax.security.auth.x500.X500Principal;
 
-/** A certificate authority for one test, and what it issues; RFC 5280 as far as a test needs it. */
+/** A certificate authority for one test, and its certificates; as much of RFC 5280 as the tests need. */
 final class Certificates {
   private static final AtomicLong SERIALS = new AtomicLong(System.nanoTime());
   private static final DateTimeFormatter TIME = DateTimeFormatter.ofPattern("yyyyMMddHHmmss'Z'").withZone(ZoneOffset.UTC);
@@ -58,7 +58,7 @@ final class Certificates {
     return new Issued(root, rootKeys).certificatePem();
   }
 
-  /** For the broker: 127.0.0.1 and localhost. */
+  /** A certificate for the broker: 127.0.0.1 and localhost. */
   Issued server() {
     return server(rsa(), Duration.ofDays(9));
   }
@@ -68,7 +68,7 @@ final class Certificates {
     return sign("CN=localhost", "CN=root", keys, false, names, valid);
   }
 
-  /** For a client; names are values of the types above. */
+  /** A certificate for a client; names are values of the types above. */
   Issued client(String subject, byte[]... names) {
     return sign(subject, "CN=root", rsa(), false, concatenated(names), Duration.ofDays(9));
   }
@@ -77,7 +77,7 @@ final class Certificates {
     return tagged(type, ascii(text));
   }
 
-  /** What a client that trusts this authority, and has a certificate or none, connects with. */
+  /** The context of a client that trusts this authority, with or without a certificate of its own. */
   SSLContext context(Issued... own) {
     try {
       SSLContext context = SSLContext.getInstance("TLS");
@@ -136,7 +136,7 @@ final class Certificates {
     }
   }
 
-  /** The older form of a key, which stands at the end of PKCS#8 as an octet string. */
+  /** The older form of a key, which is the octet string at the end of PKCS#8. */
   static String oldKeyPem(KeyPair keys) {
     byte[] pkcs8 = keys.getPrivate().getEncoded();
     int at = content(pkcs8, 0); // the version

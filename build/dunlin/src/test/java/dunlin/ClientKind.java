@@ -20,7 +20,7 @@ import org.eclipse.paho.mqttv5.common.MqttMessage;
 import org.eclipse.paho.mqttv5.common.packet.MqttProperties;
 import org.jspecify.annotations.Nullable;
 
-/** The client libraries that we did not write, behind the few calls that tests of sessions make. */
+/** Third-party client libraries behind the few calls that tests of sessions make. */
 enum ClientKind {
   PAHO_3 {
     @Override
@@ -41,20 +41,20 @@ enum ClientKind {
     }
   };
 
-  /** Paho says much about each packet. Held here, since the log manager would forget it. */
+  /** Paho logs much about each packet. Referenced here, since the log manager holds loggers only weakly. */
   private static final Logger PAHO_LOG = Logger.getLogger("org.eclipse.paho");
 
   static {
     PAHO_LOG.setLevel(Level.WARNING);
   }
 
-  /** Connects; the listener hears all messages, also those that come before the session subscribes to anything. */
+  /** Connects; the listener receives all messages, also those that come before any subscription. */
   abstract Client connect(int port, Options options, Consumer<Message> listener) throws Exception;
 
   record Message(String topic, String payload, int qos) {}
 
   /**
-   * @param expirySeconds 0 for a session that ends with its connection; with MQTT 3 it says no more than that
+   * @param expirySeconds 0 for a session that ends with its connection; in MQTT 3 any other value means a durable one
    * @param receiveMaximum with MQTT 5 only
    */
   record Options(String clientId, boolean cleanStart, long expirySeconds, int receiveMaximum) {

@@ -11,7 +11,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Lives of a node whose clocks are the test's. */
+/** Restarts of a node whose clocks are set by the test. */
 final class ClockFileTest {
   private static final long DAY = TimeUnit.DAYS.toMillis(1);
   private static final long HOUR = TimeUnit.HOURS.toMillis(1);
@@ -31,7 +31,7 @@ final class ClockFileTest {
   }
 
   @Test
-  void theTimeAwayCounts() {
+  void theDowntimeCounts() {
     TierClock first = clock();
     ClockFile.open(data, first).close();
     long end = first.millis();
@@ -43,7 +43,7 @@ final class ClockFileTest {
   }
 
   @Test
-  void afterACrashItGoesOnFromTheLastNoteWhateverTheWallClockSays() {
+  void afterACrashTheClockContinuesFromTheLastNote() {
     TierClock first = clock();
     ClockFile file = ClockFile.open(data, first);
     for (int i = 0; i < ClockFile.LOOKS_A_NOTE; i++) {
@@ -59,7 +59,7 @@ final class ClockFileTest {
   }
 
   @Test
-  void aClockThatWasPutRightInAnEarlierLifeDoesNotCountAsTimeAway() {
+  void aCorrectionOfTheWallClockDoesNotCountAsDowntime() {
     wall = 0;
     TierClock first = clock();
     ClockFile file = ClockFile.open(data, first);
@@ -76,7 +76,7 @@ final class ClockFileTest {
   }
 
   @Test
-  void aDamagedFileIsNoReasonNotToStart() throws Exception {
+  void aDamagedFileDoesNotPreventTheStart() throws Exception {
     Files.writeString(data.resolve("clock"), "7 what is this");
     TierClock clock = clock();
     ClockFile.open(data, clock).close();

@@ -29,7 +29,7 @@ class ClusterKeysTest {
   private static final Map<String, String> PORTS = Map.of("dunlin.cluster.port", "7001", "dunlin.cluster.service-port", "7002");
 
   @Test
-  void aNodeThatIsToldNothingHasNoPeers() {
+  void aNodeWithoutSettingsHasNoPeers() {
     assertThat(read(Map.of())).isEqualTo(ClusterSettings.NONE);
   }
 
@@ -54,7 +54,7 @@ class ClusterKeysTest {
   }
 
   @Test
-  void callsOfOtherNodesKeepToWhatIsSet() {
+  void callsOfOtherNodesAreBoundedByTheSettings() {
     var usual = settings(Map.of());
     assertThat(ClusterKeys.service(usual)).isEqualTo(RangeServiceSettings.defaults());
 
@@ -68,7 +68,7 @@ class ClusterKeysTest {
   }
 
   @Test
-  void aStoreNodeTakesItsPartInTheClusterFromTheSettings() {
+  void aStoreNodesMembershipFollowsTheSettings() {
     var given = new HashMap<>(PORTS);
     assertThat(ClusterKeys.member(settings(given), Set.of()))
         .isEqualTo(MemberSettings.of("", 1, ClusterSettings.NONE.host(), 7_002, Set.of()));
@@ -99,7 +99,7 @@ class ClusterKeysTest {
   }
 
   @Test
-  void whatAStoreNodeCannotBeginWithIsRefusedBeforeItDoes() {
+  void invalidSettingsOfAStoreNodeAreRefusedBeforeItStarts() {
     for (String port : PORTS.keySet()) {
       var part = new HashMap<>(PORTS);
       part.remove(port);
@@ -114,7 +114,7 @@ class ClusterKeysTest {
   }
 
   @Test
-  void whatNodesMaySayToEachOtherIsCarried() {
+  void theTransportCarriesTheLargestCalls() {
     assertThat(RemoteCalls.BYTES_MAX).isGreaterThanOrEqualTo(NodeCalls.BYTES_MAX);
     assertThat(RemoteCalls.CALLS_MAX).isGreaterThanOrEqualTo(NodeCalls.CALLS_MAX);
   }
@@ -132,7 +132,7 @@ class ClusterKeysTest {
   }
 
   @Test
-  void tlsIsWholeOrAbsentAndNotBesidePlaintext() {
+  void tlsIsCompleteOrAbsentAndExcludesPlaintext() {
     for (String key : TLS.keySet()) {
       var part = new HashMap<>(TLS);
       part.remove(key);
@@ -144,7 +144,7 @@ class ClusterKeysTest {
   }
 
   @Test
-  void aHostThatNobodyCouldReachIsRefused() {
+  void anUnreachableHostIsRefused() {
     for (String host : new String[] {"", " ", "a b", "http://a", "me@a"})
       assertThatThrownBy(() -> read(Map.of("dunlin.cluster.host", host)))
           .isInstanceOf(SettingException.class)

@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What bin/dunlin does besides running a broker: help, its version, a check of what a start would need, a repair and a load test. */
+/** The commands of bin/dunlin besides running a broker: help, version, check, repair and load test. */
 class CommandIT {
   private static final Path HOME = Path.of(System.getProperty("dist.directory"));
 
@@ -26,7 +26,7 @@ class CommandIT {
     return runOf(HOME, arguments);
   }
 
-  /** Of an installation in another place. */
+  /** Runs the command of an installation in another place. */
   private Ended runOf(Path home, String... arguments) throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.add(home.resolve("bin/dunlin").toString());
@@ -71,7 +71,7 @@ class CommandIT {
   }
 
   @Test
-  void whatIsNotUnderstoodIsNamed() throws Exception {
+  void unknownArgumentsAreNamed() throws Exception {
     var wrong = run("--verison");
     assertThat(wrong.code()).isEqualTo(2);
     assertThat(wrong.err().getFirst()).isEqualTo("dunlin: not understood: --verison");
@@ -79,7 +79,7 @@ class CommandIT {
   }
 
   @Test
-  void aCheckOfWhatIsInOrderLeavesNothingBehind() throws Exception {
+  void aSuccessfulCheckLeavesNothingBehind() throws Exception {
     Path data = directory.resolve("data");
     var check = check(data);
     assertThat(check.err()).isEmpty();
@@ -89,7 +89,7 @@ class CommandIT {
   }
 
   @Test
-  void aCheckListsEveryProblemAndNotTheFirstOnly() throws Exception {
+  void aCheckListsAllProblems() throws Exception {
     Path foreign = Files.createDirectories(directory.resolve("foreign"));
     Files.writeString(foreign.resolve("thesis.tex"), "content");
     Path passwords = Files.writeString(directory.resolve("passwords"), "nonsense");
@@ -124,7 +124,7 @@ class CommandIT {
   }
 
   @Test
-  void portsOfANodeThatRunsAreNotAProblem() throws Exception {
+  void portsOfARunningNodeAreNoProblem() throws Exception {
     Path data = directory.resolve("data");
     try (var broker = BrokerProcess.start(data)) {
       var check = check(data, "dunlin.listeners.tcp.port=" + broker.port());
@@ -184,7 +184,7 @@ class CommandIT {
   }
 
   @Test
-  void whatTheLoadTestDoesNotUnderstandIsNamed() throws Exception {
+  void unknownArgumentsOfTheLoadTestAreNamed() throws Exception {
     var wrong = run("bench", "run", "no such scenario");
     assertThat(wrong.code()).isEqualTo(2);
     assertThat(wrong.err()).singleElement().asString().startsWith("bench: no such scenario: there is no such file");

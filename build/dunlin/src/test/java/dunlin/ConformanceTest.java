@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Every normative statement that a server can break is proven by a test, and docs/conformance.md says by which. */
+/** Every normative statement that a server can break is proven by a test, which docs/conformance.md names. */
 class ConformanceTest {
   private static final Path ROOT = Path.of("../..");
   private static final Path PAGE = ROOT.resolve("docs/conformance.md");
@@ -29,9 +29,9 @@ class ConformanceTest {
     tests = TaggedTest.inModulesBelow(ROOT).stream().filter(test -> test.tag().startsWith("MQTT")).toList();
   }
 
-  /** To write the page anew after tests have changed: {@code -Ddocs.write=true}. */
+  /** To rewrite the page after tests have changed: {@code -Ddocs.write=true}. */
   @Test
-  void thePageIsWhatTheListsAndTheTestsSay() throws IOException {
+  void thePageMatchesTheListsAndTheTests() throws IOException {
     String page = ConformancePage.render(tests);
     if (Boolean.getBoolean("docs.write")) Files.writeString(PAGE, page);
 
@@ -67,11 +67,11 @@ class ConformanceTest {
   }
 
   @Test
-  void whatHasATagIsRun() {
+  void everyTaggedTestIsRun() {
     assertThat(tests).filteredOn(test -> !test.runs()).as("tags on what the build does not run").isEmpty();
   }
 
-  /** The specifications number the statements of a section from 1 on; only one number was left out. */
+  /** The specifications number the statements of a section from 1; only one number is missing. */
   @ParameterizedTest
   @EnumSource
   void noStatementIsMissing(Specification specification) {

@@ -40,9 +40,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What a connection begins and ends with; MQTT 5, sections 3.1, 3.2, 3.12 and 3.14.
+ * CONNECT, CONNACK, PINGREQ and DISCONNECT; MQTT 5, sections 3.1, 3.2, 3.12 and 3.14.
  *
- * <p>Long, since it is one table of conversations against one broker that all of them share, a group of statements each.
+ * <p>The class is long: a table of conversations with one shared broker, each for a group of statements.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ConnectIT {
@@ -62,7 +62,7 @@ class ConnectIT {
     broker.close();
   }
 
-  /** Also when a session is resumed for which much is waiting. */
+  /** Also when a resumed session has many waiting messages. */
   @ParameterizedTest(name = "MQTT level {0}")
   @ValueSource(ints = {4, 5})
   @Tag("MQTT-3.1.4-5")
@@ -103,7 +103,7 @@ class ConnectIT {
   @Tag("MQTT3-3.1.4-1")
   @Tag("MQTT3-3.2.2-6")
   void aConnectOfTheWrongFormEndsTheConnection() {
-    // A session is there, which no answer may speak of.
+    // There is a session, which no refusal may mention.
     String clientId = id();
     durable(5, clientId).close();
     byte[] cut = {0, 5, 't'};
@@ -137,7 +137,7 @@ class ConnectIT {
   @Tag("MQTT-3.1.4-2")
   @Tag("MQTT-3.1.4-6")
   @Tag("MQTT-3.2.2-7")
-  void whatStandsBehindARefusedConnectHasNoEffect() {
+  void packetsAfterARefusedConnectHaveNoEffect() {
     String topic = id();
     try (RawClient watcher = connected(broker, id());
         RawClient refused = new RawClient(broker.port())) {
@@ -215,7 +215,7 @@ class ConnectIT {
     }
   }
 
-  /** Neither the time of its expiry nor the end of another session touches the state of a connected one. */
+  /** Neither the time of its expiry nor the end of another session affects a connected session. */
   @ParameterizedTest(name = "MQTT level {0}")
   @ValueSource(ints = {4, 5})
   @Tag("MQTT-4.1.0-1")
@@ -244,7 +244,7 @@ class ConnectIT {
     }
   }
 
-  /** A client that wants no explanations gets none with what its packets are answered by. */
+  /** A client that asks for no problem information gets no reason strings in acknowledgements. */
   @Test
   @Tag("MQTT-3.1.2-29")
   void problemInformationIsLeftOutWhereTheClientDoesNotWantIt() {
@@ -314,7 +314,7 @@ class ConnectIT {
         assertThat(sent.text()).isEqualTo("will");
         assertThat(sent.retain()).isEqualTo(retained);
       }
-      // Two more leave: when the second one's will is here, the first one's would be, too.
+      // Two more disconnect: when the second one's will has arrived, the first one's would have, too.
       for (String text : List.of("another's", "a third one's")) {
         try (RawClient other = new RawClient(broker.port())) {
           other.connect(connect(4, CLEAN | WILL, 0, NO_PROPERTIES, id(), topic, text));

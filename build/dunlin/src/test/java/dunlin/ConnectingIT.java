@@ -20,7 +20,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who is let in, how the others are told, and what CONNACK says of the session; MQTT 5, sections 3.1 and 3.2. */
+/** Accepted and refused CONNECTs, and Session Present in CONNACK; MQTT 5, sections 3.1 and 3.2. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ConnectingIT {
   private static final byte[] NONE = RawClient.NO_PROPERTIES;
@@ -72,7 +72,7 @@ class ConnectingIT {
     return Arguments.of(what, level, RawClient.connect(level, flags, 0, NONE, payload));
   }
 
-  /** An error is told in a CONNACK where the version has a code for it, never in DISCONNECT, and what follows is the end. */
+  /** An error is reported in a CONNACK if the version has a code for it, never in DISCONNECT, and then the connection ends. */
   @ParameterizedTest(name = "{0}, level {1}")
   @MethodSource("refused")
   @Tag("pitfall-3")
@@ -98,7 +98,7 @@ class ConnectingIT {
     }
   }
 
-  /** Also when there is a session that a sound CONNECT would have resumed. */
+  /** Also when there is a session that a valid CONNECT would have resumed. */
   @Test
   @Tag("pitfall-9")
   @Tag("MQTT-3.2.2-6")
@@ -174,7 +174,7 @@ class ConnectingIT {
     }
   }
 
-  /** Its session is there for the identifier that it was given, as for any other. */
+  /** Its session is found by the assigned identifier, like any other. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
   @Tag("pitfall-6")
@@ -210,7 +210,7 @@ class ConnectingIT {
     assertThat(present(level, clientId, false)).as("never seen").isFalse();
     assertThat(present(level, clientId, false)).as("kept").isTrue();
     assertThat(present(level, clientId, true)).as("clean").isFalse();
-    // A clean session of MQTT 3 leaves none; a clean start of MQTT 5 begins one that may last.
+    // A clean session of MQTT 3 leaves no session; a clean start of MQTT 5 begins one that may be durable.
     assertThat(present(level, clientId, false)).as("after a clean one").isEqualTo(level == 5);
     try (RawClient old = connected(level, clientId, false);
         RawClient next = connected(level, clientId, false);

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.LoggerFactory;
 
-/** What the log tells of connections: each one when an operator wants it, and those that were refused before MQTT always. */
+/** Connections in the log: each one if an operator wants it, and always those refused before MQTT. */
 @Isolated // reads the log of the process
 class ConnectionEventsIT {
   private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -67,7 +67,7 @@ class ConnectionEventsIT {
   }
 
   @Test
-  void whoConnectsLeavesAndTakesOverIsOneLineEach() {
+  void eachConnectDisconnectAndTakeoverIsOneLine() {
     String name = "c\" event=forged \u202E";
     try (var broker = TestBroker.on(directory.resolve("data"))) {
       try (var _ = RawClient.connected(broker.port(), RawClient.Connect.of(name));
@@ -85,7 +85,7 @@ class ConnectionEventsIT {
   }
 
   @Test
-  void nothingIsSaidOfConnectionsUnlessItIsWanted() {
+  void connectionsAreLoggedOnlyIfEnabled() {
     connections.setLevel(null);
     try (var broker = TestBroker.on(directory.resolve("data"));
         var client = RawClient.connected(broker.port(), RawClient.Connect.of("client"))) {
@@ -95,7 +95,7 @@ class ConnectionEventsIT {
   }
 
   @Test
-  void handshakesAndUpgradesThatAreRefusedAreToldAFewTimesASecondAndCounted() throws IOException {
+  void refusedHandshakesAndUpgradesAreCountedAndLoggedAtALimitedRate() throws IOException {
     var server = new Certificates().server();
     var settings =
         Map.of(
@@ -114,7 +114,7 @@ class ConnectionEventsIT {
     }
   }
 
-  /** How many refusals the lines tell of, one by one or by their number. */
+  /** How many refusals the lines report, singly or as a number. */
   private long told(String of) {
     long told = 0;
     for (String line : lines()) {
@@ -130,7 +130,7 @@ class ConnectionEventsIT {
     return Files.writeString(directory.resolve(name), content).toString();
   }
 
-  /** Says something that is wrong and waits until the broker has closed. */
+  /** Sends a wrong text and waits until the broker has closed. */
   private static void say(int port, String text) throws IOException {
     try (var socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.getOutputStream().write(text.getBytes(StandardCharsets.US_ASCII));

@@ -14,18 +14,18 @@ import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** What documents name is there: other documents, and the tests that are to prove a row of docs/security.md. */
+/** Names in documents exist: linked documents, classes, and the tests for rows of docs/security.md. */
 class DocumentsTest {
   private static final Path ROOT = Path.of("../..");
   private static final Pattern LINK = Pattern.compile("]\\(([^)#:]+)[^)]*\\)");
   private static final Pattern TEST = Pattern.compile("`([A-Z]\\w*(?:Test|IT|Fuzz))?(?:\\.([a-z]\\w*)(…)?)?`");
 
-  /** Two words at least, as a class of ours that documents speak of has. */
+  /** A class name of at least two words. */
   private static final Pattern CLASS = Pattern.compile("`([A-Z][a-z0-9]+(?:[A-Z]\\w*)+)(?:\\.([a-z]\\w*))?[`…(]");
 
   private static final Set<String> FOREIGN = Set.of("DropwizardMeterRegistry", "IllegalStateException", "NoClassDefFoundError", "SslHandler");
 
-  /** Of those that stand in the distribution. */
+  /** The documents of the distribution. */
   private static List<Path> documents() throws IOException {
     try (var files = Files.walk(ROOT.resolve("docs"))) {
       var all = new ArrayList<>(files.filter(file -> file.toString().endsWith(".md")).toList());
@@ -35,7 +35,7 @@ class DocumentsTest {
   }
 
   @Test
-  void everyDocumentThatIsLinkedToIsThere() throws IOException {
+  void everyLinkedDocumentExists() throws IOException {
     for (Path document : documents()) {
       var links = LINK.matcher(Files.readString(document));
       while (links.find()) {
@@ -44,13 +44,13 @@ class DocumentsTest {
     }
   }
 
-  /** And what is named of it, a method or a nested type. */
+  /** Also a method or nested type that is named with it. */
   @Test
-  void everyClassThatADocumentNamesIsThere() throws IOException {
+  void everyClassNamedInADocumentExists() throws IOException {
     Map<String, String> sources = sources("/java/");
     int named = 0;
     for (Path document : documents()) {
-      if (document.endsWith("CHANGELOG.md")) continue; // it tells of what has been
+      if (document.endsWith("CHANGELOG.md")) continue; // it names former classes
       var classes = CLASS.matcher(Files.readString(document));
       for (; classes.find(); named++) {
         String type = classes.group(1);
@@ -67,9 +67,9 @@ class DocumentsTest {
     return Pattern.compile("\\b(class|interface|record|enum) " + type + "\\b").asPredicate();
   }
 
-  /** Documents may link to what stands in docs, and to each other; the archive takes the folder and these files whole. */
+  /** Documents may link to files in docs and to each other; the archive contains that folder and these files. */
   @Test
-  void theArchiveTakesEveryDocumentThatTheReadmeNames() throws IOException {
+  void theArchiveHasEveryDocumentThatTheReadmeNames() throws IOException {
     String assembly = Files.readString(Path.of("src/main/assembly/directory.xml"));
     var links = LINK.matcher(Files.readString(ROOT.resolve("README.md")));
     int count = 0;
@@ -83,7 +83,7 @@ class DocumentsTest {
   }
 
   @Test
-  void everyTestThatProvesARowOfTheSecurityPageIsThere() throws IOException {
+  void everyTestNamedOnTheSecurityPageExists() throws IOException {
     Map<String, String> sources = sources("/src/test/java/");
     int rows = 0;
     for (String line : Files.readAllLines(ROOT.resolve("docs/security.md"))) {
@@ -105,7 +105,7 @@ class DocumentsTest {
     assertThat(rows).isGreaterThan(30);
   }
 
-  /** It stands apart from the parent, so nothing else keeps the two equal. */
+  /** The BOM has no parent, so only this test keeps the versions equal. */
   @Test
   void theBomHasTheVersionsOfTheBuild() throws IOException {
     String build = Files.readString(ROOT.resolve("pom.xml"));

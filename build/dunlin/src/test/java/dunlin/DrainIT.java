@@ -37,7 +37,7 @@ class DrainIT {
   }
 
   @Test
-  void clientsAreToldWhereToGoAndNewOnesAreNotTaken() {
+  void clientsAreSentToTheOtherServerAndNewOnesAreRefused() {
     Map<String, String> settings = Map.of("dunlin.admin.port", "0", "dunlin.store.fsync", "false");
     try (TestBroker broker = TestBroker.on(data, settings);
         RawClient five = RawClient.connected(broker, "five");
@@ -76,7 +76,7 @@ class DrainIT {
   }
 
   @Test
-  void operatorsDrainByJmxAtTheirPace() throws Exception {
+  void operatorsDrainByJmxAtAChosenRate() throws Exception {
     try (TestBroker broker = TestBroker.on(data, Map.of("dunlin.lanes", "3", "dunlin.store.fsync", "false"))) {
       var beans = ManagementFactory.getPlatformMBeanServer();
       String name = broker.node().nodeId().substring(0, 8);
@@ -106,7 +106,7 @@ class DrainIT {
   }
 
   @Test
-  void aNodeThatStopsSendsItsClientsWhereTheSettingSays() {
+  void aStoppingNodeSendsItsClientsToTheConfiguredServer() {
     RawClient client;
     try (TestBroker broker = TestBroker.on(data, Map.of("dunlin.drain.server-reference", "b.example.com"))) {
       client = RawClient.connected(broker, "c");
@@ -119,7 +119,7 @@ class DrainIT {
   }
 
   @Test
-  void withoutAServerToGoToClientsAreToldThatThisOneStops() {
+  void withoutAnotherServerClientsAreToldOfTheShutdown() {
     RawClient client;
     try (TestBroker broker = TestBroker.on(data)) {
       client = RawClient.connected(broker, "c");
@@ -131,7 +131,7 @@ class DrainIT {
   }
 
   @Test
-  void aDrainThatCannotBeIsRefused() {
+  void anInvalidDrainIsRefused() {
     try (TestBroker broker = TestBroker.on(data, Map.of("dunlin.store.fsync", "false"));
         RawClient client = RawClient.connected(broker, "c")) {
       assertThatThrownBy(() -> broker.node().drain("x", 0)).isInstanceOf(IllegalArgumentException.class);

@@ -39,7 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 import org.slf4j.LoggerFactory;
 
-/** Nodes inside an application: independent of each other, and gone without a trace when closed. */
+/** Nodes inside an application: independent of each other, and without a trace once closed. */
 @Isolated // counts the threads and beans of the process, and reads its log
 class EmbeddedIT {
   @TempDir Path directory;
@@ -67,7 +67,7 @@ class EmbeddedIT {
   }
 
   @Test
-  void oneServesOnWhileTheOtherCloses() throws Exception {
+  void oneNodeServesWhileTheOtherCloses() throws Exception {
     try (var staying = TestBroker.on(directory.resolve("staying"))) {
       var leaving = TestBroker.on(directory.resolve("leaving"));
       int leavingPort = leaving.port();
@@ -126,7 +126,7 @@ class EmbeddedIT {
   }
 
   @Test
-  void aNodeThatIsClosedSaysSo() {
+  void aClosedNodeRefusesCalls() {
     var node = Dunlin.builder().inMemory().tcpPort(0).build();
     node.close();
     node.close();
@@ -138,9 +138,9 @@ class EmbeddedIT {
     }
   }
 
-  /** Micrometer warns when meters come before the registries that show them. */
+  /** Micrometer warns when meters are registered before the registries that export them. */
   @Test
-  void metersComeAfterWhatShowsThem() {
+  void metersAreRegisteredAfterTheirRegistries() {
     var lines = new ListAppender<ILoggingEvent>();
     lines.start();
     var logger = (Logger) LoggerFactory.getLogger("io.micrometer");
@@ -166,7 +166,7 @@ class EmbeddedIT {
   }
 
   @Test
-  void aDataDirectoryThatIsTakenIsRefused() {
+  void aDataDirectoryInUseIsRefused() {
     try (var broker = TestBroker.on(directory)) {
       Set<Thread> before = threads();
       Set<ObjectName> beans = beans(broker.node());
@@ -174,7 +174,7 @@ class EmbeddedIT {
         assertThatThrownBy(() -> TestBroker.on(directory))
             .hasMessage("data directory " + directory + " is in use by another Dunlin node (in this process)");
       }
-      // The broker that is there begins threads that read when it needs them.
+      // The running broker starts reader threads on demand.
       String readers = "dunlin-" + broker.node().nodeId().substring(0, 8) + "-\\w+-reader-\\d+";
       awaitNoMoreThan(before, readers);
       assertThat(beans(broker.node())).isEqualTo(beans);
@@ -199,7 +199,7 @@ class EmbeddedIT {
   }
 
   @Test
-  void aSettingThatIsWrongIsRefusedBeforeAnythingIsMade() {
+  void aWrongSettingIsRefusedBeforeAnythingIsCreated() {
     Path data = directory.resolve("data");
     assertThatThrownBy(() -> TestBroker.on(data, Map.of("dunlin.lane", "2")))
         .isInstanceOf(SettingException.class)
@@ -294,7 +294,7 @@ class EmbeddedIT {
     return new HashSet<>(Thread.getAllStackTraces().keySet());
   }
 
-  /** No thread that keeps the JVM alive is new but the one that asks here, and none that is one of ours. */
+  /** Waits until no new non-daemon thread but the caller's, and none of our own threads, is left. */
   private static void awaitNoMoreThan(Set<Thread> before) {
     awaitNoMoreThan(before, "");
   }

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The exchange of AUTH packets, to the packet; MQTT 5, sections 3.15 and 4.12. */
+/** The exchange of AUTH packets, packet by packet; MQTT 5, sections 3.15 and 4.12. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class EnhancedAuthenticationIT {
   private static final int AUTH = 0xF0;
@@ -34,12 +34,12 @@ class EnhancedAuthenticationIT {
   private static final int METHOD_PROPERTY = 0x15;
   private static final int DATA_PROPERTY = 0x16;
 
-  /** Answers to exchanges that said "wait", by client. */
+  /** Pending answers to "wait" orders, by client. */
   private final Map<String, CompletableFuture<EnhancedAuthenticator.Step>> waiting = new ConcurrentHashMap<>();
 
   /**
-   * Its data are orders: {@code as:<user>} succeeds, {@code more} goes on, {@code no} and {@code banned} fail, {@code throw} throws, {@code
-   * large} answers 200 bytes, {@code wait} is answered by the test.
+   * A method whose data are orders: {@code as:<user>} succeeds, {@code more} continues, {@code no} and {@code banned}
+   * fail, {@code throw} throws, {@code large} answers 200 bytes, {@code wait} is answered by the test.
    */
   private final class Orders implements EnhancedAuthenticator {
     @Override
@@ -148,7 +148,7 @@ class EnhancedAuthenticationIT {
   }
 
   @Test
-  void oneStepIsEnoughForAMethodThatNeedsNoMore() {
+  void aMethodMayNeedOneStepOnly() {
     try (RawClient client = alice("one step")) {
       client.ping();
     }
@@ -175,7 +175,7 @@ class EnhancedAuthenticationIT {
   @ValueSource(strings = {"OTHER", "orders", ""})
   @Tag("MQTT-4.12.0-1")
   @Tag("pitfall-15")
-  void aMethodThatIsNotThereIsRefused(String method) {
+  void anUnknownMethodIsRefused(String method) {
     try (RawClient client = client()) {
       client.send(connect(5, true, 0, "c", properties(method(method))));
       expectConnack(client, 0x8C);
@@ -270,7 +270,7 @@ class EnhancedAuthenticationIT {
   @ParameterizedTest
   @ValueSource(ints = {RawClient.PUBLISH, RawClient.SUBSCRIBE, RawClient.PINGREQ, RawClient.PUBACK, RawClient.CONNECT})
   @Tag("MQTT-3.1.2-30")
-  void nothingButAuthAndDisconnectMayComeBeforeConnack(int type) {
+  void onlyAuthAndDisconnectMayComeBeforeConnack(int type) {
     byte[] early =
         switch (type) {
           case RawClient.PUBLISH -> packet(type, "topic", RawClient.NO_PROPERTIES, bytes(1));
@@ -301,7 +301,7 @@ class EnhancedAuthenticationIT {
     }
   }
 
-  /** Whoever is not known yet has no more bytes held for it than a CONNECT may have. */
+  /** For a client that is not authenticated, no more bytes are held than a CONNECT may have. */
   @Test
   void authBeforeConnackIsNoLargerThanConnectMayBe() {
     try (RawClient client = client()) {
@@ -313,7 +313,7 @@ class EnhancedAuthenticationIT {
   }
 
   @Test
-  void anAnswerThatNobodyHasAskedForIsAProtocolError() {
+  void anUnrequestedAnswerIsAProtocolError() {
     try (RawClient asking = client();
         RawClient connected = alice("unasked")) {
       asking.send(bytes(connecting("c", "wait"), auth(CONTINUE, "as:alice")));
@@ -345,7 +345,7 @@ class EnhancedAuthenticationIT {
   }
 
   @Test
-  void anAuthenticatorThatFailsLetsNobodyIn() {
+  void aFailingAuthenticatorRefusesAllClients() {
     for (String order : new String[] {"throw", "wait"}) {
       try (RawClient client = client()) {
         client.send(connecting("fails", order));
@@ -356,7 +356,7 @@ class EnhancedAuthenticationIT {
   }
 
   @Test
-  void anAuthenticatorThatDoesNotAnswerLetsNobodyIn() {
+  void anAuthenticatorThatDoesNotAnswerRefusesAllClients() {
     try (RawClient client = client()) {
       client.send(connecting("late", "wait"));
       expectConnack(client, 0x88);
@@ -376,7 +376,7 @@ class EnhancedAuthenticationIT {
 
   @Test
   @Tag("MQTT-4.12.1-1")
-  void aClientProvesItselfAgainWhileItIsConnected() {
+  void aConnectedClientReauthenticates() {
     try (RawClient client = alice("again")) {
       for (int i = 0; i < 3; i++) {
         client.send(auth(AGAIN, "more"));
@@ -389,7 +389,7 @@ class EnhancedAuthenticationIT {
   }
 
   @Test
-  void otherPacketsGoOnMeanwhile() {
+  void otherPacketsAreServedDuringReauthentication() {
     try (RawClient client = alice("meanwhile")) {
       client.subscribe("meanwhile", 1);
       client.send(auth(AGAIN, "wait"));
@@ -404,7 +404,7 @@ class EnhancedAuthenticationIT {
     }
   }
 
-  /** Handshakes of messages may come in between. */
+  /** Waits for AUTH; acknowledgements may come in between. */
   private static void awaitAuth(RawClient client) {
     assertThat(client.nextIsMessage()).isFalse();
     client.expect(AUTH);
@@ -413,7 +413,7 @@ class EnhancedAuthenticationIT {
   @ParameterizedTest
   @ValueSource(strings = {"no", "banned", "throw", "as:bob", "as:"})
   @Tag("MQTT-4.12.1-2")
-  void whoFailsThenIsDisconnectedAndItsWillIsSent(String order) {
+  void aFailedReauthenticationDisconnectsAndSendsTheWill(String order) {
     try (RawClient witness = client();
         RawClient client = client()) {
       witness.connect(connect(5, true, 0, "witness of " + order, properties()));
@@ -434,7 +434,7 @@ class EnhancedAuthenticationIT {
 
   @Test
   @Tag("MQTT-4.12.1-1")
-  void anotherMethodThenIsAProtocolError() {
+  void reauthenticationWithAnotherMethodIsAProtocolError() {
     try (RawClient client = alice("other method")) {
       client.send(packet(AUTH, AGAIN, properties(method("OTHER"), data("as:alice"))));
       client.expectDisconnect(0x82);
@@ -442,7 +442,7 @@ class EnhancedAuthenticationIT {
   }
 
   @Test
-  void twoAtATimeAreAProtocolError() {
+  void twoReauthenticationsAtATimeAreAProtocolError() {
     try (RawClient asking = alice("two");
         RawClient waited = alice("two more")) {
       asking.send(bytes(auth(AGAIN, "wait"), auth(AGAIN, "as:alice")));
@@ -455,7 +455,7 @@ class EnhancedAuthenticationIT {
   }
 
   @Test
-  void whoDoesNotGoOnThenIsDisconnected() {
+  void anUnfinishedReauthenticationEndsTheConnection() {
     try (RawClient client = alice("silent")) {
       client.send(auth(AGAIN, "more"));
       client.expect(AUTH);
@@ -465,7 +465,7 @@ class EnhancedAuthenticationIT {
 
   @Test
   @Tag("MQTT-3.1.2-29")
-  void whoAsksForNoProblemInformationGetsNoneInAuth() {
+  void authHasNoProblemInformationForAClientThatWantsNone() {
     try (RawClient client = alice("no problem information", bytes(0x17, 0))) {
       client.send(auth(AGAIN, "more"));
       assertThat(client.expect(AUTH).body()).isEqualTo(bytes(CONTINUE, properties(method("ORDERS"), data("go on"))));
@@ -479,7 +479,7 @@ class EnhancedAuthenticationIT {
   // --------------------------------------------------------------------------------------------------------------- what it touches
 
   @Test
-  void aSessionIsNotTakenOverByWhoIsNotKnownYet() {
+  void aSessionIsNotTakenOverBeforeAuthentication() {
     try (RawClient owner = alice("mine");
         RawClient thief = client();
         RawClient again = client()) {
@@ -496,7 +496,7 @@ class EnhancedAuthenticationIT {
   }
 
   @Test
-  void aClientThatHasGoneIsNotOpenedASession() {
+  void noSessionIsOpenedForAClosedConnection() {
     int before = node.node().frontend().connectionCount();
     try (RawClient client = client()) {
       client.send(connecting("gone", "wait"));

@@ -32,7 +32,7 @@ class ExactlyOnceIT {
   private static final int IDENTIFIERS = 40;
   private static final int PACKET_IDENTIFIER_NOT_FOUND = 0x92;
 
-  /** Sends its messages, connects anew in between, and sends again what it has to; MQTT 5, section 4.4. */
+  /** Sends its messages, reconnects in between, and resends what it must; MQTT 5, section 4.4. */
   private static final class Publisher implements Callable<Integer> {
     private final TestBroker broker;
     private final Random random;
@@ -85,7 +85,7 @@ class ExactlyOnceIT {
     private void answered(Packet answer) {
       int packetId = answer.packetId();
       if (answer.type() == RawClient.PUBCOMP) {
-        // The connection before may have released it, without a chance to say so.
+        // The previous connection may have released it without an answer.
         assertThat(answer.reason()).as("%s", answer).isIn(0, PACKET_IDENTIFIER_NOT_FOUND);
         assertThat(unreleased.remove(packetId)).as("%s", answer).isTrue();
         return;
@@ -102,7 +102,7 @@ class ExactlyOnceIT {
         case 0 -> client.close();
         case 1 -> client.reset();
         case 2 -> client.halfClose();
-        default -> displaced.add(client); // it is taken over while what was sent last is on its way
+        default -> displaced.add(client); // it is taken over while the last packets are in flight
       }
       client = RawClient.connected(broker.port(), connect);
       assertThat(client.sessionPresent()).isTrue();
@@ -111,7 +111,7 @@ class ExactlyOnceIT {
     }
   }
 
-  /** Takes messages until every publisher has said that it is done; answers each one's numbers in the order in which they came. */
+  /** Takes messages until every publisher has sent its last one; returns each one's numbers in the order of arrival. */
   private static Map<String, List<Integer>> takeAll(RawClient subscriber) {
     Map<String, List<Integer>> numbers = new HashMap<>();
     for (int ends = 0; ends < PUBLISHERS; ) {

@@ -14,17 +14,17 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client of which the model knows what it has sent and seen, and so what the broker may send next; MQTT 5, sections 4.3,
+ * A model of one client: what it has sent and received, and so what the broker may send next; MQTT 5, sections 4.3,
  * 4.4, 4.6 and 4.9.
  *
- * <p>Long, since both halves of both exchanges and the end of a connection at any point of them belong to one state.
+ * <p>The class is long: both directions of both exchanges, and the end of a connection at any point of them, share one
+ * state.
  */
 final class ExchangesModel implements AutoCloseable {
   /*
-   * Owner: one thread.
-   * What the client has sent right before its connection ended may have been read or not. So an acknowledgement is only sure
-   * when the broker has answered two PINGREQs behind it: the first answer says that it was read, the second that the round in
-   * which it was read has ended and handed it to the store.
+   * Owner: one thread. The broker may or may not have read what the client sent just before its connection ended. So an
+   * acknowledgement counts as sure only when the broker has answered two PINGREQs after it: the first answer shows that
+   * it was read, the second that the read loop has finished and passed it to the store.
    */
   private static final int NOBODYS_IDENTIFIER = 60_000;
   private static final int OWN_IDENTIFIERS = 6;
@@ -42,7 +42,7 @@ final class ExchangesModel implements AutoCloseable {
   private int connection;
   private int numbers;
 
-  // What comes to the client: all that was published since its session began.
+  // Messages to the client: all that were published since its session began.
   private final List<Incoming> expected = new ArrayList<>();
   private final Map<String, Incoming> byText = new HashMap<>();
   private final Map<Integer, Incoming> holders = new HashMap<>();
@@ -51,7 +51,7 @@ final class ExchangesModel implements AutoCloseable {
   private int lastIndex;
   private boolean freshSeen;
 
-  // What goes out from it.
+  // Messages from the client.
   private final Map<Integer, Own> own = new LinkedHashMap<>();
   private final List<Own> published = new ArrayList<>();
   private final Map<Integer, Integer> answersDue = new HashMap<>();
@@ -160,7 +160,7 @@ final class ExchangesModel implements AutoCloseable {
     answersDue.merge(packetId, 1, Integer::sum);
   }
 
-  /** A QoS 2 PUBLISH that was not released may be sent again and again. */
+  /** Repeats a QoS 2 PUBLISH that was not released, which is allowed any number of times. */
   private void repeat() {
     for (var each : own.entrySet()) {
       if (each.getValue().qos == 2 && !each.getValue().acknowledged) {
@@ -216,7 +216,7 @@ final class ExchangesModel implements AutoCloseable {
     if (message.seenOn == connection) outstanding--;
   }
 
-  /** None of these ends anything. */
+  /** Sends acknowledgements of the wrong type, none of which may end an exchange. */
   private void acknowledgeWrongly() {
     List<Incoming> active = active();
     int packetId = active.isEmpty() ? NOBODYS_IDENTIFIER : active.getFirst().packetId;
@@ -269,7 +269,7 @@ final class ExchangesModel implements AutoCloseable {
     byText.clear();
     holders.clear();
     own.clear();
-    if (level == 4) { // a clean session does not last
+    if (level == 4) { // a clean session ends with its connection
       client.disconnect();
       client = connected(false, false);
     }
@@ -291,7 +291,7 @@ final class ExchangesModel implements AutoCloseable {
     return next;
   }
 
-  /** Sends what is not acknowledged again, in its order. */
+  /** Resends unacknowledged packets in their order. */
   private void goOn() {
     for (var each : own.entrySet()) {
       if (each.getValue().received) pubrel(each.getKey(), each.getValue());
@@ -386,12 +386,12 @@ final class ExchangesModel implements AutoCloseable {
 
   // -------------------------------------------------------------------------------------------------------------- the end
 
-  /** A good client ends all exchanges; then each message must have come as often as its QoS allows. */
+  /** Completes all exchanges as a correct client; then each message must have arrived as often as its QoS allows. */
   void finish() {
     trace.add("finish");
     long deadline = System.nanoTime() + TestBroker.SOON.toNanos();
     while (!own.isEmpty() || expected.stream().anyMatch(each -> !each.done)) {
-      if (System.nanoTime() > deadline) throw new AssertionError("an exchange that does not end");
+      if (System.nanoTime() > deadline) throw new AssertionError("an exchange does not end");
       for (Incoming each : active()) {
         boolean waits = each.qos == 2 && each.received && !each.released;
         if (!waits) acknowledge(each, false);

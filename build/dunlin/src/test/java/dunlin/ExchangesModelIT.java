@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Random conversations of one client with the broker, in both directions and over many connections, each beside a model of
- * what may come next; {@code -Ddunlin.test.seed=n} repeats the one of that seed alone.
+ * Random conversations of one client with the broker, in both directions and over many connections, each checked
+ * against a model of what may come next; {@code -Ddunlin.test.seed=n} repeats the one with that seed.
  */
 class ExchangesModelIT {
   private static final int CONVERSATIONS = 100;
@@ -40,7 +40,7 @@ class ExchangesModelIT {
   @Tag("MQTT-4.3.3-1")
   @Tag("MQTT-4.4.0-1")
   @Tag("MQTT-4.6.0-1")
-  void noConversationLeavesWhatTheModelAllows(@TempDir Path data) throws Exception {
+  void everyConversationStaysWithinTheModel(@TempDir Path data) throws Exception {
     Long only = Long.getLong("dunlin.test.seed");
     long first = System.nanoTime();
     List<Long> seeds =

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.slf4j.LoggerFactory;
 
-/** Whatever a client or its proxy sends, it makes no line of the log and moves no cursor: every text of theirs stands in quotes. */
+/** Nothing that a client or its proxy sends can forge a line of the log or move a cursor: all their texts are quoted. */
 @Isolated // reads the log of the process
 class ForgedLinesIT {
   private static final String FORGED = "\r\nevent=forged client=\"admin\"\u001b[2J";
@@ -68,7 +68,7 @@ class ForgedLinesIT {
   }
 
   @Test
-  void theNameOfAUnixSocketThatAProxyTells() {
+  void aUnixSocketNameInAProxyHeader() {
     var settings = Map.of("dunlin.listeners.more.port", "0", "dunlin.listeners.more.proxy-protocol", "required");
     byte[] name = Arrays.copyOf(FORGED.getBytes(StandardCharsets.US_ASCII), 108);
     byte[] prefix = {0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A};
@@ -77,7 +77,7 @@ class ForgedLinesIT {
     try (var node = TestBroker.on(directory.resolve("data"), settings); var client = new RawClient(node.node().port("more"))) {
       client.sendBehind(header, connect, Integer.MAX_VALUE);
       client.expect(RawClient.CONNACK);
-      client.send(connect); // a violation, which tells the address
+      client.send(connect); // a violation, whose event has the address
       client.expectDisconnect(0x82);
 
       assertNothingForged("event=protocol-error", "client=\"client\"", "address=\"", "\\\\u000d\\\\u000aevent=forged");
@@ -85,7 +85,7 @@ class ForgedLinesIT {
   }
 
   @Test
-  void theNameOfAUnixSocketOfWhomIsRefused() throws Exception {
+  void aUnixSocketNameOfARefusedConnection() throws Exception {
     Path passwords = Files.createFile(directory.resolve("passwords"));
     var settings =
         Map.of(

@@ -21,9 +21,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Clients that have said all that they will say, and close their side of the socket behind it or all of it. */
+/** Clients that send all their packets and then close the socket, or only their side of it. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@SuppressWarnings("try") // how a connection ends is what is tested
+@SuppressWarnings("try") // the end of the connection is what is tested
 class HalfClosedIT {
   private final TestBroker broker;
 
@@ -38,7 +38,7 @@ class HalfClosedIT {
 
   @Test
   @Tag("pitfall-25")
-  void aClientThatHalfClosesIsGoneAndItsWillIsSent() {
+  void aClientThatHalfClosesIsClosedAndItsWillIsSent() {
     String topic = name();
     try (var watcher = RawClient.connected(broker, name())) {
       watcher.subscribe(topic, 1);
@@ -51,7 +51,7 @@ class HalfClosedIT {
   }
 
   @Test
-  void aConnectionThatHalfClosesBeforeItSaysAnythingIsClosed() {
+  void aConnectionThatHalfClosesBeforeConnectIsClosed() {
     try (var nothing = new RawClient(broker.port());
         var half = new RawClient(broker.port())) {
       nothing.halfClose();
@@ -62,14 +62,14 @@ class HalfClosedIT {
     }
   }
 
-  /** All of it counts, although the end of the connection is there before the broker has got round to it. */
+  /** All of it counts, although the connection has ended before the broker processes it. */
   @ParameterizedTest(name = "level {0}, half-closed {1}, durable session {2}")
   @CsvSource({"4, true, false", "4, false, false", "5, true, false", "5, false, false", "5, true, true", "5, false, true"})
   @Tag("pitfall-11")
   @Tag("pitfall-25")
   @Tag("MQTT-3.14.4-3")
   @Tag("MQTT-3.1.4-6")
-  void whatIsSentInOneGoWithTheEndIsServed(int level, boolean half, boolean durable) {
+  void packetsSentTogetherWithTheEndAreServed(int level, boolean half, boolean durable) {
     String topic = name();
     try (var watcher = RawClient.connected(broker, name())) {
       watcher.subscribe(topic, 1);
@@ -93,7 +93,7 @@ class HalfClosedIT {
     }
   }
 
-  /** More than the lane takes at once, so that the broker stops reading in between. */
+  /** More than the lane accepts at once, so that the broker stops reading in between. */
   @ParameterizedTest(name = "QoS {0}")
   @ValueSource(ints = {0, 1})
   @Tag("pitfall-25")
@@ -122,7 +122,7 @@ class HalfClosedIT {
     }
   }
 
-  /** A peer that is gone without a word is found out when it should speak or should read. */
+  /** A peer that has silently disappeared is detected when it should send or read. */
   @Test
   @Tag("pitfall-20")
   void manyHalfClosedConnectionsLeaveNothingBehind() {

@@ -22,7 +22,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.UnaryOperator;
 
-/** HiveMQ's client of MQTT 5, keeping all messages in the order in which they came. */
+/** HiveMQ's client of MQTT 5, which keeps all messages in the order of arrival. */
 final class Hive implements AutoCloseable {
   private final Mqtt5AsyncClient client;
   private final LinkedBlockingQueue<Mqtt5Publish> arrived = new LinkedBlockingQueue<>();
@@ -38,7 +38,7 @@ final class Hive implements AutoCloseable {
     client.publishes(MqttGlobalPublishFilter.ALL, arrived::add);
   }
 
-  /** A session that lasts for an hour, or ends with its connection. */
+  /** Connects with a session of one hour, or one that ends with its connection. */
   static Hive connected(TestBroker broker, boolean durable) {
     return connected(broker, UUID.randomUUID().toString(), with -> with.sessionExpiryInterval(durable ? 3_600 : 0));
   }
@@ -84,7 +84,7 @@ final class Hive implements AutoCloseable {
     return client.publish(message);
   }
 
-  /** Publishes and answers the reason code of the PUBACK or PUBREC. */
+  /** Publishes and returns the reason code of the PUBACK or PUBREC. */
   CompletableFuture<Integer> reason(String topic, int qos, String payload) {
     return publish(topic, qos, payload)
         .handle(
@@ -100,7 +100,7 @@ final class Hive implements AutoCloseable {
             });
   }
 
-  /** What has come so far and was not asked for before. */
+  /** Messages that have arrived and were not taken yet. */
   LinkedBlockingQueue<Mqtt5Publish> arrived() {
     return arrived;
   }
@@ -116,7 +116,7 @@ final class Hive implements AutoCloseable {
     }
   }
 
-  /** Takes messages until one has this payload; answers them without that one. */
+  /** Takes messages until one has this payload; returns those before it. */
   List<Mqtt5Publish> before(String payload) {
     List<Mqtt5Publish> messages = new ArrayList<>();
     while (true) {
@@ -130,7 +130,7 @@ final class Hive implements AutoCloseable {
     return new String(message.getPayloadAsBytes(), StandardCharsets.UTF_8);
   }
 
-  /** Disconnects, and the session ends. */
+  /** Disconnects and ends the session. */
   void end() {
     client.disconnectWith().sessionExpiryInterval(0).send().join();
   }

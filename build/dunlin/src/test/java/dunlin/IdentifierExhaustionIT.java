@@ -23,7 +23,7 @@ class IdentifierExhaustionIT {
   private static final int MESSAGES = IDENTIFIERS + 3_000;
   private static final int ROUND = 500;
 
-  /** The client takes all that there are, acknowledges nothing, and then in no order at all. */
+  /** The client receives as many messages as there are identifiers, acknowledges none, and then all in random order. */
   @ParameterizedTest(name = "durable session {0}")
   @ValueSource(booleans = {false, true})
   @Tag("pitfall-53")
@@ -31,7 +31,7 @@ class IdentifierExhaustionIT {
   @Tag("MQTT-2.2.1-4")
   @Tag("MQTT-3.3.4-9")
   @Tag("MQTT3-2.3.1-4")
-  void identifiersAreUniqueUntilAllAreTakenAndComeRound(boolean durable, @TempDir Path data) {
+  void identifiersAreUniqueUntilAllAreUsedAndAreThenReused(boolean durable, @TempDir Path data) {
     long seed = System.nanoTime();
     Random random = new Random(seed);
     try (TestBroker broker =
@@ -52,7 +52,7 @@ class IdentifierExhaustionIT {
       assertThat(inUse.get(0)).isFalse();
       assertThat(client.untilPong()).as("more than there are identifiers").isEmpty();
 
-      // Which ones are free decides what can be sent, so all are acknowledged before anything is expected.
+      // The free identifiers decide what can be sent, so all are acknowledged before anything is expected.
       Collections.shuffle(unacknowledged, random);
       acknowledge(client, unacknowledged, inUse);
       for (int i = IDENTIFIERS + 1; i <= MESSAGES; i++) take(client, i, inUse, unacknowledged);

@@ -15,11 +15,11 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How long a client may say nothing; MQTT 5, section 3.1.2.10. What waits, waits side by side. */
+/** How long a client may be silent; MQTT 5, section 3.1.2.10. The waiting times run in parallel. */
 class KeepAliveIT {
   private static final int SERVER_KEEP_ALIVE = 0x13;
 
-  /** With 0 for ever, with the maximum for 27 hours; and every packet is a sign of life. */
+  /** With 0 for ever, with the maximum for 27 hours; every packet counts. */
   @Test
   @Tag("pitfall-76")
   @Tag("MQTT-3.1.2-22")
@@ -34,7 +34,7 @@ class KeepAliveIT {
         for (int keepAlive : new int[] {0, 2, 65_535}) patient.add(connected(broker, level, keepAlive));
         silent.add(connected(broker, level, 1));
       }
-      // Each has its own kind of sign of life: a whole packet, or the bytes of one that is not complete.
+      // Each keeps its connection alive in its own way: by whole packets, or by bytes of an incomplete one.
       RawClient pinging = connected(broker, 5, 1);
       RawClient publishing = connected(broker, 4, 1);
       RawClient acknowledging = connected(broker, 5, 1);
@@ -61,7 +61,7 @@ class KeepAliveIT {
     }
   }
 
-  /** What the server grants overrides what the client of MQTT 5 has asked for; one of MQTT 3 cannot be told. */
+  /** The server's keep alive overrides that of a client of MQTT 5; MQTT 3 cannot announce one. */
   @Test
   @Tag("pitfall-76")
   @Tag("MQTT-3.1.2-21")

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Links at the service port of a node with mutual TLS: a link is its caller's, as the caller's certificate says. */
+/** Links at the service port of a node with mutual TLS: the caller's certificate proves who owns a link. */
 class LinkTlsTest {
   private static final UUID THERE = new UUID(1, 1);
   private static final UUID HERE = new UUID(2, 2);
@@ -89,7 +89,7 @@ class LinkTlsTest {
     }
   }
 
-  /** With a certificate for one name. */
+  /** TLS with a certificate for one host name. */
   private ServiceTls tls(String file, String name) throws IOException {
     var issued = authority.client("CN=node", Certificates.name(Certificates.DNS, name));
     var key = Files.writeString(directory.resolve(file + ".key"), issued.keyPem());
@@ -106,7 +106,7 @@ class LinkTlsTest {
   }
 
   @Test
-  void aNodeHasLinksInItsOwnNameAlone() throws Exception {
+  void aNodeCanOnlyOpenLinksInItsOwnName() throws Exception {
     try (var honest = new LinkDialler(HERE, SETTINGS, tls("honest", "here.example"), meters);
         var forger = new LinkDialler(OTHER, SETTINGS, tls("forger", "here.example"), meters)) {
       var refused = dial(forger);

@@ -35,7 +35,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Listeners beside each other: their limits, versions, proxies, sockets in the file system, and what operators see of them. */
+/** Several listeners of one node: their limits, versions, proxies, Unix domain sockets, and their view for operators. */
 class ListenersIT {
   private static final String ANYBODY = "dunlin.auth.anonymous";
   private static final byte[] CONNECT = RawClient.connect(5, true, 0, "client", RawClient.NO_PROPERTIES);
@@ -64,7 +64,7 @@ class ListenersIT {
   @ParameterizedTest
   @CsvSource({"5.0,3,1", "5.0,4,1", "3.1.1,5,132", "'3.1,5.0',4,1"})
   @Tag("MQTT-3.1.2-2")
-  void versionsThatAListenerDoesNotServeAreToldSo(String versions, int level, int code) {
+  void versionsThatAListenerDoesNotServeAreRefused(String versions, int level, int code) {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "versions", versions))) {
       try (var client = new RawClient(broker.node().port("more"))) {
         client.send(RawClient.connect(level, true, 0, "client", RawClient.NO_PROPERTIES));
@@ -97,7 +97,7 @@ class ListenersIT {
   // ------------------------------------------------------------------------------------------------------------------------- limits
 
   @Test
-  void connectionsBeyondTheMaximumAreClosedAndRoomComesBack() {
+  void connectionsBeyondTheMaximumAreClosedUntilThereIsRoom() {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "connections-max", "2"))) {
       var first = connected(broker, "more");
       var second = connected(broker, "more");
@@ -116,14 +116,14 @@ class ListenersIT {
   }
 
   @Test
-  void oneAddressHasOnlySoManyConnections() throws IOException {
+  void theConnectionsOfAnAddressAreBounded() throws IOException {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "connections-per-address-max", "1"))) {
       var first = connected(broker, "more");
       try (var second = new RawClient(broker.node().port("more"))) {
         second.expectClosed();
       }
       assertThat(refused(broker, "more", "address")).isEqualTo(1);
-      // All of 127.0.0.0/8 is this machine.
+      // All of 127.0.0.0/8 is loopback.
       try (var socket = new Socket()) {
         socket.bind(new InetSocketAddress(InetAddress.getByAddress(new byte[] {127, 0, 0, 2}), 0));
         socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), broker.node().port("more")));
@@ -142,7 +142,7 @@ class ListenersIT {
   }
 
   @Test
-  void connectionsThatComeTooFastAreClosed() {
+  void connectionsAboveTheRateAreClosed() {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "connect-rate", "1", MORE + "connect-burst", "3"))) {
       List<RawClient> clients = new ArrayList<>();
       for (int i = 0; i < 10; i++) clients.add(new RawClient(broker.node().port("more")));
@@ -153,7 +153,7 @@ class ListenersIT {
   }
 
   @Test
-  void aClientThatEndsItsSideOnlyIsClosed() throws IOException {
+  void aClientThatHalfClosesIsClosed() throws IOException {
     try (var broker = broker(Map.of()); var socket = new Socket(InetAddress.getLoopbackAddress(), broker.port())) {
       var client = new RawClient(socket);
       client.connect(CONNECT);
@@ -173,7 +173,7 @@ class ListenersIT {
         "PROXY UNKNOWN\r\n",
         "v2 local", "v2 tcp4", "v2 tcp6", "v2 unix",
       })
-  void aHeaderOfAProxyComesFirst(String header) {
+  void aProxyHeaderComesFirst(String header) {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", ANYBODY, "true"));
         var client = new RawClient(broker.node().port("more"))) {
       client.sendBehind(header(header), CONNECT, Integer.MAX_VALUE);
@@ -183,7 +183,7 @@ class ListenersIT {
   }
 
   @Test
-  void aHeaderMayComeByteByByte() {
+  void aProxyHeaderMayComeByteByByte() {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", ANYBODY, "true"));
         var client = new RawClient(broker.node().port("more"))) {
       client.sendBehind(header("v2 tcp4"), CONNECT, 1);
@@ -200,7 +200,7 @@ class ListenersIT {
         "PROXY TCP5 203.0.113.7 127.0.0.1 5555 1883\r\n",
         "v2 udp4", "v2 bad version", "v2 short", "v2 huge", "long", "mqtt",
       })
-  void aWrongHeaderEndsTheConnectionAndIsCounted(String header) {
+  void aWrongProxyHeaderEndsTheConnectionAndIsCounted(String header) {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", "dunlin.mqtt.connect-timeout", "1s"));
         var client = new RawClient(broker.node().port("more"))) {
       client.send(header.equals("mqtt") ? RawClient.bytes(CONNECT, CONNECT, CONNECT, CONNECT, CONNECT, CONNECT) : header(header));
@@ -210,7 +210,7 @@ class ListenersIT {
   }
 
   @Test
-  void aHeaderThatDoesNotComeIsNotWaitedForLongerThanConnect() {
+  void aMissingProxyHeaderIsWaitedForNoLongerThanConnect() {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", "dunlin.mqtt.connect-timeout", "1s"));
         var client = new RawClient(broker.node().port("more"))) {
       client.send("PROXY TC".getBytes(StandardCharsets.US_ASCII));
@@ -219,7 +219,7 @@ class ListenersIT {
   }
 
   @Test
-  void aHeaderFromElsewhereIsNotBelieved() {
+  void aProxyHeaderFromAnUntrustedAddressIsRefused() {
     var settings = Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", MORE + "proxy-protocol-from", "10.0.0.0/8,::2");
     try (var broker = broker(settings); var client = new RawClient(broker.node().port("more"))) {
       client.expectClosed();
@@ -228,7 +228,7 @@ class ListenersIT {
   }
 
   @Test
-  void theAddressThatAProxyTellsIsTheOneThatCounts() {
+  void limitsUseTheAddressInTheProxyHeader() {
     var settings =
         Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required", MORE + "connections-per-address-max", "1", ANYBODY, "true");
     try (var broker = broker(settings)) {
@@ -246,7 +246,7 @@ class ListenersIT {
   }
 
   @Test
-  void aProxyStandsBeforeWebSocketsToo() {
+  void aProxyHeaderWorksWithWebSockets() {
     var settings = Map.of(MORE + "type", "ws", MORE + "port", "0", MORE + "proxy-protocol", "required", ANYBODY, "true");
     try (var broker = broker(settings); var client = new RawWebSocket(broker.node().port("more"))) {
       client.send(RawClient.bytes(header("v2 tcp4"), RawWebSocket.request("/mqtt", "mqtt").getBytes(StandardCharsets.US_ASCII)));
@@ -268,7 +268,7 @@ class ListenersIT {
     "PROXY TCP4 127.0.0.9 127.0.0.1 5555 1883, 0",
     "PROXY TCP6 ::1 ::1 5555 1883, 0",
   })
-  void withoutAuthenticationOnlyThisMachinesClientsAreServedBehindAProxyToo(String header, int reason) {
+  void behindAProxyWithoutAuthenticationOnlyLocalClientsAreServed(String header, int reason) {
     try (var broker = broker(Map.of(MORE + "port", "0", MORE + "proxy-protocol", "required"));
         var client = new RawClient(broker.node().port("more"))) {
       client.sendBehind(header(header.startsWith("PROXY") ? header + "\r\n" : header), CONNECT, Integer.MAX_VALUE);
@@ -326,7 +326,7 @@ class ListenersIT {
   }
 
   @Test
-  void aFileThatIsNoSocketIsLeftAlone() throws IOException {
+  void aFileThatIsNoSocketIsNotDeleted() throws IOException {
     Path file = Files.writeString(directory.resolve("thesis"), "content");
     refused(Map.of(MORE + "type", "unix", MORE + "path", file.toString()), "dunlin.listeners.more.path");
     assertThat(file).hasContent("content");
@@ -337,7 +337,7 @@ class ListenersIT {
   // ------------------------------------------------------------------------------------------------------------------- what is refused
 
   @Test
-  void whatCannotBeIsNamedBeforeTheStoresAreOpened() throws IOException {
+  void invalidListenersAreRefusedBeforeTheStoresAreOpened() throws IOException {
     try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       refused(Map.of(MORE + "port", "" + taken.getLocalPort()), "dunlin.listeners.more.port");
     }

@@ -9,12 +9,12 @@ import java.time.Duration;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What clients see when the link between the frontend and the session tier is lost. */
+/** Clients when the link between the frontend and the session tier is lost. */
 class LostSessionTierIT {
   private static final int SERVER_BUSY = 0x89;
   private static final int LOSSES = 3;
 
-  /** Refused with 0x88 as long as the tier has not come back. */
+  /** Connects, and retries while refused with 0x88, until the session tier is back. */
   private static RawClient connectedAgain(TestBroker broker, Connect connect) {
     RawClient[] client = {null};
     await().atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(20)).until(

@@ -7,12 +7,12 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A start on a disk that is nearly full, as one is of which a setting says that more must be free than any disk has. */
+/** A start on a disk that counts as nearly full, because a setting demands more free space than any disk has. */
 class LowDiskStartIT {
   @TempDir Path directory;
 
   @Test
-  void aNodeThatCannotStartForWantOfRoomSaysSoAndNamesTheSetting() {
+  void aStartWithoutRoomOnTheDiskFailsAndNamesTheSetting() {
     var node =
         Dunlin.builder().dataDirectory(directory).tcpPort(0).set("dunlin.admin.port", "-1").set("dunlin.store.disk-free-min", "1048576MiB");
 

@@ -18,19 +18,22 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Ordinary clients that would fill a node's memory together, each within its own bounds: the node lives, serves others, and starts again. */
+/**
+ * Ordinary clients that together would fill a node's memory, each within its own limits: the node survives, serves
+ * others, and can be restarted.
+ */
 class MemoryIT {
   private static final int KIB = 1_024;
   private static final int SUBSCRIBERS = 30;
   private static final int PAYLOAD = 150 * KIB;
 
-  /** Some 360 MB. */
+  /** About 360 MB in total. */
   private static final int MESSAGES = 2_400;
 
-  /** What is published goes to one subscriber each, so that they share nothing. */
+  /** Each message goes to one subscriber, so that no memory is shared. */
   @ParameterizedTest(name = "reads: {0}, durable: {1}, QoS {2}")
   @CsvSource({"true, false, 1", "false, true, 1", "true, true, 2", "false, false, 0"})
-  void subscribersThatDoNotAcknowledgeHoldWhatTheNodeHasRoomFor(boolean reads, boolean durable, int qos, @TempDir Path data)
+  void memoryForUnacknowledgedMessagesIsBounded(boolean reads, boolean durable, int qos, @TempDir Path data)
       throws IOException {
     try (BrokerProcess broker = start(data)) {
       List<Socket> subscribers = new ArrayList<>();
@@ -59,10 +62,10 @@ class MemoryIT {
     }
   }
 
-  /** Each could have a megabyte waiting for its socket, and all together four times the direct memory that there is. */
+  /** Each may have a megabyte waiting for its socket; together that would be four times the direct memory. */
   @ParameterizedTest(name = "QoS {0}")
   @ValueSource(ints = {0, 1})
-  void socketsThatTakeNothingHoldWhatTheNodeHasRoomFor(int qos, @TempDir Path data) throws IOException {
+  void memoryForUnreadSocketsIsBounded(int qos, @TempDir Path data) throws IOException {
     String payload = "x".repeat(PAYLOAD);
     try (BrokerProcess broker = BrokerProcess.startWith("-Xmx256m -XX:MaxDirectMemorySize=64m", data, "dunlin.store.fsync=false");
         RawClient publisher = connected(broker, "publisher");
@@ -91,9 +94,9 @@ class MemoryIT {
     }
   }
 
-  /** Some 400 MB of packets that never end. */
+  /** About 400 MB of incomplete packets. */
   @Test
-  void unfinishedPublishesHoldWhatTheNodeHasRoomFor(@TempDir Path data) throws IOException {
+  void memoryForIncompletePublishesIsBounded(@TempDir Path data) throws IOException {
     byte[] start = RawClient.bytes(0x30, RawClient.varint(1_000_000), RawClient.publishing(5, "t", 0, 0, ""));
     byte[] part = Arrays.copyOf(start, 990_000);
     unfinished(data, 400, socket -> {
@@ -102,9 +105,9 @@ class MemoryIT {
     });
   }
 
-  /** The same before anybody knows who the clients are. */
+  /** The same before authentication. */
   @Test
-  void unfinishedConnectsHoldWhatTheNodeHasRoomFor(@TempDir Path data) throws IOException {
+  void memoryForIncompleteConnectsIsBounded(@TempDir Path data) throws IOException {
     byte[] connect = RawClient.bytes(0x10, RawClient.varint(127 * KIB), RawClient.u16(4), "MQTT".getBytes(US_ASCII), 5, 2, RawClient.u16(0));
     byte[] part = Arrays.copyOf(connect, 126 * KIB);
     unfinished(data, 3_000, socket -> socket.getOutputStream().write(part));
@@ -114,7 +117,7 @@ class MemoryIT {
     void to(Socket socket) throws IOException;
   }
 
-  /** While clients send packets that they do not finish, two others go on. */
+  /** While clients send incomplete packets, two others continue. */
   private static void unfinished(Path data, int clients, Sending sending) throws IOException {
     try (BrokerProcess broker = start(data);
         RawClient pinged = connected(broker, "pinged");
@@ -168,7 +171,7 @@ class MemoryIT {
     publisher.expect(RawClient.PUBCOMP);
   }
 
-  /** A client with a subscription that sends nothing from then on, not even an acknowledgement. */
+  /** A client with a subscription that then sends nothing, not even acknowledgements. */
   private static Socket subscriber(BrokerProcess broker, int number, String filter, int qos, boolean reads, boolean durable)
       throws IOException {
     Socket socket = new Socket();

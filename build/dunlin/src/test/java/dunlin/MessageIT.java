@@ -43,7 +43,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * What becomes of a message on its way in and out; MQTT 5, sections 3.3 and 4.3 to 4.6.
+ * The way of a message in and out; MQTT 5, sections 3.3 and 4.3 to 4.6.
  *
  * <p>Long, since it is one table of conversations against one broker that all of them share, a group of statements each.
  */
@@ -110,7 +110,7 @@ class MessageIT {
     }
   }
 
-  /** The sender's half of the three protocols. What the publisher sends has DUP, which is nothing to the subscriber. */
+  /** The sender's half of the three protocols. The publisher sets DUP, which must not be passed on to the subscriber. */
   @ParameterizedTest(name = "MQTT level {0}, durable session {1}")
   @CsvSource({"4, false", "4, true", "5, false", "5, true"})
   @Tag("MQTT-2.2.1-2")
@@ -137,7 +137,7 @@ class MessageIT {
       subscriber.subscribe(topic, 2);
       publisher.publish(topic, 0, 0, "zero");
       Message zero = subscriber.message();
-      // A packet identifier would show as the beginning of the payload.
+      // A packet identifier would appear as the beginning of the payload.
       assertThat(zero.first()).isEqualTo(PUBLISH);
       assertThat(zero.text()).isEqualTo("zero");
 
@@ -160,7 +160,7 @@ class MessageIT {
           subscriber.send(PUBCOMP, u16(message.packetId()));
         }
       }
-      subscriber.ping(); // nothing is sent again while the connection lasts
+      subscriber.ping(); // nothing is resent while the connection lasts
     }
   }
 
@@ -171,7 +171,7 @@ class MessageIT {
   @Tag("MQTT3-4.3.3-1")
   @Tag("MQTT3-4.4.0-1")
   @Tag("MQTT3-4.6.0-6")
-  void aClientOfMqtt3FindsWhatItHasNotAcknowledgedInItsOrder() {
+  void aClientOfMqtt3GetsUnacknowledgedMessagesAgainInOrder() {
     String clientId = id();
     List<Message> sent = new ArrayList<>();
     try (RawClient subscriber = client(4, true, clientId);
@@ -182,7 +182,7 @@ class MessageIT {
         publisher.expect(i % 2 == 0 ? PUBACK : PUBREC);
         sent.add(subscriber.message());
       }
-      // The first is received, but not complete; the second is done.
+      // The first exchange has PUBREC only; the second is complete.
       subscriber.send(PUBREC, u16(sent.get(0).packetId()));
       assertThat(subscriber.expect(PUBREL).packetId()).isEqualTo(sent.get(0).packetId());
       subscriber.send(PUBACK, u16(sent.get(1).packetId()));
@@ -201,10 +201,10 @@ class MessageIT {
     }
   }
 
-  /** Whoever hands a message of QoS 2 on when it is released gets it in order only so. */
+  /** A client that delivers QoS 2 messages at PUBREL gets them in order only in this way. */
   @Test
   @Tag("MQTT3-4.6.0-6")
-  void pubrelsToAClientOfMqtt3ComeInTheOrderOfItsPubrecs() {
+  void pubrelsToAClientOfMqtt3AreInTheOrderOfItsPubrecs() {
     for (boolean durable : new boolean[] {false, true}) {
       String topic = id();
       try (RawClient subscriber = client(4, durable, id());
@@ -222,7 +222,7 @@ class MessageIT {
     }
   }
 
-  /** Straight to the client, out of its inbox, and as a retained message. */
+  /** Live, from the inbox, and as a retained message. */
   @Test
   @Tag("MQTT-3.1.2-27")
   @Tag("MQTT-3.3.2-4")
@@ -268,14 +268,14 @@ class MessageIT {
             .containsExactly("z=1", "a=", "z=1", "=\uFEFF");
         for (Message message : List.of(back.message(), later.message())) {
           assertThat(message.propertyList()).isEqualTo(expected);
-          // Byte by byte, since correlation data is no text.
+          // As bytes, since correlation data is not text.
           assertThat(hex(message.properties())).contains(hex(all[4]));
         }
       }
     }
   }
 
-  /** Once PUBLISH has gone out, or come in, the exchange of QoS 2 goes on whatever becomes of its message. */
+  /** Once PUBLISH was sent or received, the QoS 2 exchange continues even if the message expires. */
   @Test
   @Tag("MQTT-4.3.3-7")
   @Tag("MQTT-4.3.3-13")
@@ -305,13 +305,13 @@ class MessageIT {
   }
 
   /**
-   * A broker with little room: what it cannot take is refused in MQTT 5. In MQTT 3 a full inbox costs the connection, and a group that takes
-   * nothing costs its copy.
+   * A broker with little room refuses messages in MQTT 5. In MQTT 3 a full inbox closes the connection, and a stuck
+   * group does not get its copy.
    */
   @Test
   @Tag("MQTT-4.3.3-9")
   @Tag("MQTT3-4.8.0-2")
-  void aMessageThatIsRefusedForNowMayComeAgain(@TempDir Path data) {
+  void aRefusedMessageMayBeResent(@TempDir Path data) {
     try (TestBroker small =
             TestBroker.on(
                 data,
@@ -351,12 +351,12 @@ class MessageIT {
   }
 
   /**
-   * A client of MQTT 3 sends again what was refused, and what it has published behind that. What was on its way already must not be in front
-   * of it then.
+   * A client of MQTT 3 resends a refused message and all later ones. Those already in flight must not be stored before
+   * it.
    */
   @Test
   @Tag("MQTT3-4.6.0-6")
-  void nothingIsStoredBehindAMessageThatIsSentAgain(@TempDir Path data) {
+  void nothingIsStoredAfterARefusedMessage(@TempDir Path data) {
     try (TestBroker small = TestBroker.on(data, Map.of("dunlin.inbox.bytes-max", "2048", "dunlin.inbox.overflow", "reject"))) {
       try (RawClient durable = RawClient.connected(small.port(), RawClient.Connect.of("durable"))) {
         durable.subscribe("t", 1);
@@ -395,7 +395,8 @@ class MessageIT {
         RawClient before = connected3(broker, id())) {
       retain(before, root + "/retained/before", 1, "before");
       live.subscribe(root + "/#", 2);
-      // From here on retained messages are not looked for: one that changed during that would come live, and again as retained.
+      // From here on retained messages are not read any more: one that changed during that would come live, and again
+      // as retained.
       assertThat(live.take().text()).isEqualTo("before");
       try (RawClient publisher = connected3(broker, id())) {
         for (int qos = 0; qos <= 2; qos++) {
@@ -417,7 +418,7 @@ class MessageIT {
     }
     await()
         .atMost(TestBroker.SOON)
-        .untilAsserted( // with QoS 0 nothing says when it is stored
+        .untilAsserted( // QoS 0 has no acknowledgement of being stored
             () -> {
               try (RawClient subscriber = connected3(broker, id())) {
                 subscriber.subscribe(root + "/+", 2);
@@ -440,7 +441,7 @@ class MessageIT {
     publisher.expect(PUBCOMP);
   }
 
-  /** Sends a PUBLISH with flags beside its QoS. */
+  /** Sends a PUBLISH with additional flags. */
   private static void send(RawClient client, int level, int flags, String topic, int qos, int packetId, String payload) {
     byte[] packet = RawClient.publishing(level, topic, qos, packetId, payload);
     packet[0] |= (byte) flags;
@@ -450,7 +451,7 @@ class MessageIT {
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
   @Tag("MQTT-4.8.2-6")
-  void whatAMemberRefusesGoesToNobodyElse(int qos) {
+  void aMessageThatAMemberRefusesGoesToNoOther(int qos) {
     String topic = id();
     try (RawClient refusing = connected(broker, id());
         RawClient other = connected(broker, id());
@@ -487,7 +488,7 @@ class MessageIT {
             assertThat(member.take().qos()).isEqualTo(Math.min(qos, granted));
           }
           member.send(RawClient.UNSUBSCRIBE, u16(1), NO_PROPERTIES, "$share/g/" + topic);
-          while (member.read().type() != RawClient.UNSUBACK) {} // the last handshake may end before
+          while (member.read().type() != RawClient.UNSUBACK) {} // the last acknowledgement may come before it
         }
       }
     }

@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a message's and a subscription's properties mean while the message waits: in an inbox, as a will, as retained. */
+/** Properties of messages and subscriptions while a message waits: in an inbox, as a will, as retained. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class MessageLifeIT {
   private static final byte[] NONE = RawClient.NO_PROPERTIES;
@@ -55,7 +55,7 @@ class MessageLifeIT {
   @Tag("MQTT-3.3.2-5")
   @Tag("MQTT-3.3.2-6")
   @Tag("pitfall-45")
-  void whatWaitedInAnInboxComesWithTheSecondsThatAreLeftOrNotAtAll() {
+  void messagesInAnInboxHaveTheRemainingExpiryOrAreDropped() {
     String topic = root + "/inbox";
     try (RawClient subscriber = resumed("inbox")) {
       subscriber.subscribe(topic, 1);
@@ -96,10 +96,10 @@ class MessageLifeIT {
     }
   }
 
-  /** A choice: clients read back with No Local what they have retained, and other servers let them. */
+  /** Our choice: with No Local, clients can still read their own retained messages, as with other servers. */
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void noLocalIsAboutLiveMessagesAndNotAboutRetainedOnes(boolean durable) {
+  void noLocalAppliesToLiveMessagesOnly(boolean durable) {
     String own = root + "/local/" + durable + "/own";
     String others = root + "/local/" + durable + "/others";
     try (RawClient other = RawClient.connected(broker, "other");
@@ -119,7 +119,7 @@ class MessageLifeIT {
   @Tag("MQTT-3.3.4-3")
   @Tag("pitfall-65")
   @Tag("pitfall-66")
-  void identifiersOutliveTheConnectionAndComeWithRetainedMessages() {
+  void subscriptionIdentifiersSurviveReconnectsAndComeWithRetainedMessages() {
     String topic = root + "/identified";
     try (RawClient publisher = RawClient.connected(broker, "p")) {
       publisher.send(RETAINED, topic, RawClient.u16(1), NONE, new byte[] {'r'});
@@ -166,10 +166,10 @@ class MessageLifeIT {
     }
   }
 
-  /** It cannot ask for an expiry, and would stay for ever when its client never comes back. */
+  /** MQTT 3 has no expiry, so the session of a client that never comes back would stay for ever. */
   @ParameterizedTest(name = "expires after {0} s: there after {1} ms: {2}")
   @CsvSource({"3600, 1500, true", "1, 3000, false"})
-  void aSessionOfMqtt3StaysForAsLongAsTheSettingSays(long expiry, long millis, boolean present, @TempDir Path data) {
+  void aSessionOfMqtt3ExpiresAfterTheConfiguredTime(long expiry, long millis, boolean present, @TempDir Path data) {
     Map<String, String> settings = Map.of("dunlin.session.mqtt3-expiry", Long.toString(expiry), "dunlin.store.fsync", "false");
     byte[] connect = RawClient.connect(4, false, 0, "mqtt3", NONE);
     try (TestBroker expiring = TestBroker.on(data, settings)) {
@@ -187,7 +187,7 @@ class MessageLifeIT {
 
   @ParameterizedTest
   @CsvSource({"0, 64800", "65535, 64800", "64800, ", "10, "})
-  void aKeepAliveAboveTheLongestGrantedIsAnsweredWithThatOne(int asked, @Nullable Long granted) {
+  void aTooLongKeepAliveIsReplacedByTheMaximum(int asked, @Nullable Long granted) {
     try (RawClient client = new RawClient(broker.port())) {
       assertThat(AnswerProperties.of(client.connect(RawClient.connect(5, true, asked, "k", NONE))).all().get(0x13))
           .isEqualTo(granted);

@@ -8,8 +8,8 @@ import dunlin.RawClient.Connect;
 import dunlin.RawClient.Packet;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.SessionsMXBean.SessionRow;
-import dunlin.retain.RetainedMXBean;
-import dunlin.retain.RetainedMXBean.RetainedRow;
+import dunlin.retain.RetainedMessagesMXBean;
+import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.List;
@@ -20,7 +20,7 @@ import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What operators do with sessions and retained messages by JMX. */
+/** Operations on sessions and retained messages by JMX. */
 class OperationsIT {
   private static final String TENANT = "default";
   private static final int ADMINISTRATIVE_ACTION = 0x98;
@@ -41,8 +41,8 @@ class OperationsIT {
     return bean(broker, "Sessions", SessionsMXBean.class);
   }
 
-  private static RetainedMXBean retained(TestBroker broker) {
-    return bean(broker, "Retained", RetainedMXBean.class);
+  private static RetainedMessagesMXBean retained(TestBroker broker) {
+    return bean(broker, "RetainedMessages", RetainedMessagesMXBean.class);
   }
 
   private static List<String> names(List<SessionRow> rows) {
@@ -151,7 +151,7 @@ class OperationsIT {
   }
 
   @Test
-  void whatCannotBeMeantIsRefused() {
+  void invalidArgumentsAreRefused() {
     try (var broker = TestBroker.on(data, SETTINGS)) {
       assertThatThrownBy(() -> sessions(broker).list(TENANT, "", "", 0)).hasMessageContaining("max is 0; it must be from 1 to 1000");
       assertThatThrownBy(() -> sessions(broker).delete(TENANT, "", 1_000_001)).hasMessageContaining("it must be from 1 to 1000000");

@@ -20,7 +20,7 @@ import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What somebody who runs a broker sees of it: what it says when it starts and stops, its metrics, its probes and its beans. */
+/** A broker as its operator sees it: the log of its start and stop, its metrics, its probes and its beans. */
 class OperatorsViewIT {
   private static final Duration LIMIT = Duration.ofSeconds(20);
 
@@ -50,7 +50,7 @@ class OperatorsViewIT {
   }
 
   @Test
-  void everyMetricSaysWhatItIs() throws Exception {
+  void everyMetricHasADescription() throws Exception {
     try (var broker = broker()) {
       use(broker);
       await()
@@ -86,7 +86,7 @@ class OperatorsViewIT {
   }
 
   @Test
-  void theHealthPortTellsNothingButHealth() throws Exception {
+  void theHealthPortServesHealthOnly() throws Exception {
     try (var broker = broker()) {
       int port = broker.node().healthPort();
 
@@ -101,12 +101,12 @@ class OperatorsViewIT {
   }
 
   @Test
-  void everyBeanSaysWhatItIs() throws Exception {
+  void everyBeanHasADescription() throws Exception {
     var server = ManagementFactory.getPlatformMBeanServer();
     try (var _ = broker()) {
       var types = new ArrayList<String>();
       for (ObjectName name : server.queryNames(new ObjectName("dunlin:node=seen,*"), null)) {
-        if (name.getKeyProperty("type").equals("Metrics")) continue; // Micrometer's, which take no texts
+        if (name.getKeyProperty("type").equals("Metrics")) continue; // Micrometer's beans cannot have descriptions
         types.add(name.getKeyProperty("type"));
         assertThat(undescribed(server.getMBeanInfo(name))).as("%s", name).isEmpty();
       }
@@ -114,7 +114,7 @@ class OperatorsViewIT {
     }
   }
 
-  /** Attributes, operations and parameters of which JMX only has its own words. */
+  /** Attributes, operations and parameters without a description of our own. */
   private static List<String> undescribed(MBeanInfo info) {
     var bad = new ArrayList<String>();
     for (var attribute : info.getAttributes()) if (attribute.getDescription().equals(attribute.getName())) bad.add(attribute.getName());
@@ -129,7 +129,7 @@ class OperatorsViewIT {
   }
 
   @Test
-  void aProcessSaysWhatItIsAndWhenItStops() throws Exception {
+  void aProcessLogsItsVersionAndItsStop() throws Exception {
     Path data = directory.resolve("data");
     try (var broker = BrokerProcess.start(data, "dunlin.admin.port=0")) {
       assertThat(broker.out())

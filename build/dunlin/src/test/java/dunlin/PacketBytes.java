@@ -3,7 +3,7 @@ package dunlin;
 import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 
-/** The words that tests build packets of, right ones and wrong ones. */
+/** Building blocks for correct and wrong packets in tests. */
 abstract sealed class PacketBytes permits RawClient {
   static final int CONNECT = 0x10;
   static final int CONNACK = 0x20;
@@ -76,7 +76,7 @@ abstract sealed class PacketBytes permits RawClient {
     return out.toByteArray();
   }
 
-  /** Properties behind their length. */
+  /** Properties with their length in front. */
   static byte[] properties(byte[]... all) {
     byte[] block = bytes((Object[]) all);
     return bytes(varint(block.length), block);

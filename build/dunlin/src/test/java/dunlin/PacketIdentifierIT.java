@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Identifiers that a client uses for two things at once. */
+/** Packet identifiers that a client uses twice at the same time. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class PacketIdentifierIT {
   private static final byte[] NONE = RawClient.NO_PROPERTIES;
@@ -35,7 +35,7 @@ class PacketIdentifierIT {
 
   @Test
   @Tag("MQTT-2.2.1-3")
-  void anIdentifierOfAnExchangeServesNoOtherPacketInMqtt5() {
+  void anIdentifierInUseIsRefusedInMqtt5() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       beginExchange(client, "in-use");
       client.send(RawClient.SUBSCRIBE, ID, NONE, "a", 0, "b", 0);
@@ -58,9 +58,9 @@ class PacketIdentifierIT {
     }
   }
 
-  /** Such a client would be closed again whenever it comes back with its state lost, so it is served. */
+  /** A client that has lost its state would be closed at each reconnect, so it is served. */
   @Test
-  void anIdentifierOfAnExchangeDoesNoHarmInMqtt3() {
+  void anIdentifierInUseIsAcceptedInMqtt3() {
     try (RawClient client = RawClient.connected3(broker, "c3")) {
       beginExchange(client, "in-use-3");
       client.send(RawClient.SUBSCRIBE, ID, "a", 0);

@@ -5,7 +5,7 @@ import org.awaitility.Awaitility;
 import org.junit.jupiter.api.extension.BeforeAllCallback;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Gives every wait of every test minutes: a limit only ends what hangs, and a machine may be as busy as it likes. */
+/** Sets Awaitility's default timeout to minutes: a timeout should only end a test that hangs, even on a busy machine. */
 public final class PatientWaits implements BeforeAllCallback {
   @Override
   public void beforeAll(ExtensionContext context) {

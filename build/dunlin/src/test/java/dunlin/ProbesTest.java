@@ -35,7 +35,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the admin port says of a node with a real range whose logic is held up. */
+/** The admin port of a node with a real range whose logic is blocked. */
 class ProbesTest {
   private static final Duration SOON = Duration.ofSeconds(20);
   private static final Duration AGE_MAX = Duration.ofMillis(100);
@@ -138,7 +138,7 @@ class ProbesTest {
   }
 
   @Test
-  void aNodeThatStartsSaysHowFarItIs() throws Exception {
+  void aStartingNodeReportsItsProgress() throws Exception {
     try (var store = open()) {
       var range = store.range("things", CODEC, new Held(3));
       store.start(SOON);
@@ -171,13 +171,13 @@ class ProbesTest {
     }
   }
 
-  /** On a busy machine the store lets its directory go only after close() has returned. */
+  /** Retries: on a busy machine the store releases its directory only after close() has returned. */
   private RangeStore openedAgain() {
     return await().atMost(SOON).ignoreExceptionsInstanceOf(StoreException.class).until(this::open, Objects::nonNull);
   }
 
   @Test
-  void aRangeThatAppliesNothingEndsReadinessUntilItGoesOn() {
+  void aRangeThatAppliesNothingEndsReadinessUntilItContinues() {
     try (var store = open()) {
       var held = new Held(0);
       var range = store.range("things", CODEC, held);
@@ -202,7 +202,7 @@ class ProbesTest {
   }
 
   @Test
-  void aStartThatStandsStillIsNotHealthy() {
+  void aStalledStartIsNotHealthy() {
     try (var store = open()) {
       var clock = new AtomicLong();
       var watch = new StallWatch(Duration.ofSeconds(1), () -> 0, () -> clock.addAndGet(TimeUnit.SECONDS.toNanos(1)));
@@ -212,7 +212,7 @@ class ProbesTest {
         var waits = CompletableFuture.runAsync(() -> unchecked(watch), task -> Thread.ofPlatform().daemon().start(task));
 
         assertThat(waits).failsWithin(SOON);
-        assertThat(ask(admin, "/health")).startsWith("503 the start stands still: ");
+        assertThat(ask(admin, "/health")).startsWith("503 the start has stalled: ");
       }
     }
   }
@@ -226,7 +226,7 @@ class ProbesTest {
   }
 
   @Test
-  void aFailureIsToldAndIsForGood() {
+  void aFailureIsReportedAndFinal() {
     try (var store = open();
         var admin = admin(store, idleWatch())) {
       readiness.started();

@@ -30,9 +30,9 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Conversations byte by byte, mostly with clients that break the rules; beside each of them an innocent one goes on.
+ * Conversations byte by byte, mostly with clients that break the rules, while a correct client must not be affected.
  *
- * <p>Long, since it is one table of conversations against one broker that all of them share.
+ * <p>The class is long: a table of conversations with one shared broker.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ProtocolIT {
@@ -59,14 +59,14 @@ class ProtocolIT {
   }
 
   @BeforeEach
-  void theInnocentIsThere() {
+  void aCorrectClientIsConnected() {
     innocent.close();
     innocent = RawClient.connected(broker, "innocent");
     innocent.subscribe("innocent", 1);
   }
 
   @AfterEach
-  void theInnocentGoesOn() {
+  void theCorrectClientIsStillServed() {
     innocent.publish("innocent", 1, 7, "message " + ++told);
     assertThat(innocent.take().text()).isEqualTo("message " + told);
   }
@@ -111,7 +111,7 @@ class ProtocolIT {
   }
 
   /** The same for MQTT 3, which has no properties. */
-  @SuppressWarnings("ReferenceEquality") // the very constant is meant, not any part without bytes
+  @SuppressWarnings("ReferenceEquality") // this constant is meant, not any empty part
   private static Object[] without5(Object[] parts) {
     return Arrays.stream(parts).filter(part -> part != RawClient.NO_PROPERTIES).toArray();
   }
@@ -190,7 +190,7 @@ class ProtocolIT {
   @Tag("pitfall-62")
   @Tag("pitfall-66")
   @MethodSource("broken5")
-  void whatMqtt5ForbidsEndsTheConnectionWithItsReason(String what, int reason, byte[] packet) {
+  void protocolErrorsOfMqtt5EndTheConnectionWithTheirReason(String what, int reason, byte[] packet) {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(packet);
       client.expectDisconnect(reason);
@@ -233,7 +233,7 @@ class ProtocolIT {
   @Tag("MQTT3-3.1.2-2")
   @Tag("MQTT3-3.2.2-4")
   @Tag("MQTT3-3.2.2-5")
-  void anUnknownVersionIsToldSoAsAClientOfMqtt3Understands(String name, int level) {
+  void anUnknownVersionIsRefusedInTheFormOfMqtt3(String name, int level) {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(RawClient.CONNECT, name, level, 2, RawClient.u16(0), RawClient.NO_PROPERTIES, "c");
       assertThat(client.expect(RawClient.CONNACK).body()).containsExactly(0, 1);
@@ -258,7 +258,7 @@ class ProtocolIT {
   }
 
   @Test
-  void anInvalidFilterInUnsubscribeIsSaidAsTheVersionCan() {
+  void anInvalidFilterInUnsubscribeIsAnsweredAsTheVersionAllows() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(RawClient.UNSUBSCRIBE, RawClient.u16(1), RawClient.NO_PROPERTIES, "a+", "$share/g", "a");
       assertThat(client.expect(RawClient.UNSUBACK).body()).startsWith(0, 1).endsWith(0x8F, 0x8F, 0x11);
@@ -298,7 +298,7 @@ class ProtocolIT {
   @Tag("MQTT-3.1.3-6")
   @Tag("MQTT-3.1.3-7")
   @Tag("MQTT-3.2.2-16")
-  void aClientOfMqtt5IsToldTheIdentifierThatWasChosenAndWhatItMayDo() {
+  void connackHasTheAssignedIdentifierAndTheLimits() {
     try (RawClient client = new RawClient(broker.port());
         RawClient again = new RawClient(broker.port())) {
       Packet connack = client.connect(RawClient.connect(5, true, 0, "", RawClient.properties(RawClient.sessionExpiry(60))));
@@ -367,7 +367,7 @@ class ProtocolIT {
         client.publish(topic, 2, i, "x");
         client.expect(RawClient.PUBREC);
       }
-      // Repeating one of them is no new one, and a released one makes room.
+      // A repetition does not count as new, and a released one makes room.
       client.send(RawClient.PUBLISH | 0x0C, topic, RawClient.u16(1), RawClient.NO_PROPERTIES, new byte[] {'x'});
       assertThat(client.expect(RawClient.PUBREC).packetId()).isEqualTo(1);
       client.send(RawClient.PUBREL, RawClient.u16(1));
@@ -384,7 +384,7 @@ class ProtocolIT {
 
   @Test
   @Tag("pitfall-33")
-  void aClientOfMqtt3KnowsNoReceiveMaximumAndIsHeldUpInstead() {
+  void aClientOfMqtt3WithoutReceiveMaximumIsHeldBack() {
     try (RawClient client = RawClient.connected3(broker, "c")) {
       client.subscribe("mine", 0);
       int messages = 10 * RECEIVE_MAXIMUM;
@@ -452,7 +452,7 @@ class ProtocolIT {
   @Tag("pitfall-56")
   @Tag("MQTT-3.1.2-24")
   @Tag("MQTT-3.1.2-25")
-  void aMessageLargerThanTheClientTakesIsDroppedAndThoseBehindItCome() {
+  void aMessageLargerThanTheClientAcceptsIsDroppedAndLaterOnesArrive() {
     String topic = UUID.randomUUID().toString();
     for (long expiry : new long[] {0, 60}) {
       try (RawClient subscriber =
@@ -472,7 +472,7 @@ class ProtocolIT {
 
   @Test
   @Tag("MQTT-3.1.2-24")
-  void anAnswerLargerThanTheClientTakesEndsItsConnection() {
+  void anAnswerLargerThanTheClientAcceptsEndsItsConnection() {
     try (RawClient client = RawClient.connected(broker, "c", RawClient.maximumPacketSize(24))) {
       Object[] filters = new Object[22];
       for (int i = 0; i < filters.length; i++) filters[i] = "f" + i;
@@ -512,7 +512,7 @@ class ProtocolIT {
     }
   }
 
-  /** A connection that dribbles its CONNECT must not live longer than the timeout, however often it is heard of. */
+  /** A connection that sends its CONNECT slowly must not live longer than the timeout. */
   @Test
   void aConnectThatComesTooSlowlyIsClosed() {
     try (RawClient slow = new RawClient(broker.port());
@@ -530,7 +530,7 @@ class ProtocolIT {
   @ParameterizedTest
   @Tag("pitfall-11")
   @ValueSource(ints = {3, 4, 5})
-  void packetsBehindConnectAreHandledOnceItIsAnswered(int level) {
+  void packetsAfterConnectAreHandledOnceItIsAnswered(int level) {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(conversation(level));
       expectConversation(client, level);
@@ -567,7 +567,7 @@ class ProtocolIT {
     assertThat(connack.at(1)).isZero();
     List<Integer> types = new ArrayList<>();
     for (int i = 0; i < 7; i++) types.add(client.read().first());
-    // SUBACK waits for a store, the others answer at once and in their order.
+    // SUBACK waits for a store; the others are answered at once and in order.
     assertThat(types).containsExactlyInAnyOrder(
         RawClient.SUBACK, RawClient.PINGRESP, RawClient.PUBACK, RawClient.PUBREC, RawClient.PUBCOMP, RawClient.UNSUBACK,
         RawClient.PINGRESP);
@@ -579,7 +579,7 @@ class ProtocolIT {
   @Test
   @Tag("pitfall-11")
   @Tag("MQTT3-3.1.4-5")
-  void whatStandsBehindARefusedConnectHasNoEffect() {
+  void packetsAfterARefusedConnectHaveNoEffect() {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(
           RawClient.bytes(
@@ -592,7 +592,7 @@ class ProtocolIT {
 
   @Test
   @Tag("MQTT-3.14.4-1")
-  void whatStandsBehindDisconnectHasNoEffect() {
+  void packetsAfterDisconnectHaveNoEffect() {
     try (RawClient client = RawClient.connected(broker, "c")) {
       client.send(
           RawClient.bytes(
@@ -626,12 +626,12 @@ class ProtocolIT {
     }
   }
 
-  /** An acknowledgement of the wrong kind is none: the message stays in flight until the right one comes. */
+  /** An acknowledgement of the wrong type is ignored: the message stays in flight until the right one comes. */
   @ParameterizedTest(name = "durable session {0}")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-4.3.2-3")
   @Tag("MQTT-4.3.3-3")
-  void acknowledgementsOfTheWrongKindEndNothing(boolean durable) {
+  void acknowledgementsOfTheWrongTypeAreIgnored(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient client =
             RawClient.connected(

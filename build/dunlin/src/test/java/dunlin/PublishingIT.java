@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What of a PUBLISH reaches a subscriber, and when nothing of it does; MQTT 5, section 3.3. */
+/** Which parts of a PUBLISH reach a subscriber, and when none does; MQTT 5, section 3.3. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class PublishingIT {
   private final TestBroker broker;
@@ -41,7 +41,7 @@ class PublishingIT {
   @Tag("MQTT-3.3.1-1")
   @Tag("MQTT-3.3.1-3")
   @Tag("MQTT3-3.3.1-3")
-  void dupOfThePublisherIsNotPassedOnAndHidesNothing(int level, boolean durable) {
+  void dupOfThePublisherIsNotPassedOn(int level, boolean durable) {
     String topic = name();
     try (var subscriber = RawClient.connected(broker.port(), Connect.of(name()).expiry(durable ? 60 : 0));
         var publisher = RawClient.connected(broker.port(), RawClient.connect(level, true, 0, shortId(), RawClient.NO_PROPERTIES))) {
@@ -111,7 +111,7 @@ class PublishingIT {
     String topic = name();
     Connect away = Connect.of(name());
     RawClient.connected(broker.port(), away).disconnectAfter(each -> each.subscribe(topic, 2));
-    // Of the sessions that end with their connection one cannot send more than one message at a time.
+    // One session that ends with its connection cannot send more than one message at a time.
     try (var publisher = RawClient.connected(broker, name());
         var busy = RawClient.connected(broker, name(), RawClient.receiveMaximum(1))) {
       busy.subscribe(topic, 2);

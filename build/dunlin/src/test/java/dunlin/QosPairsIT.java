@@ -28,7 +28,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Every QoS of a publisher with every QoS of a subscriber, by clients that others wrote. */
+/** Every QoS of a publisher with every QoS of a subscriber, with third-party clients. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QosPairsIT {
   private static final int MESSAGES = 200;
@@ -139,7 +139,7 @@ class QosPairsIT {
             broker.uri(), UUID.randomUUID().toString(), new MemoryPersistence());
     var options = new MqttConnectOptions();
     options.setCleanSession(!durable);
-    options.setMaxInflight(MESSAGES); // the client frees a place only some time after publish() has returned
+    options.setMaxInflight(MESSAGES); // the client frees a place only a while after publish() has returned
     options.setMqttVersion(MqttConnectOptions.MQTT_VERSION_3_1_1);
     client.connect(options);
     return client;

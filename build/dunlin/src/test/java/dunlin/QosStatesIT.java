@@ -20,7 +20,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Single states of the exchanges of QoS 1 and 2 that are easily passed wrongly; MQTT 5, sections 4.3 and 4.4. */
+/** States of QoS 1 and 2 exchanges that are easily handled wrongly; MQTT 5, sections 4.3 and 4.4. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class QosStatesIT {
   private final TestBroker broker;
@@ -38,11 +38,11 @@ class QosStatesIT {
   @CsvSource({"4, false", "4, true", "5, false", "5, true"})
   @Tag("pitfall-47")
   @Tag("MQTT-4.3.3-10")
-  void repeatsThatComeBeforeThePubrecAreAcknowledgedEachToo(int level, boolean durable) {
+  void repeatsBeforeThePubrecAreAcknowledgedToo(int level, boolean durable) {
     String topic = name();
     try (var subscriber = RawClient.connected(broker, name(), RawClient.sessionExpiry(60));
         var publisher = publisher(level, durable, name())) {
-      subscriber.subscribe(topic, 2); // what it is sent is stored first, so that PUBREC takes its time
+      subscriber.subscribe(topic, 2); // its messages are stored first, which delays PUBREC
       for (int i = 0; i < 5; i++) publisher.publish(topic, "once", 2, 7, i > 0);
       for (int i = 0; i < 5; i++) assertThat(publisher.expect(RawClient.PUBREC).packetId()).isEqualTo(7);
       publisher.pubrel(7);
@@ -73,7 +73,7 @@ class QosStatesIT {
             assertThat(pubrec.packetId()).isEqualTo(7);
             assertThat(pubrec.reason()).isZero();
           }
-          // Another exchange goes on beside it, and its release does not release this one.
+          // Another exchange runs at the same time, and its release must not release this one.
           publisher.publish(topic, "beside " + connection, 2, 8, false);
           publisher.expect(RawClient.PUBREC);
           publisher.pubrel(8);
@@ -116,7 +116,7 @@ class QosStatesIT {
         await().pollDelay(Duration.ofMillis(1_200)).until(() -> true);
         assertThat(subscriber.untilPong()).isEmpty();
       }
-      publisher.pubrel(1); // of an expired message, and answered all the same
+      publisher.pubrel(1); // the message has expired, and PUBREL is answered all the same
       assertThat(publisher.expect(RawClient.PUBCOMP).reason()).isZero();
     }
     try (var subscriber = RawClient.connected(broker.port(), connect)) {
@@ -133,13 +133,13 @@ class QosStatesIT {
     }
   }
 
-  /** The client wants no more of it: not now, and not when it comes back. */
+  /** The client has refused the message: it is not resent, also not after a reconnect. */
   @ParameterizedTest
   @ValueSource(ints = {0x80, 0x83, 0x87, 0x90, 0x91, 0x97, 0x99})
   @Tag("pitfall-50")
   @Tag("MQTT-4.3.3-4")
   @Tag("MQTT-4.4.0-2")
-  void whatTheClientRefusesIsNotSentAgain(int reason) {
+  void aMessageThatTheClientRefusesIsNotResent(int reason) {
     String topic = name();
     Connect connect = Connect.of(name()).receiveMaximum(2);
     try (var publisher = RawClient.connected(broker, name())) {
@@ -162,7 +162,7 @@ class QosStatesIT {
     }
   }
 
-  /** Waiting for an acknowledgement is no reason to send again: only another connection is. */
+  /** A message is resent only on another connection, however long the acknowledgement takes. */
   @ParameterizedTest
   @ValueSource(ints = {4, 5})
   @Tag("pitfall-52")
@@ -170,7 +170,7 @@ class QosStatesIT {
   @Tag("MQTT-4.6.0-1")
   @Tag("MQTT3-4.4.0-1")
   @Tag("MQTT3-4.6.0-1")
-  void nothingIsSentAgainWhileTheClientIsConnected(int level) {
+  void nothingIsResentWhileTheClientIsConnected(int level) {
     String topic = name();
     byte[] connect = RawClient.connect(level, false, 0, name(), RawClient.properties(RawClient.sessionExpiry(60)));
     try (var publisher = RawClient.connected(broker, name())) {

@@ -21,10 +21,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client that is a plain socket: sends the bytes it is told, right or wrong, does nothing by itself, and cuts what comes into
- * packets. {@link ServerRules} judges each of them.
+ * A client on a plain socket: it sends any bytes, right or wrong, does nothing by itself, and splits the input into
+ * packets. {@link ServerRules} checks each of them.
  *
- * <p>Long, since it has a method for each step of a conversation, so that tests read like one.
+ * <p>The class is long: it has a method for each step of a conversation, so that tests read like one.
  */
 final class RawClient extends PacketBytes implements AutoCloseable {
   private static final int PATIENCE_MILLIS = 20_000;
@@ -33,13 +33,13 @@ final class RawClient extends PacketBytes implements AutoCloseable {
   private final DataInputStream in;
   private final ServerRules rules = new ServerRules();
 
-  /** Packets that were read before somebody wanted them. */
+  /** Packets that were read ahead. */
   private final ArrayDeque<Packet> early = new ArrayDeque<>();
 
   private int lastPacketId;
   private boolean sessionPresent;
 
-  /** A packet as it came, from a server that was asked for this version. */
+  /** A received packet; the server was asked for this version. */
   record Packet(int level, int first, byte[] body) {
     /** One of the constants above. */
     int type() {
@@ -59,7 +59,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
       };
     }
 
-    /** The reason code of an acknowledgement, AUTH or a DISCONNECT; the last of a SUBACK or UNSUBACK; 0 when it is left out. */
+    /** The reason code of an acknowledgement, AUTH or DISCONNECT; the last one of a SUBACK or UNSUBACK; 0 when omitted. */
     int reason() {
       int index =
           switch (type()) {
@@ -75,7 +75,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
       return type() == CONNACK && at(0) == 1;
     }
 
-    /** A PUBLISH's own fields. */
+    /** The fields of a PUBLISH. */
     Message message() {
       if (type() != PUBLISH) throw new AssertionError("expected a PUBLISH, got " + this);
       ByteBuffer rest = ByteBuffer.wrap(body);
@@ -136,7 +136,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
-  /** A PUBLISH that came; properties are as on the wire, without their length. */
+  /** A received PUBLISH; properties are as on the wire, without their length. */
   record Message(int first, String topic, int packetId, byte[] properties, byte[] payload) {
     int qos() {
       return first >> 1 & 3;
@@ -159,12 +159,12 @@ final class RawClient extends PacketBytes implements AutoCloseable {
       return ServerRules.list(ByteBuffer.wrap(properties));
     }
 
-    /** The numbers that come as values of a property. */
+    /** The numeric values of a property. */
     List<Long> numbers(int id) {
       return propertyList().stream().filter(each -> each.id() == id).map(Property::number).toList();
     }
 
-    /** The texts that come as values of a property. */
+    /** The text values of a property. */
     List<String> texts(int id) {
       return propertyList().stream().filter(each -> each.id() == id).map(Property::text).toList();
     }
@@ -192,9 +192,9 @@ final class RawClient extends PacketBytes implements AutoCloseable {
   }
 
   /**
-   * What a CONNECT of MQTT 5 without keep alive says.
+   * The fields of a CONNECT of MQTT 5 without keep alive.
    *
-   * @param receiveMaximum 0 to say nothing
+   * @param receiveMaximum 0 to omit it
    */
   record Connect(String clientId, boolean cleanStart, long expirySeconds, int receiveMaximum, @Nullable Will will) {
     static Connect of(String clientId) {
@@ -245,7 +245,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
   }
 
   /**
-   * @param receiveBuffer bytes that the operating system takes for a client that does not read; 0 for its default
+   * @param receiveBuffer the size of the socket's receive buffer; 0 for the default
    */
   RawClient(int port, int receiveBuffer) {
     try {
@@ -260,7 +260,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
-  /** Over a connection that is there already, such as one of TLS. */
+  /** Uses an existing connection, such as one with TLS. */
   RawClient(Socket connected) {
     try {
       socket = connected;
@@ -304,7 +304,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     return connack;
   }
 
-  /** Whether CONNACK has said so. */
+  /** Whether CONNACK had Session Present. */
   boolean sessionPresent() {
     return sessionPresent;
   }
@@ -320,7 +320,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
-  /** Sends a packet behind bytes that are not MQTT, in so many bytes at a time. */
+  /** Sends a packet after bytes that are not MQTT, in pieces of this size. */
   void sendBehind(byte[] front, byte[] packet, int piece) {
     rules.sent(packet);
     byte[] all = bytes(front, packet);
@@ -404,7 +404,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     disconnect();
   }
 
-  /** Subscribes one filter and waits for the SUBACK, which must grant it. */
+  /** Subscribes to one filter and waits for the SUBACK, which must grant it. */
   void subscribe(String filter, int options, byte[]... properties) {
     int packetId = nextPacketId();
     send(SUBSCRIBE, u16(packetId), rules.level() == 5 ? properties(properties) : new byte[0], filter, options);
@@ -452,7 +452,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     return packet;
   }
 
-  /** The next packet of this type; others that come before it are kept to be read later. */
+  /** The next packet of this type; earlier ones of other types are kept for later. */
   Packet next(int type) {
     List<Packet> others = new ArrayList<>();
     Packet packet = read();
@@ -465,7 +465,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     return packet;
   }
 
-  /** The next so many packets, all of this type. */
+  /** The next packets, this many, all of this type. */
   List<Packet> next(int count, int type) {
     List<Packet> packets = new ArrayList<>(count);
     for (int i = 0; i < count; i++) packets.add(expect(type));
@@ -477,7 +477,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     return expect(PUBLISH).message();
   }
 
-  /** The next message, with all handshakes of both directions done as a good client does them. */
+  /** The next message; acknowledges it, and answers all acknowledgements before it, as a correct client does. */
   Message take() {
     if (!nextIsMessage()) throw new AssertionError("unexpected " + peek());
     Message message = message();
@@ -485,9 +485,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     return message;
   }
 
-  /**
-   * Does what handshakes are due until something else comes; answers whether that is a message, which stays to be taken.
-   */
+  /** Answers acknowledgements until another packet comes; returns whether that is a message, which can then be taken. */
   boolean nextIsMessage() {
     while (true) {
       Packet packet = peek();
@@ -506,7 +504,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
-  /** Takes messages until one has this payload; answers them without that one. */
+  /** Takes messages until one has this payload; returns those before it. */
   List<Message> before(String payload) {
     List<Message> messages = new ArrayList<>();
     while (true) {
@@ -516,7 +514,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
-  /** Sends PINGREQ and answers what comes before PINGRESP. */
+  /** Sends PINGREQ and returns what comes before PINGRESP. */
   List<Packet> untilPong() {
     send(PINGREQ);
     List<Packet> before = new ArrayList<>();
@@ -524,7 +522,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     return before;
   }
 
-  /** Reads until the server closes the connection, and answers what came before. */
+  /** Reads until the server closes the connection, and returns what came before. */
   List<Packet> awaitClosed() {
     List<Packet> packets = new ArrayList<>(early);
     early.clear();
@@ -555,19 +553,19 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     } catch (SocketTimeoutException e) {
       throw new AssertionError("the connection is still open", e);
     } catch (SocketException _) {
-      // Reset: closed while something that we sent was still unread.
+      // Reset: closed while bytes of ours were unread.
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
   }
 
-  /** Asks for a sign of life; what has come before must be taken first. */
+  /** Sends PINGREQ and expects PINGRESP; earlier packets must be taken first. */
   void ping() {
     send(PINGREQ);
     expect(PINGRESP);
   }
 
-  /** Whether the connection has ended, without waiting for that; only while no packet is expected. */
+  /** Whether the connection has ended, without waiting; only while no packet is expected. */
   boolean ended() {
     try {
       socket.setSoTimeout(1);
@@ -584,11 +582,11 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     try {
       socket.getOutputStream().write(bytes);
     } catch (IOException _) {
-      // Then reading shows the end.
+      // The next read shows the end.
     }
   }
 
-  /** Whether bytes are there to be read, without waiting for any. */
+  /** Whether bytes can be read without waiting. */
   boolean hasInput() {
     try {
       return in.available() > 0;
@@ -597,7 +595,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
-  /** Says that nothing more will come, and goes on reading. */
+  /** Closes the sending side, and continues to read. */
   void halfClose() {
     try {
       socket.shutdownOutput();
@@ -616,7 +614,7 @@ final class RawClient extends PacketBytes implements AutoCloseable {
     }
   }
 
-  /** Ends the connection as a crash of the machine's network does not: with a reset. */
+  /** Ends the connection with a reset. */
   void reset() {
     try {
       socket.setSoLinger(true, 0);

@@ -12,7 +12,7 @@ import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** A WebSocket client that is a plain socket and sends the frames it is told, right or wrong. */
+/** A WebSocket client on a plain socket that sends any frames, right or wrong. */
 final class RawWebSocket implements AutoCloseable {
   static final int FINAL = 0x80;
   static final int CONTINUATION = 0;
@@ -26,7 +26,7 @@ final class RawWebSocket implements AutoCloseable {
   private final Socket socket;
   private final DataInputStream in;
 
-  /** A frame as it came. */
+  /** A received frame. */
   record Frame(int first, byte[] content) {
     int code() {
       return (content[0] & 0xFF) << 8 | (content[1] & 0xFF);
@@ -44,7 +44,7 @@ final class RawWebSocket implements AutoCloseable {
     }
   }
 
-  /** A WebSocket for MQTT, its handshake done. */
+  /** Opens a WebSocket for MQTT and completes its handshake. */
   static RawWebSocket open(int port) {
     var client = new RawWebSocket(port);
     client.sendText(request("/mqtt", "mqtt"));
@@ -75,7 +75,7 @@ final class RawWebSocket implements AutoCloseable {
     send(frame(first, content));
   }
 
-  /** A masked frame with its right length. */
+  /** A masked frame with the correct length. */
   static byte[] frame(int first, byte[] content) {
     int n = content.length;
     byte[] masked = new byte[n];
@@ -110,7 +110,7 @@ final class RawWebSocket implements AutoCloseable {
     }
   }
 
-  /** The next frame must be binary and its content begin so. */
+  /** The next frame must be binary, and its content must begin with this byte. */
   byte[] expectPacket(int first) {
     Frame frame = read();
     assertThat(frame.first()).isEqualTo(FINAL | BINARY);
@@ -118,7 +118,7 @@ final class RawWebSocket implements AutoCloseable {
     return frame.content();
   }
 
-  /** The server must say why in a close frame, and close. */
+  /** The server must send a close frame with this code, and close. */
   void expectClose(int code) {
     Frame frame = read();
     assertThat(frame.first()).isEqualTo(FINAL | CLOSE);
@@ -134,7 +134,7 @@ final class RawWebSocket implements AutoCloseable {
     try {
       return in.readUnsignedByte();
     } catch (EOFException | SocketException _) {
-      return null; // a reset when bytes of ours were still unread
+      return null; // a reset, since bytes of ours were unread
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -27,7 +27,7 @@ class ReadinessTest {
   }
 
   @Test
-  void whatFailsWhileTheNodeStartsEndsTheStart() {
+  void aFailureDuringTheStartEndsIt() {
     readiness.failed(failure);
     readiness.failed(new IllegalStateException("and so another range"));
 

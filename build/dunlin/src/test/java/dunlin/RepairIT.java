@@ -22,7 +22,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The repair command on what a real node has stored, and what a node finds there afterwards. */
+/** The repair command on the data of a real node, and the node's next start. */
 class RepairIT {
   private static final Map<String, String> SETTINGS =
       Map.of("dunlin.inbox.shards", "12", "dunlin.inbox.ranges", "3", "dunlin.admin.port", "-1");
@@ -37,7 +37,7 @@ class RepairIT {
     data = directory.resolve("data");
   }
 
-  /** Two sessions wait for the same messages, one of them large; two topics have retained messages. */
+  /** Two sessions have the same waiting messages, one of them large; two topics have retained messages. */
   @BeforeEach
   void aNodeHasStopped() {
     try (var broker = TestBroker.on(data, SETTINGS)) {
@@ -57,7 +57,7 @@ class RepairIT {
     awaitFree();
   }
 
-  /** On a busy machine a node lets its directory go only after its close() has returned. */
+  /** Waits: on a busy machine a node releases its directory only after close() has returned. */
   private void awaitFree() {
     await()
         .atMost(TestBroker.SOON)
@@ -96,7 +96,7 @@ class RepairIT {
   }
 
   @Test
-  void whatIsLargeIsListedByName() {
+  void largeItemsAreListedByName() {
     assertThat(repairData("list", "--top", "1")).as(err).isEqualTo(Repair.DONE);
 
     assertThat(out)
@@ -109,7 +109,7 @@ class RepairIT {
   }
 
   @Test
-  void aSessionGoesWithAllThatWaitsForItAndTheOthersStay() {
+  void aSessionIsRemovedWithItsMessagesAndOthersStay() {
     assertThat(repairData("remove-session", "one", "--dry-run")).isEqualTo(Repair.DONE);
     assertThat(out).startsWith("Would remove the session of client \"one\"").contains("1 subscriptions, 9").contains(" bytes in 3 messages");
     assertThat(repairData("remove-session", "one")).as(err).isEqualTo(Repair.DONE);
@@ -127,7 +127,7 @@ class RepairIT {
   }
 
   @Test
-  void oneMessageGoesAndTheOthersOfTheSessionStayInOrder() {
+  void oneMessageIsRemovedAndTheOthersStayInOrder() {
     assertThat(repairData("remove-message", "one", "2")).as(err).isEqualTo(Repair.DONE);
     assertThat(out).startsWith("Removed message 2 of client \"one\"");
     assertThat(repairData("remove-message", "one", "2")).isEqualTo(Repair.NOT_THERE);
@@ -139,7 +139,7 @@ class RepairIT {
   }
 
   @Test
-  void aRetainedMessageGoesByItsTopic() {
+  void aRetainedMessageIsRemovedByItsTopic() {
     assertThat(repairData("remove-retained", "kept/large", "--dry-run")).isEqualTo(Repair.DONE);
     assertThat(repairData("remove-retained", "kept/large")).as(err).isEqualTo(Repair.DONE);
     assertThat(out).startsWith("Removed the retained message of ").contains("topic \"kept/large\"");
@@ -153,7 +153,7 @@ class RepairIT {
   }
 
   @Test
-  void whatIsNotThereChangesNothing() {
+  void unknownNamesChangeNothing() {
     for (String[] nothing :
         new String[][] {
           {"remove-session", "three"}, {"remove-session", "one", "--tenant", "other"}, {"remove-message", "one", "9"},
@@ -167,7 +167,7 @@ class RepairIT {
   }
 
   @Test
-  void aDirectoryThatIsInUseIsLeftAlone() {
+  void aDirectoryInUseIsNotTouched() {
     try (var broker = TestBroker.on(data, SETTINGS)) {
       for (String[] words : new String[][] {{"list"}, {"remove-session", "one"}, {"remove-retained", "kept/large", "--dry-run"}}) {
         var all = new ArrayList<>(List.of(data.toString()));
@@ -180,7 +180,7 @@ class RepairIT {
   }
 
   @Test
-  void whatIsNoDataDirectoryOrOfAnotherVersionIsRefused() throws IOException {
+  void otherDirectoriesAndOtherVersionsAreRefused() throws IOException {
     Path empty = Files.createDirectory(directory.resolve("empty"));
     assertThat(repair(empty.toString(), "list")).isEqualTo(Repair.CANNOT);
     assertThat(err).contains("is not a data directory of Dunlin");
@@ -207,7 +207,7 @@ class RepairIT {
         "DATA remove-message one two", "DATA remove-message one -1", "DATA remove-retained a b", "DATA remove-session one --force",
         "DATA remove-session one --tenant",
       })
-  void argumentsThatMakeNoSenseAreExplained(String arguments) {
+  void wrongArgumentsAreExplained(String arguments) {
     String[] words = arguments.isEmpty() ? new String[0] : arguments.replace("DATA", data.toString()).split(" ", -1);
 
     assertThat(repair(words)).isEqualTo(Repair.USAGE);
@@ -216,7 +216,7 @@ class RepairIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"plain", "a b", "line\nend", "\\u000a", "tab\t\\", "\uD83D\uDE00", "ä", "\\u"})
-  void everyNameCanBeShownOnOneLineAndTypedAgain(String name) {
+  void everyNameCanBePrintedOnOneLineAndParsedAgain(String name) {
     assertThat(Repair.shown(name)).doesNotContain("\n", "\t");
     assertThat(Repair.spelled(Repair.shown(name))).isEqualTo(name);
   }

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The shipped broker, killed and started again on its data: what it has acknowledged is there. */
+/** The shipped broker, killed and restarted on its data: everything acknowledged is there. */
 class RestartIT {
   private static final Duration SOON = Duration.ofMinutes(2);
   private static final int KILLS = 3;
@@ -48,7 +48,7 @@ class RestartIT {
   @Tag("MQTT-3.1.2-7")
   @Tag("MQTT-3.1.2-8")
   @Tag("MQTT-3.1.2-23")
-  void whatIsDurableSurvivesAKill() {
+  void durableDataSurvivesAKill() {
     try (var broker = BrokerProcess.start(directory)) {
       RawClient.connected(broker.port(), Connect.of("offline"))
           .disconnectAfter(
@@ -89,7 +89,7 @@ class RestartIT {
       try (var online = RawClient.connected(broker.port(), Connect.of("online"))) {
         assertThat(online.sessionPresent()).isTrue();
         List<String> left = new ArrayList<>(numbers(1, 200));
-        // Acknowledged positions are recorded soon after, not at once: a kill may take back some.
+        // Acknowledged positions are recorded a little later: a kill may lose some.
         List<String> arrived = new ArrayList<>();
         while (!arrived.contains("200")) {
           Packet packet = online.read();
@@ -104,7 +104,7 @@ class RestartIT {
       }
       try (var publisher = RawClient.connected(broker.port(), Connect.of("publisher"))) {
         assertThat(publisher.sessionPresent()).isTrue();
-        publisher.publish("queued/1", "1", 2, 1_001, true); // its PUBREC had come
+        publisher.publish("queued/1", "1", 2, 1_001, true); // its PUBREC had been received
         publisher.next(RawClient.PUBREC);
         publisher.subscribe("retained/#", 0);
         assertThat(publisher.next(9, RawClient.PUBLISH)).allMatch(Packet::retain).extracting(Packet::text)
@@ -180,7 +180,7 @@ class RestartIT {
     }
   }
 
-  /** All that waits for a session, up to a last message that is published here. */
+  /** All waiting messages of a session, up to a last message that is published here. */
   private static List<String> inbox(int port, String clientId, String last, String topic) {
     RawClient.connected(port, Connect.of("last").expiry(0)).disconnectAfter(each -> each.publishAndWait(topic, last));
     List<String> payloads = new ArrayList<>();
@@ -253,7 +253,7 @@ class RestartIT {
   private static final class PahoThatComesBack implements AutoCloseable {
     private final MqttAsyncClient client;
 
-    /** What the client took over; what it refused may have gone out all the same, when the connection broke just then. */
+    /** Messages that the client accepted. One that it refused may have been sent all the same, if the connection broke just then. */
     private final Queue<String> sent = new ConcurrentLinkedQueue<>();
 
     PahoThatComesBack(int port, String clientId, Queue<String> arrived) throws MqttException {
@@ -308,7 +308,7 @@ class RestartIT {
     }
   }
 
-  /** Paho closes its persistence with each connection, and the one in memory forgets all then. */
+  /** A persistence in memory that survives close: Paho closes its persistence with each connection. */
   private static final class LastingMemory extends MemoryPersistence {
     private boolean opened;
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Retained messages as subscribers see them. */
+/** Retained messages, as subscribers receive them. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class RetainedIT {
   private static final int MANY = 20_000;
@@ -36,7 +36,7 @@ class RetainedIT {
   private final TestBroker broker;
 
   RetainedIT(@TempDir Path data) {
-    // Many retained messages, none of which has to outlive this test.
+    // Many retained messages, which need not be durable.
     broker = TestBroker.on(data, Map.of("dunlin.store.fsync", "false"));
   }
 
@@ -65,7 +65,7 @@ class RetainedIT {
   @Tag("MQTT3-3.3.1-10")
   @Tag("MQTT3-3.3.1-11")
   @Tag("MQTT3-3.3.1-12")
-  void theLastMessageReplacesTheOneBeforeUntilAnEmptyOneClearsIt() throws Exception {
+  void theLastMessageReplacesThePreviousUntilAnEmptyOneClearsIt() throws Exception {
     String topic = UUID.randomUUID().toString();
     try (var publisher = new MqttClient(broker.uri(), UUID.randomUUID().toString(), new MemoryPersistence());
         Hive live = Hive.connected(broker, false)) {
@@ -84,7 +84,7 @@ class RetainedIT {
       publisher.publish(topic, "third".getBytes(StandardCharsets.UTF_8), 0, true);
       await().atMost(TestBroker.SOON).until(() -> retainedOn(topic).equals(List.of("third")));
 
-      // The empty one is passed on like any other, and without asking for it no live message has the flag.
+      // The empty one is passed on like any other; without Retain As Published no live message has the flag.
       List<Mqtt5Publish> passed = new ArrayList<>(live.before("third"));
       assertThat(passed).extracting(Hive::text).containsExactly("first", "passing by", "second", "");
       assertThat(passed).noneMatch(Mqtt5Publish::isRetain);
@@ -138,10 +138,10 @@ class RetainedIT {
     }
   }
 
-  /** They come as fast as they are read: nothing is dropped, and the broker does not hold what is not read. */
+  /** They are sent as fast as they are read: nothing is dropped, and the broker does not buffer unread ones. */
   @ParameterizedTest(name = "QoS {0}, durable session {1}")
   @CsvSource({"0, false", "1, false", "1, true"})
-  void aSubscriberThatDoesNotReadHoldsUpItsRetainedMessages(int qos, boolean durable) {
+  void aSubscriberThatDoesNotReadIsSentNoMoreRetainedMessages(int qos, boolean durable) {
     try (RawClient subscriber = new RawClient(broker.port(), 4_096)) {
       subscriber.connect(
           RawClient.connect(
@@ -165,7 +165,7 @@ class RetainedIT {
   @Tag("pitfall-45")
   @Tag("MQTT-3.3.2-5")
   @Tag("MQTT-3.3.2-6")
-  void theExpiryThatIsLeftIsSentAndAnExpiredMessageIsNot() {
+  void theRemainingExpiryIsSentAndExpiredMessagesAreNot() {
     String root = UUID.randomUUID().toString();
     try (Hive publisher = Hive.connected(broker, false)) {
       publisher.publish(expiring(root + "/long", 100)).join();
@@ -208,7 +208,7 @@ class RetainedIT {
 
   @Test
   @Tag("MQTT-4.7.2-1")
-  void aWildcardInFrontDoesNotBringDollarTopics() {
+  void aLeadingWildcardDoesNotMatchDollarTopics() {
     String root = UUID.randomUUID().toString();
     try (Hive publisher = Hive.connected(broker, false)) {
       publisher.publish("$" + root + "/x", 1, "dollar", true).join();
@@ -253,9 +253,9 @@ class RetainedIT {
     }
   }
 
-  /** What waits for the client goes first, also when all of it has expired meanwhile. */
+  /** Waiting messages are sent first, also when all of them have expired. */
   @Test
-  void retainedMessagesComeAlthoughTheInboxHeldOnlyExpiredOnes() {
+  void retainedMessagesAreSentAfterAnInboxOfExpiredOnes() {
     String root = UUID.randomUUID().toString();
     String clientId = UUID.randomUUID().toString();
     try (Hive publisher = Hive.connected(broker, false)) {
@@ -316,14 +316,14 @@ class RetainedIT {
     return subscribed(filter).stream().map(Message::text).toList();
   }
 
-  /** The retained messages that a new subscription brings. */
+  /** The retained messages of a new subscription. */
   private List<Message> subscribed(String filter) {
     try (RawClient subscriber = client(false)) {
       return subscribe(subscriber, filter, 0);
     }
   }
 
-  /** The retained messages that a subscription brings: they end with what a second one brings. */
+  /** The retained messages of a subscription, up to that of a second subscription. */
   private static List<Message> subscribe(RawClient subscriber, String filter, int options) {
     subscriber.subscribe(filter, options);
     subscriber.send(RawClient.SUBSCRIBE, RawClient.u16(2), RawClient.NO_PROPERTIES, END, options & 3);
@@ -358,7 +358,7 @@ class RetainedIT {
     return broker.node().node().frontend().copies().received();
   }
 
-  /** Waits until no more messages go out to sessions; answers how many have. */
+  /** Waits until no more messages are sent to sessions; returns how many were sent. */
   private long awaitStandstill() {
     long[] last = {-1};
     await()

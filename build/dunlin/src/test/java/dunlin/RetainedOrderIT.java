@@ -16,7 +16,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Promise D8: who subscribes while a topic's retained message changes is never left with an old one. */
+/** Promise D8: a client that subscribes while a topic's retained message changes ends with the newest one. */
 class RetainedOrderIT {
   private static final int VALUES = 3_000;
   private static final int SUBSCRIBERS = 60;
@@ -85,9 +85,9 @@ class RetainedOrderIT {
     return client;
   }
 
-  /** What one subscriber has seen of the counter. */
+  /** The values of the counter that one subscriber has seen. */
   private static final class Seen {
-    /** What had been acknowledged to the publisher before the subscriber subscribed. */
+    /** The last value acknowledged to the publisher before the subscriber subscribed. */
     final int before;
 
     private int first = -1;

@@ -12,8 +12,8 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /**
- * The rules of MQTT that brokers often get wrong are listed, with a number each, in rules-often-got-wrong.txt; a test that
- * proves one says so with a tag.
+ * Rules of MQTT that brokers often get wrong are listed with numbers in rules-often-got-wrong.txt; a tag on a test
+ * names the rule that it proves.
  */
 class RulesOftenGotWrongTest {
   private static final String PREFIX = "pitfall-";

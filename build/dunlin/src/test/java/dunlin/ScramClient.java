@@ -10,7 +10,7 @@ import javax.crypto.SecretKeyFactory;
 import javax.crypto.spec.PBEKeySpec;
 import javax.crypto.spec.SecretKeySpec;
 
-/** The client's side of one SCRAM-SHA-256 exchange, with what the JDK has; RFC 5802. */
+/** The client's side of one SCRAM-SHA-256 exchange, with the JDK's classes; RFC 5802. */
 final class ScramClient {
   static final String METHOD = "SCRAM-SHA-256";
 
@@ -27,7 +27,7 @@ final class ScramClient {
     return utf8("n,," + bare);
   }
 
-  /** The answer to the server's first message. */
+  /** The client's final message, in answer to the server's first. */
   byte[] last(byte[] serverFirst) {
     String text = new String(serverFirst, StandardCharsets.UTF_8);
     String[] parts = text.split(",", -1);

@@ -26,10 +26,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What a server may send on one connection, packet by packet: an {@link AssertionError} at the first that breaks a rule of the
- * version that the client's CONNECT asked for; MQTT 5, sections 2 and 3.
+ * Checks the packets that a server sends on one connection: an {@link AssertionError} at the first that breaks a rule
+ * of the version in the client's CONNECT; MQTT 5, sections 2 and 3.
  *
- * <p>It knows what CONNECT said, and so whether an identifier had to be assigned, how large a packet may be, and the like.
+ * <p>It knows the CONNECT, and so whether an identifier had to be assigned, how large a packet may be, and so on.
  */
 final class ServerRules {
   private static final int PROBLEM_INFORMATION = 0x17;
@@ -39,7 +39,7 @@ final class ServerRules {
   private static final int TOPIC_ALIAS_MAXIMUM = 0x22;
   private static final int MAXIMUM_PACKET_SIZE = 0x27;
 
-  /** The properties that a server may put into a packet of each type: MQTT 5, table 2-4. */
+  /** The properties that a server's packet of each type may have: MQTT 5, table 2-4. */
   private static final Map<Integer, Set<Integer>> ALLOWED =
       Map.of(
           CONNACK,
@@ -54,7 +54,7 @@ final class ServerRules {
           DISCONNECT, Set.of(0x1C, 0x1F, 0x26),
           AUTH, Set.of(0x15, 0x16, 0x1F, 0x26));
 
-  /** The reason codes that a server of MQTT 5 may put into a packet of each type. */
+  /** The reason codes that a server's packet of each type may have in MQTT 5. */
   private static final Map<Integer, Set<Integer>> REASONS =
       Map.of(
           CONNACK,
@@ -76,7 +76,7 @@ final class ServerRules {
   private final ByteArrayOutputStream sent = new ByteArrayOutputStream();
   private volatile boolean connectSeen;
 
-  /** As CONNECT said; 4 while it is not known, since that is the form in which an unknown version is refused. */
+  /** The version in CONNECT; 4 until it is known, since an unknown version is refused in that form. */
   private volatile int level = 4;
 
   private boolean cleanStart;
@@ -87,14 +87,14 @@ final class ServerRules {
   private boolean endSeen;
   private final Set<Integer> aliases = new HashSet<>();
 
-  /** The version that the client's CONNECT asked for. */
+  /** The version in the client's CONNECT. */
   int level() {
     return level;
   }
 
   // --------------------------------------------------------------------------------------------------------- what the client says
 
-  /** Hears what the client sends, up to the end of its first packet. */
+  /** Takes what the client sends, up to the end of its first packet. */
   void sent(byte[] bytes) {
     if (connectSeen) return;
     sent.writeBytes(bytes);
@@ -115,7 +115,7 @@ final class ServerRules {
     try {
       hearConnect(in.slice(in.position(), length));
     } catch (RuntimeException malformed) {
-      // Then what was understood so far is what the server, too, can know.
+      // The server cannot have understood more of it either.
     }
   }
 
@@ -143,7 +143,7 @@ final class ServerRules {
   /** A property: one with a number, or one with a text or with binary data read as text; a user property is {@code name=value}. */
   record Property(int id, long number, String text) {}
 
-  /** Judges a packet of the server; its remaining length took so many bytes. */
+  /** Checks a packet of the server, whose remaining length took this many bytes. */
   void received(int first, int lengthBytes, byte[] body) {
     try {
       judge(first, lengthBytes, body);
@@ -293,7 +293,7 @@ final class ServerRules {
 
   // ------------------------------------------------------------------------------------------------------------------- data types
 
-  /** The properties of a block, without its length, in their order. */
+  /** The properties of a block without its length, in order. */
   static List<Property> list(ByteBuffer block) {
     List<Property> all = new ArrayList<>();
     while (block.hasRemaining()) all.add(property(block));
@@ -318,7 +318,7 @@ final class ServerRules {
     check(in.getShort() != 0, "packet identifier 0 [MQTT-2.2.1-4]");
   }
 
-  /** A variable byte integer in no more bytes than it needs [MQTT-1.5.5-1]. */
+  /** A variable byte integer in the fewest possible bytes [MQTT-1.5.5-1]. */
   private static int varint(ByteBuffer in) {
     int value = 0;
     for (int shift = 0; shift < 28; shift += 7) {

@@ -15,7 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What the tests' own client would say to a server that breaks a rule. */
+/** The checks of the tests' own client, on packets that break a rule. */
 class ServerRulesTest {
   private static final byte[] CONNECT_3 = connect(4, true, 0, "c", NO_PROPERTIES);
   private static final byte[] CONNECT_5 = connect(5, true, 0, "c", NO_PROPERTIES);
@@ -63,9 +63,9 @@ class ServerRulesTest {
   }
 
   @Test
-  void whatComesBesideAConnackFails() {
+  void packetsAroundConnackThatBreakARuleFail() {
     for (int first : new int[] {0x30, 0xD0, 0xE0}) assertRefused(asked(CONNECT_5), first, first == 0x30 ? bytes("t", 0) : bytes());
-    assertRefused(asked(CONNECT_3), 0x20, bytes(1, 0)); // session present after a clean session
+    assertRefused(asked(CONNECT_3), 0x20, bytes(1, 0)); // Session Present after a clean session
     assertRefused(asked(connect(4, false, 0, "c", NO_PROPERTIES)), 0x20, bytes(1, 2)); // and in a refusal
     assertRefused(asked(CONNECT_5), 0x20, bytes(0, 0, properties(bytes(0x12, "chosen"))));
     assertRefused(asked(connect(5, true, 0, "", NO_PROPERTIES)), 0x20, CONNACK_5);
@@ -76,16 +76,16 @@ class ServerRulesTest {
   }
 
   @Test
-  void whatTheClientDoesNotWantFails() {
+  void packetsThatIgnoreTheClientsConnectFail() {
     byte[] terse = connect(5, true, 0, "c", properties(bytes(0x17, 0), bytes(0x27, u32(20))));
     assertRefused(accepted(terse, CONNACK_5), 0x40, bytes(u16(1), 0x87, properties(bytes(0x1F, "why"))));
     assertRefused(accepted(terse, CONNACK_5), 0x30, bytes("t", 0, "x".repeat(20)));
     assertThatThrownBy(() -> accepted(CONNECT_5, CONNACK_5).received(0xD0, 2, bytes())).isInstanceOf(AssertionError.class);
   }
 
-  /** CONNECT is understood however its bytes come, and what cannot be understood is taken for one of MQTT 3.1.1. */
+  /** CONNECT is understood in any pieces, and an invalid one counts as one of MQTT 3.1.1. */
   @Test
-  void whatKeepsToTheRulesPasses() {
+  void correctPacketsPass() {
     ServerRules rules = new ServerRules();
     for (byte b : connect(5, true, 0, "", properties(bytes(0x22, u16(1)), bytes(0x26, "k", "v".repeat(200))))) rules.sent(new byte[] {b});
     rules.received(0x20, 1, bytes(0, 0, properties(bytes(0x12, "chosen"))));

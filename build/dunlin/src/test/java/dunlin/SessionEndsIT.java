@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When a session's state goes, all of it and nothing else; MQTT 5, sections 3.1.2.4 and 3.1.2.11. */
+/** When a session's state is deleted, all of it and nothing else; MQTT 5, sections 3.1.2.4 and 3.1.2.11. */
 class SessionEndsIT {
   private static final long NEVER = 0xFFFF_FFFFL;
 
@@ -41,7 +41,7 @@ class SessionEndsIT {
           assertThat(client.sessionPresent()).as("expiry %d", expiry).isEqualTo(expiry > 1);
         }
       }
-      // Retained messages belong to no session: that of their publisher may be gone.
+      // Retained messages belong to no session: they outlive that of their publisher.
       try (var client = RawClient.connected(broker, "new")) {
         for (long expiry : expiries) {
           client.subscribe("kept by " + expiry, 0);

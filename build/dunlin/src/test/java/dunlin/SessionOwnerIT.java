@@ -19,14 +19,14 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Whose session it is: what one user's client left or has, another user's client cannot take. */
+/** The owner of a session: a client of one user cannot take over a session of another user. */
 class SessionOwnerIT {
   private static final int USER_AND_PASSWORD = 0xC0;
   private static final int CLEAN = 0x02;
 
   @TempDir Path directory;
 
-  /** Alice's and Bob's password is their name; whoever shows nothing is let in, too. */
+  /** A broker with users alice and bob, whose passwords are their names; anonymous clients are accepted, too. */
   private TestBroker broker(Map<String, String> more) throws IOException {
     Path file = directory.resolve("passwords");
     for (String user : new String[] {"alice", "bob"}) {
@@ -63,7 +63,7 @@ class SessionOwnerIT {
 
   @ParameterizedTest
   @CsvSource({"4, 5", "5, 0x87"})
-  void messagesThatWaitAreForTheUserWhoseSessionItIs(int level, String refused) throws IOException {
+  void waitingMessagesAreForTheSessionsUserOnly(int level, String refused) throws IOException {
     int code = Integer.decode(refused);
     try (var broker = broker(Map.of())) {
       try (var alice = new RawClient(broker.port())) {
@@ -108,7 +108,7 @@ class SessionOwnerIT {
         alice.connect(as("alice", 5, true, "sensor"));
         assertThat(refusal(broker, as("bob", 5, true, "sensor"))).isEqualTo(0x87);
       }
-      try (var alice = new RawClient(broker.port())) { // ends it, as whoever may have it can
+      try (var alice = new RawClient(broker.port())) { // ends the session, which its owner may do
         alice.connect(RawClient.connect(5, CLEAN | USER_AND_PASSWORD, 0, RawClient.NO_PROPERTIES, "sensor", "alice", "alice"));
         alice.send(RawClient.DISCONNECT, 0);
         alice.expectClosed();
@@ -119,7 +119,7 @@ class SessionOwnerIT {
   }
 
   @Test
-  void anOperatorSeesWhoseASessionIs() throws IOException {
+  void anOperatorSeesTheUserOfASession() throws IOException {
     try (var broker = broker(Map.of()); var alice = new RawClient(broker.port()); var anonymous = new RawClient(broker.port())) {
       alice.connect(as("alice", 5, false, "sensor"));
       alice.subscribe("topic/+", 1);
@@ -130,7 +130,7 @@ class SessionOwnerIT {
     var out = new ByteArrayOutputStream();
     var err = new ByteArrayOutputStream();
     Path data = directory.resolve("data");
-    // On a busy machine a node lets its directory go only after its close() has returned.
+    // On a busy machine a node releases its directory only after close() has returned.
     await().atMost(TestBroker.SOON).until(() -> repairList(data, out, err) == Repair.DONE);
 
     assertThat(out.toString(StandardCharsets.UTF_8))
@@ -145,7 +145,7 @@ class SessionOwnerIT {
   }
 
   @Test
-  void aTemplateSaysWhichIdentifiersAUserMayHave() throws IOException {
+  void aTemplateRestrictsTheIdentifiersOfAUser() throws IOException {
     try (var broker = broker(Map.of("dunlin.auth.client-ids", "%u-*"))) {
       assertThat(code(broker, as("alice", 5, true, "alice-1"))).isZero();
       assertThat(code(broker, as("alice", 4, true, "alice-2"))).isZero();
@@ -162,14 +162,14 @@ class SessionOwnerIT {
   }
 
   @Test
-  void aTemplateThatIsNoneStopsTheStart() {
+  void anInvalidTemplateStopsTheStart() {
     assertThatThrownBy(() -> broker(Map.of("dunlin.auth.client-ids", "%c")))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("dunlin.auth.client-ids");
   }
 
   @Test
-  void whoseItIsOutlivesARestart() throws IOException {
+  void theOwnerSurvivesARestart() throws IOException {
     try (var broker = broker(Map.of()); var alice = new RawClient(broker.port())) {
       alice.connect(as("alice", 5, false, "sensor"));
     }

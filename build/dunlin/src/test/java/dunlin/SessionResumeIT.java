@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a durable session finds when its client comes back; MQTT 5, sections 3.1.2.4, 3.1.2.11, 4.1 and 4.4. */
+/** Durable sessions that are resumed; MQTT 5, sections 3.1.2.4, 3.1.2.11, 4.1 and 4.4. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SessionResumeIT {
   private static final int NO_MATCHING_SUBSCRIBERS = 0x10;
@@ -63,7 +63,7 @@ class SessionResumeIT {
   @Tag("MQTT3-3.2.2-2")
   @Tag("MQTT3-3.2.2-3")
   @Tag("MQTT3-4.5.0-1")
-  void whatWasPublishedMeanwhileArrivesInOrderAndOnce(ClientKind kind) throws Exception {
+  void messagesOfTheAbsenceArriveInOrderAndOnce(ClientKind kind) throws Exception {
     Options options = Options.of(name());
     String topic = "away/" + options.clientId();
     Client before = kind.connect(broker.port(), options, _ -> {});
@@ -93,7 +93,7 @@ class SessionResumeIT {
       expected.add(new Message(topic + "/2", Integer.toString(i), 2));
     }
     expected.add(new Message(topic + "/1", "the subscription lives", 1));
-    // One publisher's messages of different QoS may overtake each other: Paho hands one of QoS 2 on when it is released.
+    // One publisher's messages of different QoS may overtake each other: Paho delivers QoS 2 at PUBREL.
     for (int qos = 0; qos < 3; qos++) {
       int wanted = qos;
       assertThat(arrived.stream().filter(each -> each.qos() == wanted))
@@ -145,7 +145,7 @@ class SessionResumeIT {
   @Tag("MQTT3-3.1.2-6")
   @Tag("MQTT3-3.1.4-3")
   @Tag("MQTT3-3.2.2-1")
-  void cleanStartDropsTheSessionAndWhatItHad(ClientKind kind) throws Exception {
+  void cleanStartDropsTheSessionAndItsMessages(ClientKind kind) throws Exception {
     Options options = Options.of(name());
     Client before = kind.connect(broker.port(), options, _ -> {});
     before.subscribe(options.clientId(), 1);
@@ -189,10 +189,10 @@ class SessionResumeIT {
   }
 
   @Test
-  void anExpiredSessionIsNotResumedWhoeverLooksFirst() {
+  void anExpiredSessionIsNotResumedEvenBeforeItIsRemoved() {
     Connect connect = Connect.of(name());
     RawClient.connected(broker.port(), connect.expiry(1)).disconnect();
-    // The session tier removes it some time later; a client that is faster must not find it.
+    // The session tier removes it a while later; a client that comes earlier must not find it.
     await().pollDelay(Duration.ofMillis(1_050)).until(() -> true);
     try (var client = RawClient.connected(broker.port(), connect)) {
       assertThat(client.sessionPresent()).isFalse();
@@ -246,7 +246,7 @@ class SessionResumeIT {
     try (var client = RawClient.connected(broker.port(), connect)) {
       List<Packet> first = client.next(5, RawClient.PUBLISH);
       assertThat(client.untilPong()).as("a sixth").isEmpty();
-      // In another order than sent: each frees one place.
+      // In another order than sent: each makes room for one more.
       for (int i = 4; i >= 0; i--) {
         client.puback(first.get(i).packetId());
         Packet next = client.read();
@@ -274,7 +274,7 @@ class SessionResumeIT {
   @Tag("MQTT-4.3.2-3")
   @Tag("MQTT-4.3.3-3")
   @Tag("MQTT-4.4.0-1")
-  void unacknowledgedMessagesComeAgainWithDupAndTheSameIdentifiers() {
+  void unacknowledgedMessagesAreResentWithDupAndTheSameIdentifiers() {
     Connect connect = Connect.of(name());
     List<Packet> sent;
     try (var publisher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0));
@@ -290,7 +290,7 @@ class SessionResumeIT {
         client.next(RawClient.PUBREL);
         client.pubcomp(done.packetId());
       }
-      client.disconnect(); // the broker has seen the end, and sends nothing more here
+      client.disconnect(); // the broker has seen DISCONNECT, and sends nothing more here
     }
     try (var publisher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       publisher.publishAndWait(connect.clientId() + "/0", "never sent before");
@@ -335,9 +335,9 @@ class SessionResumeIT {
       second = client.read();
       client.pubrec(first.packetId());
       if (pubrelSeen) client.next(RawClient.PUBREL);
-      else client.untilPong(); // the server has read it, whether or not it has answered
+      else client.untilPong(); // the server has read it, whether it has answered or not
     }
-    // Until the client has seen PUBREL it may not care whether PUBLISH or PUBREL comes, but the server has recorded PUBREC.
+    // The server has recorded PUBREC, so it must send PUBREL and never PUBLISH again.
     for (int round = 0; round < 2; round++) {
       try (var client = RawClient.connected(broker.port(), connect)) {
         Packet pubrel = client.read();
@@ -360,9 +360,9 @@ class SessionResumeIT {
     }
   }
 
-  /** Whoever hands a message of QoS 2 on when it is released gets it in order only so. */
+  /** A client that delivers QoS 2 messages at PUBREL gets them in order only in this way. */
   @Test
-  void pubrelsComeInTheOrderOfPubrecs() {
+  void pubrelsAreInTheOrderOfPubrecs() {
     Connect connect = Connect.of(name());
     try (var publisher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0));
         var client = RawClient.connected(broker.port(), connect)) {
@@ -386,7 +386,7 @@ class SessionResumeIT {
   @Tag("MQTT-4.3.3-10")
   @Tag("MQTT-4.3.3-11")
   @Tag("MQTT-4.3.3-12")
-  void aPublishersExchangeGoesOnWhereItWas() {
+  void aPublishersExchangeIsResumed() {
     Connect connect = Connect.of(name());
     try (var subscriber = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       subscriber.subscribe(connect.clientId(), 0);

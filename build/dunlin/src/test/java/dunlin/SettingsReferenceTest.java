@@ -20,9 +20,9 @@ import org.junit.jupiter.api.Test;
 class SettingsReferenceTest {
   private static final Path PAGE = Path.of("../../docs/configuration.md");
 
-  /** To write the page anew after a setting has changed: {@code -Ddocs.write=true}. */
+  /** To rewrite the page after a setting has changed: {@code -Ddocs.write=true}. */
   @Test
-  void theReferencePageIsWhatTheDeclarationsSay() throws IOException {
+  void theReferencePageMatchesTheDeclarations() throws IOException {
     String page = SettingsReference.render(NodeSettings.ALL);
     if (Boolean.getBoolean("docs.write")) Files.writeString(PAGE, page);
 
@@ -40,14 +40,14 @@ class SettingsReferenceTest {
   }
 
   @Test
-  void aPartOfABrokerIsRefusedAsLongAsThereIsOnlyTheWhole() {
+  void singleRolesOfABrokerAreRefused() {
     for (String roles : new String[] {"frontend", "frontend,dist,retain", "frontend,dist,retain,inbox,store", "inbox,store"})
       assertThatThrownBy(() -> check("dunlin.roles", roles)).isInstanceOf(SettingException.class).hasMessageContaining("dunlin.roles");
     check("dunlin.roles", "store");
   }
 
   @Test
-  void aBrokerMustNotLookAsIfItWereInACluster() {
+  void aBrokerWithSettingsOfAClusterIsRefused() {
     assertThatThrownBy(() -> check("dunlin.cluster.seeds", "a:1"))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("dunlin.cluster.seeds");
@@ -57,7 +57,7 @@ class SettingsReferenceTest {
   }
 
   @Test
-  void whatClientsAreToldMustBeFitForAPacket() {
+  void textsForClientsMustFitIntoAPacket() {
     for (String unfit : new String[] {"a/+", "a/#/", "a\nb", "x".repeat(16_385)}) {
       assertThatThrownBy(() -> check("dunlin.mqtt.response-information", unfit)).isInstanceOf(SettingException.class);
     }

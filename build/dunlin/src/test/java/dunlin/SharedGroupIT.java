@@ -25,7 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who gets the messages of a shared subscription, above all when members come, go, or do not keep up. */
+/** Which member gets a message of a shared subscription, above all when members join, leave, or do not keep up. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @SuppressWarnings("try") // members that leave are what is tested
 class SharedGroupIT {
@@ -51,7 +51,7 @@ class SharedGroupIT {
     List<Hive> members = members(MEMBERS, durable, "$share/g/" + topic + "/#", qos);
     List<Hive> publishers = IntStream.range(0, 4).mapToObj(_ -> Hive.connected(broker, false)).toList();
     for (int from = 0; from < messages; from += 1_000) {
-      // QoS 0 has no other brake than that what was sent before has come.
+      // QoS 0 has no flow control, so each batch is sent after the previous one has arrived.
       List<CompletableFuture<?>> sent = new ArrayList<>();
       for (int i = from; i < from + 1_000; i++) sent.add(publishers.get(i % 4).publish(topic + "/" + i % 50, qos, Integer.toString(i)));
       sent.forEach(CompletableFuture::join);
@@ -61,7 +61,8 @@ class SharedGroupIT {
 
     List<String> all = members.stream().flatMap(member -> texts(member).stream()).toList();
     assertThat(all).hasSize(messages).doesNotHaveDuplicates();
-    // Who takes more gets more, and clients on a busy machine differ; ShareGroupTest has the even spread over equal members.
+    // Faster members get more, and clients on a busy machine differ; ShareGroupTest checks the even spread over equal
+    // members.
     for (Hive member : members) {
       assertThat(member.arrived().size()).isBetween(messages / MEMBERS / 2, messages / MEMBERS * 2);
     }
@@ -72,7 +73,7 @@ class SharedGroupIT {
   @ParameterizedTest(name = "the one durable {0}, the other durable {1}")
   @Tag("pitfall-71")
   @CsvSource({"false, false", "true, true", "false, true"})
-  void whatAMemberHasNotAcknowledgedGoesToAnotherWhenItLeaves(boolean durable, boolean otherDurable) {
+  void unacknowledgedMessagesGoToAnotherMemberWhenOneLeaves(boolean durable, boolean otherDurable) {
     String topic = UUID.randomUUID().toString();
     int messages = 400;
     try (RawClient silent = client(durable);
@@ -91,18 +92,18 @@ class SharedGroupIT {
     }
   }
 
-  /** What a durable member was given waits for it when the others are not durable; what comes later goes to them. */
+  /** Messages already assigned to a durable member wait for it when the others are not durable; later ones go to the others. */
   @Test
-  void aDurableMemberThatIsAwayGetsNothingNewWhileAnotherIsThere() {
+  void anAbsentDurableMemberGetsNothingNewWhileAnotherIsConnected() {
     String topic = UUID.randomUUID().toString();
     String clientId = UUID.randomUUID().toString();
     int messages = 1_000;
     try (Hive publisher = Hive.connected(broker, false);
         Hive here = Hive.connected(broker, false)) {
       here.subscribe("$share/g/" + topic, 1);
-      // Its inbox shards are many, so that picking any two shards would often miss the one that can take it.
+      // There are many inbox shards, so that two random ones would often miss the one with a member.
       for (int i = 0; i < 5; i++) durable(clientId + i).subscribe("$share/g/" + topic, 1).close();
-      // The client does not wait for the broker, and what a durable member is given while it leaves waits for it.
+      // The client does not wait for the broker, and messages assigned to a member that is leaving wait for it.
       await().atMost(TestBroker.SOON).until(() -> broker.node().clients(clientId, "", 10).stream().noneMatch(Dunlin.Client::connected));
       publishAll(publisher, topic, messages);
 
@@ -115,9 +116,9 @@ class SharedGroupIT {
     }
   }
 
-  /** A full member without an inbox of its own must not make a message wait that a durable one takes. */
+  /** A full member that is not durable must not delay a message that a durable member can take. */
   @Test
-  void whatAMemberCannotTakeGoesToTheDurableOnes(@TempDir Path data) {
+  void messagesThatAMemberCannotTakeGoToTheDurableOnes(@TempDir Path data) {
     try (TestBroker small = TestBroker.on(data, Map.of("dunlin.session.queue-messages-max", "10", "dunlin.shared.wait", "300ms"));
         RawClient full = RawClient.connected(small, "full", RawClient.receiveMaximum(1));
         Hive publisher = Hive.connected(small, false);
@@ -192,7 +193,7 @@ class SharedGroupIT {
       long bySlow = 0;
       List<CompletableFuture<?>> sent = new ArrayList<>();
       for (int i = 0; i < messages; i++) sent.add(publisher.publish(topic, 1, i + padding));
-      // What it reads and does not acknowledge fills its window; it may get a share of the messages, but holds nobody up.
+      // Its window fills with unacknowledged messages; it may get a share of the messages, but must not delay others.
       sent.forEach(CompletableFuture::join);
       await()
           .atMost(TestBroker.SOON)
@@ -266,9 +267,9 @@ class SharedGroupIT {
     publishers.forEach(Hive::close);
   }
 
-  /** It fills its window and its queue; the publishers of other members do not notice. */
+  /** Its window and its queue fill up; publishers of other members are not affected. */
   @Test
-  void aDurableMemberOfAnOrderedGroupThatAcknowledgesNothingHoldsUpItsOwnPublishersAlone(@TempDir Path data) {
+  void aStuckMemberOfAnOrderedGroupDelaysOnlyItsOwnPublishers(@TempDir Path data) {
     int each = 100;
     try (TestBroker small = TestBroker.on(data, Map.of("dunlin.inbox.group-window", "4"));
         RawClient silent = new RawClient(small.port());
@@ -282,7 +283,7 @@ class SharedGroupIT {
         for (int p = 0; p < publishers.size(); p++) sent.add(publishers.get(p).publish("t", 1, p + " " + i));
       sent.forEach(CompletableFuture::join);
 
-      // All or nothing of each publisher, and all of some.
+      // All or none of each publisher, and all of some.
       await().atMost(TestBroker.SOON).until(() -> Set.of(0, each).equals(Set.copyOf(ofEach(publishers.size(), other).values())));
       silent.close();
       await().atMost(TestBroker.SOON).until(() -> Set.of(each).equals(Set.copyOf(ofEach(publishers.size(), other).values())));
@@ -295,7 +296,7 @@ class SharedGroupIT {
     }
   }
 
-  /** How many messages of each publisher, whose number they begin with, have come. */
+  /** How many messages of each publisher have arrived; each begins with the publisher's number. */
   private static Map<String, Integer> ofEach(int publishers, Hive member) {
     Map<String, Integer> counts = new HashMap<>();
     for (int p = 0; p < publishers; p++) counts.put(Integer.toString(p), 0);
@@ -305,7 +306,7 @@ class SharedGroupIT {
 
   @ParameterizedTest
   @ValueSource(strings = {"$share", "$oshare"})
-  void messagesWaitWhileAllDurableMembersAreAway(String kind) {
+  void messagesWaitWhileAllDurableMembersAreAbsent(String kind) {
     String topic = UUID.randomUUID().toString();
     String filter = kind + "/g/" + topic;
     List<String> ids = List.of(UUID.randomUUID().toString(), UUID.randomUUID().toString(), UUID.randomUUID().toString());
@@ -347,7 +348,7 @@ class SharedGroupIT {
     }
   }
 
-  /** Without anybody who can take it a message waits, and with it its acknowledgement. */
+  /** While no member can take it, a message waits, and with it its acknowledgement. */
   @Test
   void aMessageThatNoMemberTakesIsRefusedInTheEnd(@TempDir Path data) {
     try (TestBroker small =
@@ -365,9 +366,9 @@ class SharedGroupIT {
     }
   }
 
-  /** It waits itself, as soon as a part of its lane's credit is in messages that wait for the group. */
+  /** It is held back itself once a part of its lane's credit is used by messages that wait for the group. */
   @Test
-  void aPublisherThatFeedsAStuckGroupHoldsUpNoOther(@TempDir Path data) {
+  void aPublisherToAStuckGroupDelaysNoOther(@TempDir Path data) {
     Map<String, String> settings =
         Map.of(
             "dunlin.lanes", "1", "dunlin.lane.messages-max", "64", "dunlin.session.queue-messages-max", "10",
@@ -388,7 +389,7 @@ class SharedGroupIT {
     }
   }
 
-  /** MQTT 3 has no error codes: were its connection closed, it would send the message again, to everybody. */
+  /** MQTT 3 has no error codes: if its connection were closed, it would resend the message, to all subscribers. */
   @Test
   void aStuckGroupDoesNotCloseAPublisherOfMqtt3AndOthersGetItsMessagesOnce(@TempDir Path data) {
     try (TestBroker small =
@@ -410,7 +411,7 @@ class SharedGroupIT {
 
   @ParameterizedTest(name = "seed {0}, durable members {1}")
   @CsvSource({"1, false", "2, true"})
-  void nothingIsLostWhileMembersComeAndGo(long seed, boolean durable) {
+  void nothingIsLostWhileMembersJoinAndLeave(long seed, boolean durable) {
     String topic = UUID.randomUUID().toString();
     String filter = "$share/g/" + topic;
     int messages = 6_000;
@@ -429,7 +430,7 @@ class SharedGroupIT {
         } else {
           Hive leaving = current.remove(random.nextInt(current.size()));
           if (random.nextBoolean()) leaving.end();
-          else leaving.unsubscribe(filter); // what it was sent before, it keeps
+          else leaving.unsubscribe(filter); // messages sent before stay with it
           left.add(leaving);
         }
       }

@@ -22,8 +22,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Clients that do not keep up: what is held for them is bounded, what is dropped is counted, and nobody else notices. */
-@SuppressWarnings("try") // when a client gives up is part of some tests
+/** Clients that do not keep up: buffered messages are bounded, dropped ones are counted, and others are not affected. */
+@SuppressWarnings("try") // the end of a client is part of some tests
 class SlowReaderIT {
   private static final String NO_SYNC = "dunlin.store.fsync";
   private static final int KIB = 1_024;
@@ -46,7 +46,7 @@ class SlowReaderIT {
 
       assertNumbersOf(quick, 0, messages);
       long dropped = copies(broker).dropped(DropReason.NOT_WRITABLE);
-      // Beside the 64 KiB, what the operating system buffers on both sides of the loopback.
+      // On top of the 64 KiB, the operating system buffers on both sides.
       assertThat(messages - dropped).as("messages held for the slow one").isLessThan(8L * KIB * KIB / padding.length());
       for (long left = messages - dropped; left > 0; left--) slow.take();
       publisher.publish("t", 1, "end").join();
@@ -75,14 +75,14 @@ class SlowReaderIT {
       List<CompletableFuture<Integer>> reasons = new ArrayList<>();
       for (int i = 0; i < messages; i++) {
         reasons.add(publisher.reason("t", 1, i + padding));
-        // The quick one has no more room than the slow one, so it sets the pace.
+        // The fast one has no more room than the slow one, so its pace is waited for.
         if (i % 10 == 9) assertNumbersOf(quick, i - 9, i + 1);
       }
       assertThat(reasons).allSatisfy(reason -> assertThat(reason.join()).isZero());
       long dropped = copies(broker).dropped(DropReason.QUEUE_FULL);
       assertThat(dropped).isBetween(messages - kept - 1L, messages - kept + 1L);
 
-      // The oldest are kept, in their order, and there is room again behind them.
+      // The oldest are kept, in order, and then there is room again.
       for (int i = 0; i < messages - dropped; i++) assertThat(number(slow.take().text())).isEqualTo(i);
       publisher.publish("t", 1, "end").join();
       assertThat(slow.before("end")).isEmpty();
@@ -90,7 +90,7 @@ class SlowReaderIT {
   }
 
   @Test
-  void aDurableSubscriberThatDoesNotReadFindsEverythingInItsOrderLater(@TempDir Path data) {
+  void aDurableSubscriberThatDoesNotReadGetsEverythingInOrderLater(@TempDir Path data) {
     int messages = 15_000;
     String padding = "x".repeat(KIB);
     try (TestBroker broker = TestBroker.on(data, Map.of(NO_SYNC, "false", "dunlin.session.outbound-max", "64KiB"));
@@ -108,9 +108,9 @@ class SlowReaderIT {
     }
   }
 
-  /** Flooded without waiting for any PUBACK, the broker stops reading instead of queueing, and what it acknowledges is there. */
+  /** Flooded without waiting for PUBACKs, the broker stops reading instead of queueing, and acknowledged messages are not lost. */
   @Test
-  void aFloodOfQos1ToADurableSubscriberIsHeldBackAndNothingAcknowledgedIsLost(@TempDir Path data) {
+  void aFloodOfQos1ToADurableSubscriberIsHeldBackWithoutLoss(@TempDir Path data) {
     int messages = 5_000;
     int publishers = 4;
     try (TestBroker broker =
@@ -151,7 +151,7 @@ class SlowReaderIT {
     }
   }
 
-  /** A client that sends and never reads is not read from any more, once what waits for it is more than it may be. */
+  /** A client that sends and never reads is no longer read from once too much waits for it. */
   @Test
   void aClientThatDoesNotReadItsAnswersIsNotReadFrom(@TempDir Path data) {
     try (TestBroker broker = TestBroker.on(data, Map.of(NO_SYNC, "false", "dunlin.session.outbound-max", "64KiB"));
@@ -182,11 +182,11 @@ class SlowReaderIT {
                 before[0] = now;
                 return stuck;
               });
-      // Far less than it would have sent: what the operating system buffers on both ways, beside the 64 KiB.
+      // Far less than it wants to send: the operating system's buffers in both directions, on top of the 64 KiB.
       assertThat(sent.get()).isBetween(1L, 32L * KIB * KIB);
       other.ping();
 
-      // When it reads at last, it is served on.
+      // When it reads at last, it is served again.
       enough.set(true);
       for (long answers = 0; !flood.isDone() || answers < sent.get() / one.length; answers++) {
         deaf.expect(RawClient.PUBCOMP);
@@ -195,9 +195,9 @@ class SlowReaderIT {
     }
   }
 
-  /** The wave that a shared lane carries passes a subscriber that does not acknowledge: others get theirs meanwhile. */
+  /** Messages of a shared lane pass subscribers that do not acknowledge: others still get theirs. */
   @Test
-  void manySubscribersThatDoNotAcknowledgeDoNotHoldUpAnother(@TempDir Path data) {
+  void manySubscribersThatDoNotAcknowledgeDoNotDelayAnother(@TempDir Path data) {
     int messages = 2_000;
     List<RawClient> silent = new ArrayList<>();
     try (TestBroker broker =

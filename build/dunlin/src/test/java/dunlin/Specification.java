@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 
-/** The normative statements of a version of MQTT, by their numbers, in our own words. */
+/** The normative statements of a version of MQTT, with their numbers, paraphrased. */
 enum Specification {
   MQTT_5("MQTT 5.0", "MQTT-", "mqtt-5.0.tsv"),
   MQTT_3_1_1("MQTT 3.1.1", "MQTT3-", "mqtt-3.1.1.tsv");
@@ -36,7 +36,7 @@ enum Specification {
    * One statement.
    *
    * @param id the number that the specification gives, such as 3.3.1-5
-   * @param noTest why there need not be a test; empty when there must
+   * @param noTest why no test is needed; empty when one is
    */
   record Statement(String id, Duty duty, String wording, String noTest) {
     Statement {
@@ -47,7 +47,7 @@ enum Specification {
       }
     }
 
-    /** A statement that the server must obey, or whose breach by a client it must notice. */
+    /** Whether the server must obey the statement, or must detect a client that breaks it. */
     boolean ours() {
       return noTest.isEmpty();
     }
@@ -84,7 +84,7 @@ enum Specification {
     return tagPrefix + statement.id();
   }
 
-  /** Reads the list: headings behind {@code ##}, and lines of number, duty, wording and why there is no test. */
+  /** Reads the list: headings after {@code ##}, and lines of number, duty, wording and the reason for no test. */
   List<Section> sections() {
     List<Section> sections = new ArrayList<>();
     for (String line : lines()) {
@@ -108,7 +108,7 @@ enum Specification {
     return resource(file).lines().toList();
   }
 
-  /** A text beside the lists. */
+  /** Reads a resource beside the lists. */
   static String resource(String name) {
     var stream = Objects.requireNonNull(Specification.class.getResourceAsStream("/conformance/" + name), name);
     try (var reader = new BufferedReader(new InputStreamReader(stream, StandardCharsets.UTF_8))) {

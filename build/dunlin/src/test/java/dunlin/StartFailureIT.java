@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What the shipped broker says when it cannot start: one sentence, soon, and it leaves everything as it was. */
+/** The shipped broker when it cannot start: it soon prints one sentence, and changes nothing. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class StartFailureIT {
   private static final Duration LIMIT = Duration.ofSeconds(20);
@@ -49,7 +49,7 @@ class StartFailureIT {
   @CsvSource({
     "dunlin.listeners.tcp.port", "dunlin.admin.port",
   })
-  void aPortThatIsTaken(String key) throws IOException {
+  void aPortInUse(String key) throws IOException {
     try (var taken = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       refused(directory.resolve("data"), List.of(key + "=" + taken.getLocalPort()), key, "" + taken.getLocalPort());
     }
@@ -65,7 +65,7 @@ class StartFailureIT {
   }
 
   @Test
-  void anAddressThatEverybodyReaches() {
+  void anAddressReachableFromOtherMachinesWithoutAuthentication() {
     refused(directory.resolve("data"), List.of("dunlin.listeners.tcp.host=0.0.0.0"), "dunlin.auth.anonymous=true");
   }
 
@@ -94,7 +94,7 @@ class StartFailureIT {
   }
 
   @Test
-  void aDirectoryThatAnotherNodeHas() throws IOException {
+  void aDirectoryInUseByAnotherNode() throws IOException {
     Path data = directory.resolve("data");
     try (var running = TestBroker.on(data)) {
       byte[] identity = Files.readAllBytes(data.resolve("dunlin.node"));
@@ -130,7 +130,7 @@ class StartFailureIT {
     refused(stopped, List.of("dunlin.inbox.shards=32"), "dunlin.inbox.shards is 32", "stored with 16");
   }
 
-  /** And the node starts with the right number afterwards: nothing of the wrong ones was created. */
+  /** The node then starts with the right number: nothing was created for the wrong ones. */
   @Test
   void anotherNumberOfRanges() {
     Path data = directory.resolve("data");
@@ -140,7 +140,7 @@ class StartFailureIT {
     TestBroker.on(data, Map.of("dunlin.inbox.ranges", "2")).close();
   }
 
-  /** One of the three ranges stands for all: RangeStoreDamageTest says more about what damage is found. */
+  /** One of the three ranges stands for all; RangeStoreDamageTest tests more kinds of damage. */
   Stream<Arguments> damages() throws IOException {
     String range;
     try (var ranges = Files.newDirectoryStream(stopped.resolve("ranges"))) {
@@ -184,7 +184,7 @@ class StartFailureIT {
     Path damaged = glob.contains("/") ? Path.of(glob).getName(1) : Path.of(glob);
     refused(data, List.of(), damaged.toString());
 
-    // Nothing was begun anew or thrown away: with the file as it was, all is there again.
+    // Nothing was recreated or deleted: with the original file, everything is there again.
     Files.write(file, whole);
     try (var broker = TestBroker.on(data);
         var client = RawClient.connected(broker.port(), RawClient.Connect.of("client"))) {
@@ -211,7 +211,7 @@ class StartFailureIT {
     }
   }
 
-  /** The largest file that matches, so that a flipped byte lies in what is used. */
+  /** The largest matching file, so that a flipped byte is in data that is used. */
   private static Path only(Path root, String glob) throws IOException {
     var matcher = FileSystems.getDefault().getPathMatcher("glob:" + root + "/" + glob);
     try (var files = Files.walk(root)) {
@@ -223,7 +223,7 @@ class StartFailureIT {
     return file.toFile().length();
   }
 
-  /** Ends soon with one line on standard error, which says all this, and without a stack trace. */
+  /** The process must end soon, with one line on standard error that contains all this, and without a stack trace. */
   private static void refused(Path data, List<String> settings, String... saying) {
     try (var broker = BrokerProcess.launch(data, settings.toArray(new String[0]))) {
       int code = broker.awaitExit(LIMIT);

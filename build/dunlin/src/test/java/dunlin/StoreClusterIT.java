@@ -34,7 +34,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** Store nodes as shipped, each a process of its own: they found a cluster, are operated by JMX, and go on when one is killed. */
+/** Shipped store nodes, each a process of its own: they found a cluster, are operated by JMX, and survive the loss of one. */
 @Isolated // whole nodes, whose leases run out when too much else is busy
 class StoreClusterIT {
   private static final Duration LONG = Duration.ofMinutes(6);
@@ -43,7 +43,7 @@ class StoreClusterIT {
   @TempDir Path directory;
   private final List<StoreNode> nodes = new ArrayList<>();
 
-  /** Its directory and ports stay, its process comes and goes. */
+  /** A node that keeps its directory and ports over restarts. */
   private final class StoreNode {
     private final Path data = directory.resolve("node-" + nodes.size());
     private final int raft = freePort();
@@ -78,7 +78,7 @@ class StoreClusterIT {
       return process;
     }
 
-    /** Waits until it is a member, and connects to what it shows. */
+    /** Waits until it is a member, and connects to its JMX. */
     @SuppressWarnings("BanJNDI") // the address is the one that this JVM's own agent has just given for a process started here
     void awaitStarted() throws IOException, AttachNotSupportedException {
       var machine = VirtualMachine.attach(Long.toString(process().awaitStarted(LONG).pid()));
@@ -109,12 +109,12 @@ class StoreClusterIT {
       return cluster().getNode();
     }
 
-    /** What its own replica says. */
+    /** The role of its own replica. */
     String role() throws IOException, JMException {
       return String.valueOf(connected().getMBeanServerConnection().getAttribute(bean("Range"), "Role"));
     }
 
-    /** What its one meter of this name has counted. */
+    /** The value of its only meter with this name. */
     long count(String meter) throws IOException, JMException {
       var name = new ObjectName("dunlin:type=Metrics,name=" + meter + ",*");
       var found = connected().getMBeanServerConnection().queryNames(name, null);
@@ -127,7 +127,7 @@ class StoreClusterIT {
       disconnect();
     }
 
-    /** Asks it to stop, and answers its exit code. */
+    /** Stops it and returns the exit code. */
     int stop() {
       process().terminate();
       int code = process().awaitExit(LONG);
@@ -147,18 +147,18 @@ class StoreClusterIT {
       try {
         connection.close();
       } catch (IOException _) {
-        // Whom it was connected to is gone.
+        // The process has ended already.
       }
     }
   }
 
-  /** Below those that systems give to outgoing connections: one of them would take it while its node is away. */
+  /** A port below the ephemeral ports: an outgoing connection could take one of those while the node is down. */
   static int freePort() {
     for (int tries = 0; tries < 1_000; tries++) {
       try (var free = new ServerSocket(ThreadLocalRandom.current().nextInt(10_000, 32_000), 1, InetAddress.getLoopbackAddress())) {
         return free.getLocalPort();
       } catch (IOException _) {
-        // Taken: another one.
+        // In use: try another one.
       }
     }
     throw new AssertionError("no free port");
@@ -176,7 +176,7 @@ class StoreClusterIT {
   }
 
   @Test
-  void threeProcessesFoundAClusterMoveAReplicaAndGoOnWhenOneIsKilled() throws Exception {
+  void threeProcessesFoundAClusterMoveAReplicaAndSurviveAKill() throws Exception {
     for (int i = 0; i < 3; i++) node();
     String seeds = nodes.stream().map(StoreNode::address).collect(Collectors.joining(","));
     for (var node : nodes) node.launch(seeds, 3);
@@ -190,7 +190,7 @@ class StoreClusterIT {
     for (var node : nodes) assertThat(node.cluster().getCluster()).isEqualTo(cluster);
     for (var node : nodes) assertThat(node.role()).isIn("leader", "follower");
 
-    // A fourth one comes, and takes the place of the first.
+    // A fourth node joins and replaces the first.
     var fourth = node();
     fourth.launch(seeds, 3);
     fourth.awaitStarted();
@@ -200,7 +200,7 @@ class StoreClusterIT {
     for (var node : nodes) awaitVoters(node, Set.of(second.id(), third.id(), fourth.id()));
     await().atMost(LONG).untilAsserted(() -> assertThat(fourth.role()).isIn("leader", "follower"));
 
-    // The two that are left of three notice it, in the meta group's log, and say so to the one that has no replica.
+    // The two remaining voters mark it in the meta group's log, and the node without a replica learns of it.
     String killed = third.id();
     third.kill();
     for (var node : List.of(first, second, fourth)) {
@@ -215,7 +215,7 @@ class StoreClusterIT {
   }
 
   @Test
-  void aNewReplicaComesAsACopyFromTheOtherProcess() throws Exception {
+  void aNewReplicaInstallsASnapshotFromTheOtherProcess() throws Exception {
     var first = node();
     first.launch(first.address(), 1);
     first.awaitStarted();
@@ -229,7 +229,7 @@ class StoreClusterIT {
   }
 
   @Test
-  void aNodeThatIsAskedToStopEndsInOrderAndComesBackAsTheSame() throws Exception {
+  void aStoppedNodeEndsInOrderAndComesBackWithItsIdentity() throws Exception {
     var node = node();
     node.launch(node.address(), 1);
     node.awaitStarted();
@@ -237,7 +237,7 @@ class StoreClusterIT {
     String cluster = node.cluster().getCluster();
 
     assertThat(node.stop()).isEqualTo(143);
-    assertThat(node.process().out()).noneMatch(line -> line.contains(" ERROR ") || line.contains("under way still"));
+    assertThat(node.process().out()).noneMatch(line -> line.contains(" ERROR ") || line.contains("still has calls or actions"));
 
     node.launch(node.address(), 1);
     node.awaitStarted();
@@ -247,7 +247,7 @@ class StoreClusterIT {
   }
 
   @Test
-  void aBrokersDataDirectoryIsNotTakenForAStoreNodes() throws Exception {
+  void aBrokersDataDirectoryIsRefusedByAStoreNode() throws Exception {
     var node = node();
     TestBroker.on(node.data).close();
 
@@ -260,7 +260,7 @@ class StoreClusterIT {
   }
 
   @Test
-  void aNodeHasStartedWhenThreeVoteAndIsNotReadyWithoutAMajority() throws Exception {
+  void aNodeHasStartedWithThreeVotersAndIsNotReadyWithoutAQuorum() throws Exception {
     for (int i = 0; i < 3; i++) node();
     String seeds = nodes.stream().map(StoreNode::address).collect(Collectors.joining(","));
     for (var node : nodes) node.launch(seeds, 3, "dunlin.admin.port=0");
@@ -304,7 +304,7 @@ class StoreClusterIT {
     return ranges.getFirst();
   }
 
-  /** Until this node knows that the range has these replicas, all of them with a vote, and nothing is under way. */
+  /** Waits until this node knows that the range has these replicas, all as voters, and no operation is in progress. */
   private static void awaitVoters(StoreNode node, Set<String> voters) {
     await()
         .atMost(LONG)
@@ -317,7 +317,7 @@ class StoreClusterIT {
             });
   }
 
-  /** Until these nodes, and no others, are in this state as far as this node knows. */
+  /** Waits until exactly these nodes are in this state, as far as this node knows. */
   private static void awaitStates(StoreNode node, String state, Set<String> expected) {
     await()
         .atMost(LONG)

@@ -34,7 +34,7 @@ class StoreNodeIT {
   private final int oneService = StoreClusterIT.freePort();
   private final int twoService = StoreClusterIT.freePort();
 
-  /** One of two that found a cluster together. */
+  /** One of two nodes that found a cluster together. */
   private Dunlin.Builder node(String name, int service, Certificates authority) throws IOException {
     return node(name, service, authority, authority.server())
         .set("dunlin.cluster.seeds", "127.0.0.1:" + oneService + ",127.0.0.1:" + twoService)
@@ -92,7 +92,7 @@ class StoreNodeIT {
   }
 
   @Test
-  void certificatesWithANameAndNoAddressAreEnoughForSeedsByThatName() throws Exception {
+  void certificatesWithADnsNameAreEnoughForSeedsByThatName() throws Exception {
     var authority = new Certificates();
     var one = node("one", oneService, authority, named(authority)).set("dunlin.cluster.seeds", "localhost:" + oneService);
     var two = node("two", twoService, authority, named(authority)).set("dunlin.cluster.seeds", "dns:localhost:" + oneService);
@@ -106,7 +106,7 @@ class StoreNodeIT {
     return authority.client("CN=node", Certificates.name(Certificates.DNS, "localhost"));
   }
 
-  /** Until both know that both have a vote in the one range there is. */
+  /** Waits until both know that both are voters of the only range. */
   private static void awaitVoters(Dunlin one, Dunlin two) {
     for (String name : List.of("one", "two"))
       await()

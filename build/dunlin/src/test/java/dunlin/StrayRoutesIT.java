@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The session tier and the dist tier over one store, after a life that ended between the end of subscriptions and that of their routes. */
+/** The session tier and the dist tier over one store, after a run that ended when subscriptions were removed but their routes were not. */
 class StrayRoutesIT {
   private static final String TENANT = "default";
   private static final int STRAYS = 600;
@@ -50,7 +50,7 @@ class StrayRoutesIT {
   @TempDir Path data;
 
   @Test
-  void whatACrashHasLeftBehindIsRemovedAndNothingElse() throws Exception {
+  void onlyStrayRoutesAreRemovedAfterACrash() throws Exception {
     Set<String> expected = new HashSet<>();
     try (var first = new Tiers(data)) {
       var client = first.connect("client");
@@ -62,7 +62,7 @@ class StrayRoutesIT {
       var left = new ArrayList<CompletableFuture<Void>>();
       for (int i = 0; i < STRAYS; i++) left.add(first.addRoute((i % 2 == 0 ? "stray/" : "$share/g/stray/") + i, shard));
       left.add(first.addRoute("kept", ShardId.inbox(shard.equals(ShardId.inbox(0)) ? 1 : 0)));
-      left.add(first.addRoute("kept", ShardId.inbox(99))); // there were more shards once
+      left.add(first.addRoute("kept", ShardId.inbox(99))); // there used to be more shards
       left.add(first.addRoute("kept", ShardId.frontend("n")));
       left.add(first.addRoute("a", shard));
       left.add(first.addRoute("b", shard));
@@ -74,16 +74,16 @@ class StrayRoutesIT {
 
     try (var second = new Tiers(data)) {
       var client = second.connect("client");
-      // Left behind, and wanted again before it is looked at.
+      // A stray route that is wanted again before it is checked.
       get(second.subscribe(client, "b"));
-      // In the page that was read, and gone when that is looked at.
+      // A route that is in the page read, and removed before the page is checked.
       second.pageGate = new CompletableFuture<>();
       second.mayRead.complete(null);
       await().until(() -> second.pagesRead.get() == 1);
       get(second.subscribe(client, "made"));
       get(second.inbox.unsubscribe(client, List.of(TopicFilter.plain("ended"))));
       await().untilAsserted(() -> assertThat(second.routes()).noneMatch(route -> route.endsWith(" ended")));
-      // Found to be left behind, and wanted while it is being removed.
+      // A stray route that is wanted again while it is being removed.
       second.removalGate = new CompletableFuture<>();
       second.pageGate.complete(null);
       await().until(() -> second.removals.contains("a"));
@@ -110,9 +110,9 @@ class StrayRoutesIT {
     return future.get(2, TimeUnit.MINUTES);
   }
 
-  /** Both tiers. What the session tier reads and removes in the dist tier goes on when the test says so. */
+  /** Both tiers. The test releases the session tier's reads and removals in the dist tier. */
   private static final class Tiers implements Connections, WillPublisher, InboxRoutes, AutoCloseable {
-    /** Behind the last page of the dist tier comes another one, which is empty: whoever asks for it has dealt with all before it. */
+    /** The key of an extra empty page after the dist tier's last: a request for it shows that all earlier pages were processed. */
     private static final byte[] BEHIND_ALL = {-1};
 
     final CompletableFuture<Void> mayRead = new CompletableFuture<>();
@@ -149,7 +149,7 @@ class StrayRoutesIT {
       return inbox.subscribe(session, List.of(new InboxClient.Subscription(filter(filter), SubscriptionOptions.of(QoS.AT_LEAST_ONCE))));
     }
 
-    /** As the session tier has announced it in a life before. */
+    /** Adds a route as if announced by the session tier in an earlier run. */
     CompletableFuture<Void> addRoute(String filter, ShardId shard) {
       return dist.addRoute(new Route(TENANT, filter(filter), shard, 1, 0));
     }
@@ -217,12 +217,12 @@ class StrayRoutesIT {
 
     @Override
     public void displaced(ConnectionId connection) {
-      // Of the life before.
+      // From the earlier run.
     }
 
     @Override
     public void dismissed(ConnectionId connection) {
-      // There is no operator.
+      // No operator in this test.
     }
 
     @Override

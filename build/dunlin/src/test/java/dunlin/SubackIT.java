@@ -17,7 +17,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** Promise D2: who publishes after a SUBACK reaches that subscription, whichever connections and event loops are involved. */
+/** Promise D2: a message published after a SUBACK reaches that subscription, whichever connections and event loops are involved. */
 class SubackIT {
   private static final int ROUNDS = 150;
 

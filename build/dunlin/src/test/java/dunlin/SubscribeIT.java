@@ -78,7 +78,7 @@ class SubscribeIT {
           publisher.publish(root + "/" + granted, 1, 1, "x");
           publisher.expect(PUBACK);
           assertThat(client.take().qos()).isEqualTo(Math.min(granted, 1));
-          client.ping(); // one copy
+          client.ping(); // no second copy
         }
       }
     }
@@ -98,7 +98,7 @@ class SubscribeIT {
   @Tag("MQTT3-3.10.4-4")
   @Tag("MQTT3-3.10.4-5")
   @Tag("MQTT3-3.10.4-6")
-  void unsubscribingEndsWhatIsEqualCharacterByCharacter(int level, boolean durable) {
+  void unsubscribingComparesFiltersCharacterByCharacter(int level, boolean durable) {
     String root = id();
     try (RawClient client = client(level, durable);
         RawClient publisher = connected(broker, id())) {
@@ -125,12 +125,12 @@ class SubscribeIT {
     }
   }
 
-  /** Exchanges that have begun go on when their subscription has ended. */
+  /** Exchanges that have begun continue after their subscription has ended. */
   @ParameterizedTest(name = "MQTT level {0}, durable session {1}")
   @CsvSource({"4, false", "4, true", "5, false", "5, true"})
   @Tag("MQTT-3.10.4-3")
   @Tag("MQTT3-3.10.4-3")
-  void whatIsUnderWayIsCompletedAfterUnsubscribing(int level, boolean durable) {
+  void exchangesAreCompletedAfterUnsubscribing(int level, boolean durable) {
     String clientId = id();
     byte[] connect = connect(level, !durable, 0, clientId, properties(sessionExpiry(durable ? 60 : 0)));
     try (RawClient client = new RawClient(broker.port());
@@ -183,7 +183,7 @@ class SubscribeIT {
         assertThat(live.text()).isEqualTo("live");
         assertThat(live.retain()).isFalse();
         assertThat(live.qos()).isEqualTo(qos);
-        client.ping(); // one copy
+        client.ping(); // no second copy
       }
     }
   }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What SUBSCRIBE and UNSUBSCRIBE change, and what they leave alone; MQTT 5, sections 3.8 to 3.11 and 4.8. */
+/** Effects of SUBSCRIBE and UNSUBSCRIBE; MQTT 5, sections 3.8 to 3.11 and 4.8. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class SubscribingIT {
   private static final int NO_LOCAL = 4;
@@ -34,12 +34,12 @@ class SubscribingIT {
     broker.close();
   }
 
-  /** One sound filter does not save a packet that has a fault further back. */
+  /** A valid filter has no effect in a packet that has an error after it. */
   @ParameterizedTest
   @ValueSource(ints = {4, 5})
   @Tag("pitfall-35")
   @Tag("MQTT-3.8.3-1")
-  void aPacketWithAFaultHasNoEffectAtAll(int level) {
+  void aPacketWithAnErrorHasNoEffect(int level) {
     String topic = name();
     String clientId = name();
     byte[] none = level == 5 ? RawClient.NO_PROPERTIES : new byte[0];
@@ -73,7 +73,7 @@ class SubscribingIT {
   @Test
   @Tag("pitfall-62")
   @Tag("MQTT-3.8.3-3")
-  void noLocalHoldsForWhatWaitsInTheInboxToo() {
+  void noLocalAppliesToWaitingMessagesToo() {
     String topic = name();
     Connect connect = Connect.of(name()).receiveMaximum(1);
     try (var other = RawClient.connected(broker, name())) {
@@ -127,7 +127,7 @@ class SubscribingIT {
   @Tag("MQTT-3.10.4-2")
   @Tag("MQTT-3.10.4-3")
   @Tag("MQTT3-3.10.4-3")
-  void unsubscribingFinishesWhatIsInFlightAndStopsTheRest(boolean durable) {
+  void unsubscribingCompletesExchangesInFlightAndStopsTheRest(boolean durable) {
     String topic = name();
     try (var publisher = RawClient.connected(broker, name());
         var client = RawClient.connected(broker.port(), Connect.of(name()).expiry(durable ? 60 : 0))) {
@@ -168,12 +168,12 @@ class SubscribingIT {
     }
   }
 
-  /** It is an answer to the server and not a reason to try somebody else. */
+  /** A refusal is an answer to the server and not a reason to try another member. */
   @ParameterizedTest
   @ValueSource(ints = {1, 2})
   @Tag("pitfall-70")
   @Tag("MQTT-4.8.2-6")
-  void whatAMemberRefusesGoesToNoOtherMember(int qos) {
+  void aRefusedMessageGoesToNoOtherMember(int qos) {
     String topic = name();
     try (var publisher = RawClient.connected(broker, name());
         var one = RawClient.connected(broker, name());

@@ -8,8 +8,8 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What subscriptions may take of the memory: of one session, of all connected clients, of all durable sessions. */
-@SuppressWarnings("try") // clients that leave are what is tested
+/** Limits on the memory of subscriptions: of one session, of all connected clients, of all durable sessions. */
+@SuppressWarnings("try") // clients that disconnect are what is tested
 final class SubscriptionMemoryIT {
   private static final int REFUSED = 0x97;
 
@@ -23,7 +23,7 @@ final class SubscriptionMemoryIT {
     assertThat(client.next(RawClient.UNSUBACK).reason()).isZero();
   }
 
-  /** How many more subscriptions a client gets. */
+  /** How many more subscriptions a client is granted. */
   private static int fill(RawClient client, String name, String setting) {
     for (int i = 0; ; i++) {
       Packet suback = subscribe(client, name + "/" + i + "/#");
@@ -41,7 +41,7 @@ final class SubscriptionMemoryIT {
   }
 
   @Test
-  void theFiltersOfASessionHaveABoundInBytes(@TempDir Path data) {
+  void theBytesOfASessionsFiltersAreBounded(@TempDir Path data) {
     try (TestBroker broker = TestBroker.on(data, Map.of("dunlin.session.filter-bytes-max", "1KiB"));
         RawClient client = RawClient.connected(broker, "client");
         RawClient durable = durable(broker, "durable", true)) {
@@ -71,7 +71,7 @@ final class SubscriptionMemoryIT {
       int first;
       try (RawClient greedy = RawClient.connected(broker, "greedy")) {
         first = fill(greedy, "greedy", setting);
-        assertThat(first).isBetween(40, 70); // half of it, a little less than 600 bytes each
+        assertThat(first).isBetween(40, 70); // half of the limit, a little less than 600 bytes each
         assertThat(fill(other, "other", setting)).isGreaterThan(first / 3);
         unsubscribe(greedy, "greedy/1/#");
         unsubscribe(greedy, "greedy/2/#");
@@ -85,7 +85,7 @@ final class SubscriptionMemoryIT {
   }
 
   @Test
-  void durableSessionsAndTheirSubscriptionsHaveABoundThatARestartKeeps(@TempDir Path data) {
+  void memoryOfDurableSessionsIsBoundedAcrossARestart(@TempDir Path data) {
     String setting = "dunlin.inbox.memory-max";
     Map<String, String> settings = Map.of(setting, "16KiB");
     int granted;
@@ -93,16 +93,16 @@ final class SubscriptionMemoryIT {
         RawClient one = durable(broker, "one", true);
         RawClient other = durable(broker, "other", true)) {
       granted = fill(one, "one", setting);
-      assertThat(granted).isBetween(40, 64); // some 290 bytes each
+      assertThat(granted).isBetween(40, 64); // about 290 bytes each
       assertThat(subscribe(other, "b").reason()).isEqualTo(REFUSED);
-      String longName = "c".repeat(200); // there may be a little left
+      String longName = "c".repeat(200); // a little may be left of the limit
       try (RawClient more = new RawClient(broker.port())) {
         more.send(RawClient.connect(5, true, 0, longName, RawClient.properties(RawClient.sessionExpiry(600))));
         Packet connack = more.expect(RawClient.CONNACK);
         assertThat(connack.reason()).isEqualTo(REFUSED);
         assertThat(connack.reasonString()).contains(setting);
       }
-      RawClient.connected(broker, longName).close(); // its session ends with it
+      RawClient.connected(broker, longName).close(); // its session ends with the connection
     }
     try (TestBroker broker = TestBroker.on(data, settings);
         RawClient other = durable(broker, "other", false)) {
@@ -120,7 +120,7 @@ final class SubscriptionMemoryIT {
   }
 
   @Test
-  void routesHaveABoundThatARestartKeeps(@TempDir Path data) {
+  void routesAreBoundedAcrossARestart(@TempDir Path data) {
     String setting = "dunlin.dist.memory-max";
     Map<String, String> settings = Map.of(setting, "8KiB");
     int granted;
@@ -128,7 +128,7 @@ final class SubscriptionMemoryIT {
         RawClient client = RawClient.connected(broker, "client")) {
       try (RawClient one = durable(broker, "one", true)) {
         granted = fill(one, "one", setting);
-        assertThat(granted).isBetween(20, 30); // some 270 bytes each
+        assertThat(granted).isBetween(20, 30); // about 270 bytes each
         assertThat(subscribe(client, "b").reason()).isEqualTo(REFUSED);
         assertThat(subscribe(one, "one/1/#").reason()).as("one that is there").isEqualTo(1);
       }
@@ -138,14 +138,14 @@ final class SubscriptionMemoryIT {
         RawClient client = RawClient.connected(broker, "client")) {
       assertThat(subscribe(client, "b").reason()).isEqualTo(REFUSED);
       durable(broker, "one", true).close();
-      for (int i = 0; fill(client, "new", setting) < granted - 2; i++) { // its routes are removed behind its end
+      for (int i = 0; fill(client, "new", setting) < granted - 2; i++) { // its routes are removed a while after its end
         assertThat(i).as("looks until they are").isLessThan(10_000);
       }
     }
   }
 
   @Test
-  void theGroupsOfATopicFilterHaveABound(@TempDir Path data) {
+  void groupsOfATopicFilterAreBounded(@TempDir Path data) {
     String setting = "dunlin.dist.groups-max";
     try (TestBroker broker = TestBroker.on(data, Map.of(setting, "2"));
         RawClient client = RawClient.connected(broker, "client")) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the broker tells of itself under {@code $SYS/broker/}. */
+/** The broker's statistics under {@code $SYS/broker/}. */
 class SysTopicsIT {
   private static final String OFTEN = "100ms";
   private static final String ONCE = "1h";
@@ -28,7 +28,7 @@ class SysTopicsIT {
     return TestBroker.on(data, Map.of("dunlin.sys.interval", interval, "dunlin.store.fsync", "false"));
   }
 
-  /** The names that mosquitto has, and dashboards know. */
+  /** The names that mosquitto uses, which dashboards know. */
   private static Set<String> names() {
     Set<String> names = new TreeSet<>(
         List.of(
@@ -53,7 +53,7 @@ class SysTopicsIT {
   }
 
   @Test
-  void aNewSubscriberGetsTheLastFiguresAtOnce() {
+  void aNewSubscriberGetsTheCurrentStatisticsAtOnce() {
     try (TestBroker broker = broker(ONCE);
         Hive subscriber = Hive.connected(broker, false).subscribe("$SYS/#", 2)) {
       Map<String, String> figures = new HashMap<>();
@@ -73,7 +73,7 @@ class SysTopicsIT {
   }
 
   @Test
-  void figuresFollowWhatClientsDo() {
+  void statisticsFollowTheClientsActions() {
     try (TestBroker broker = broker(OFTEN);
         Hive subscriber = Hive.connected(broker, false).subscribe("$SYS/#", 0)) {
       String clientId = UUID.randomUUID().toString();
@@ -144,7 +144,7 @@ class SysTopicsIT {
   }
 
   @Test
-  void noneWaitsForASessionThatIsAway() {
+  void noneWaitsForAnAbsentSession() {
     try (TestBroker broker = broker(OFTEN);
         Hive asking = Hive.connected(broker, false)) {
       String clientId = UUID.randomUUID().toString();

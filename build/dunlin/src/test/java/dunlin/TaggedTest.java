@@ -27,11 +27,11 @@ import javax.tools.ToolProvider;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A tag on a test, as it stands in the sources of any module: the compiler's own parser reads them, so that tests need not be
- * on this module's class path.
+ * A tag on a test, read from the sources of any module by the compiler's parser, so that tests need not be on this
+ * module's class path.
  *
  * @param file relative to the root of the repository
- * @param name the class, and the method if the tag stands on one
+ * @param name the class, and the method if the tag is on one
  * @param runs whether the build runs it as a test
  */
 record TaggedTest(String tag, Path file, String name, boolean runs) {
@@ -39,7 +39,7 @@ record TaggedTest(String tag, Path file, String name, boolean runs) {
   private static final Path SOURCES = Path.of("src", "test", "java");
   private static final int MODULE_DEPTH = 2;
 
-  /** All of them, module by module in the order of their paths. */
+  /** All tags, module by module in the order of their paths. */
   static List<TaggedTest> inModulesBelow(Path root) throws IOException {
     var compiler = ToolProvider.getSystemJavaCompiler();
     try (var manager = compiler.getStandardFileManager(null, null, StandardCharsets.UTF_8)) {
@@ -69,7 +69,7 @@ record TaggedTest(String tag, Path file, String name, boolean runs) {
     }
   }
 
-  /** Walks one file; knows the classes around the place where it is. */
+  /** Walks one file, and tracks the enclosing classes. */
   private static final class Finder extends TreeScanner<@Nullable Void, @Nullable Void> {
     private final Path file;
     private final List<TaggedTest> found;
@@ -113,9 +113,9 @@ record TaggedTest(String tag, Path file, String name, boolean runs) {
     private static String valueOf(AnnotationTree annotation) {
       ExpressionTree argument = annotation.getArguments().getFirst();
       ExpressionTree value = argument instanceof AssignmentTree assignment ? assignment.getExpression() : argument;
-      // A constant would hide from a search what the tag says.
+      // Only literals: a search would not find a tag in a constant.
       if (value instanceof LiteralTree literal) return String.valueOf(literal.getValue());
-      throw new IllegalArgumentException("a tag that is not a plain text: " + annotation);
+      throw new IllegalArgumentException("a tag that is not a string literal: " + annotation);
     }
   }
 }

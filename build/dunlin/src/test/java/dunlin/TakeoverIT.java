@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A client identifier that connects again while its connection is there; MQTT 5, section 3.1.4. */
+/** A client identifier that connects again while it is connected; MQTT 5, section 3.1.4. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class TakeoverIT {
   private static final int SESSION_TAKEN_OVER = 0x8E;
@@ -71,7 +71,7 @@ class TakeoverIT {
   @Tag("MQTT-3.1.4-3")
   @Tag("MQTT-3.2.2-2")
   @Tag("MQTT-3.2.2-3")
-  void theOldConnectionIsToldAndClosed(long expiry, boolean cleanStart, long newExpiry, boolean present) {
+  void theOldConnectionGetsDisconnectAndIsClosed(long expiry, boolean cleanStart, long newExpiry, boolean present) {
     Connect connect = Connect.of(name());
     try (var old = RawClient.connected(broker.port(), connect.expiry(expiry))) {
       old.subscribe(connect.clientId(), 1);
@@ -113,7 +113,7 @@ class TakeoverIT {
   @Tag("pitfall-20")
   @Tag("MQTT-4.3.3-6")
   @Tag("MQTT-4.6.0-5")
-  void noMessageIsLostDoubledOrReorderedWhileASubscriberIsTakenOver() throws Exception {
+  void noMessageIsLostRepeatedOrReorderedWhileASubscriberIsTakenOver() throws Exception {
     long seed = System.nanoTime();
     System.out.println("TakeoverIT subscriber seed " + seed);
     Random random = new Random(seed);
@@ -150,7 +150,7 @@ class TakeoverIT {
     }
   }
 
-  /** Publishes with QoS 1 and 2 in windows, and notes what was acknowledged. */
+  /** Publishes with QoS 1 and 2 in windows, and records what was acknowledged. */
   private void publishUntil(AtomicBoolean stop, String topic, ConcurrentLinkedQueue<String> acknowledged) {
     try (var publisher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       for (int begin = 0; !stop.get(); begin += 20) {
@@ -169,7 +169,7 @@ class TakeoverIT {
     }
   }
 
-  /** The receiver's half of QoS 1 and 2, with a state that outlives its connections. */
+  /** The receiver's half of QoS 1 and 2, with state that outlives its connections. */
   private static final class Receiver {
     private final Set<String> first = new LinkedHashSet<>();
     private final List<String> twice = new ArrayList<>();
@@ -287,11 +287,11 @@ class TakeoverIT {
     }
   }
 
-  /** What the client does with the socket that it was told to forget reaches nobody any more. */
+  /** What the client sends on the displaced connection has no effect any more. */
   @ParameterizedTest
   @ValueSource(longs = {0, 3_600})
   @Tag("pitfall-19")
-  void theLateEndOfADisplacedConnectionHarmsNobody(long expiry) {
+  void theLateEndOfADisplacedConnectionHasNoEffect(long expiry) {
     Connect connect = Connect.of(name()).expiry(expiry);
     try (var watcher = RawClient.connected(broker.port(), Connect.of(name()).expiry(0))) {
       watcher.subscribe(connect.clientId() + "/will", 1);
@@ -311,7 +311,7 @@ class TakeoverIT {
     }
   }
 
-  /** In MQTT 3 there is nothing that the old connection could be told. */
+  /** In MQTT 3 there is no packet to tell the old connection. */
   @ParameterizedTest
   @CsvSource({"3, 3", "4, 4", "4, 5", "5, 4"})
   @Tag("pitfall-17")
@@ -327,14 +327,14 @@ class TakeoverIT {
 
   @Test
   @Tag("MQTT-3.1.4-3")
-  void ofManyAtOnceExactlyOneIsLeft(@TempDir Path data) throws Exception {
-    // A client that a busy machine keeps from its CONNECT for long is none that was taken over.
+  void ofManyAtOnceExactlyOneRemains(@TempDir Path data) throws Exception {
+    // A long timeout, so that a late CONNECT on a busy machine does not look like a takeover.
     try (var alone = TestBroker.on(data, Map.of("dunlin.mqtt.connect-timeout", "5m", "dunlin.store.fsync", "false"))) {
-      ofManyAtOnceExactlyOneIsLeft(alone);
+      ofManyAtOnceExactlyOneRemains(alone);
     }
   }
 
-  private static void ofManyAtOnceExactlyOneIsLeft(TestBroker broker) throws InterruptedException {
+  private static void ofManyAtOnceExactlyOneRemains(TestBroker broker) throws InterruptedException {
     Connect connect = Connect.of(name());
     RawClient.connected(broker.port(), connect).disconnectAfter(each -> each.subscribe(connect.clientId(), 1));
     CountDownLatch go = new CountDownLatch(1);
@@ -366,13 +366,13 @@ class TakeoverIT {
       try {
         received.addAll(each.untilPong());
         live.add(each);
-      } catch (RawClient.EndedError | UncheckedIOException closed) { // reading finds the end, or writing does
+      } catch (RawClient.EndedError | UncheckedIOException closed) { // the end shows when reading or writing
         each.close();
       }
     }
     assertThat(live).hasSize(1);
     RawClient left = live.getFirst();
-    if (received.isEmpty()) received.add(left.read()); // PUBACK says that it is stored; it may be sent later
+    if (received.isEmpty()) received.add(left.read()); // PUBACK only means that it is stored; it may be sent later
     received.addAll(left.untilPong());
     assertThat(received).extracting(Packet::text).containsExactly("to the one");
     left.close();

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Many connections of one client identifier at once, from several threads, while somebody publishes to it. */
+/** Many connections of one client identifier at once, from several threads, while another client publishes to it. */
 class TakeoverRaceIT {
   private static final int CONNECTIONS = 60;
   private static final int SESSION_TAKEN_OVER = 0x8E;
@@ -36,7 +36,7 @@ class TakeoverRaceIT {
   @Tag("pitfall-18")
   @Tag("pitfall-20")
   @Tag("MQTT-3.1.4-3")
-  void oneIsLeftTheOthersAreToldAndNothingIsLost(boolean durable) throws Exception {
+  void oneRemainsTheOthersAreDisplacedAndNothingIsLost(boolean durable) throws Exception {
     Connect connect = Connect.of("contested").expiry(durable ? 60 : 0);
     try (TestBroker broker = TestBroker.inMemory();
         ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
@@ -61,7 +61,7 @@ class TakeoverRaceIT {
         connecting.add(threads.submit(converse));
       }
       go.countDown();
-      // The publisher, the watcher, and the one that is left.
+      // The publisher, the watcher, and the last connection.
       await().atMost(TestBroker.SOON).until(() -> broker.node().node().frontend().connectionCount() == 3);
       stop.set(true);
       int published = publishing.get();
@@ -84,7 +84,7 @@ class TakeoverRaceIT {
     }
   }
 
-  /** Nobody has acknowledged anything, so the last one gets all of it, first what others had got, in its order. */
+  /** No connection has acknowledged anything, so the last one gets all messages, in order, those that others had received first. */
   private static List<Integer> numbers(Seen last, int published) {
     List<Integer> numbers = new ArrayList<>();
     for (Packet packet : last.packets()) if (packet.type() == RawClient.PUBLISH) numbers.add(Integer.valueOf(packet.text()));
@@ -92,7 +92,7 @@ class TakeoverRaceIT {
     return numbers;
   }
 
-  /** Each displaced connection that was accepted had a will, which comes once, and the one that disconnects has none. */
+  /** Each displaced connection had a will, which is sent once; the one that disconnects sends none. */
   private static void assertWills(TestBroker broker, RawClient watcher, Set<String> due, String ofTheLast) {
     Map<String, Integer> wills = new HashMap<>();
     while (!wills.keySet().containsAll(due)) wills.merge(watcher.take().topic(), 1, Integer::sum);
@@ -104,7 +104,7 @@ class TakeoverRaceIT {
     assertThat(wills.values()).containsOnly(1);
   }
 
-  /** Reads until the connection ends, or until PINGRESP: the one that is left is pinged in the end. */
+  /** Reads until the connection ends, or until PINGRESP: the last connection is pinged at the end. */
   private static Seen untilTheEndOrPong(String will, RawClient client) {
     List<Packet> packets = new ArrayList<>();
     boolean ended = false;

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 
-/** An embedded node for one test, on a free port; when it closes it checks that no message was lost without a count. */
+/** An embedded node for one test, on a free port; on close it checks that every lost message was counted. */
 final class TestBroker implements AutoCloseable {
   static final Duration SOON = Duration.ofMinutes(2);
 
@@ -28,7 +28,7 @@ final class TestBroker implements AutoCloseable {
     return Dunlin.builder().tcpPort(0).seams(seams()).set("dunlin.inbox.ranges", System.getProperty("dunlin.test.ranges", "1"));
   }
 
-  /** Calls; or, in the run over wires, pipes that delay and break. */
+  /** Direct calls; or, in the run over wires, pipes that delay and break. */
   private static Seams seams() {
     String wires = System.getProperty("dunlin.test.wires", "none");
     return switch (wires) {
@@ -63,7 +63,7 @@ final class TestBroker implements AutoCloseable {
     return "tcp://127.0.0.1:" + port();
   }
 
-  /** received = delivered + returned + dropped + in flight, at both hops of the frontend, once nothing moves any more. */
+  /** received = delivered + returned + dropped + in flight, at both hops of the frontend, at rest. */
   void awaitBalance() {
     for (HopLedger hop : new HopLedger[] {node.node().frontend().publishes(), node.node().frontend().copies()}) {
       await("the books of a hop balance")

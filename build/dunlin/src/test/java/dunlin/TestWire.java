@@ -11,11 +11,14 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
-/** Carries the links of one lane over pipes that delay each frame by up to some hundred microseconds, keep their order, and break now and then. */
+/**
+ * Carries the links of one lane over pipes that delay each frame by up to a few hundred microseconds, keep the order,
+ * and break now and then.
+ */
 final class TestWire implements Wire {
   /*
-   * Owner: its scheduler carries; each side is called on the executor that it has given.
-   * A pipe that breaks loses what it carries; the side that dials makes another one. Each side learns of it when its turn comes.
+   * Owner: its scheduler; each side is called on its own executor. A pipe that breaks loses its frames; the dialling
+   * side makes another one. Each side is notified in the order of its other events.
    */
   private static final int DELAY_MICROS_MAX = 300;
   private static final int FRAMES_BETWEEN_BREAKS = 2_000;
@@ -23,15 +26,15 @@ final class TestWire implements Wire {
   private final ScheduledExecutorService carrier =
       Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("test-wire").factory());
 
-  private final Random random; // the carrier's
+  private final Random random; // used by the scheduler only
   private final Executor near;
   private final Executor far;
   private final LinkAcceptor acceptor;
   private long identities;
 
   /**
-   * @param near runs what the dialling side does
-   * @param far runs what the accepting side does
+   * @param near runs the tasks of the dialling side
+   * @param far runs the tasks of the accepting side
    */
   TestWire(long seed, Executor near, Executor far, Accepting accepting) {
     random = new Random(seed);
@@ -69,10 +72,10 @@ final class TestWire implements Wire {
           });
     }
 
-    /** What one side sends into. */
+    /** The frames that one side has sent. */
     private final class Direction implements Pipe {
-      private final ArrayDeque<byte[]> frames = new ArrayDeque<>(); // the carrier's
-      private boolean closes; // the carrier's
+      private final ArrayDeque<byte[]> frames = new ArrayDeque<>(); // used by the scheduler only
+      private boolean closes; // used by the scheduler only
 
       @Override
       public void send(byte[] frame) {
@@ -88,7 +91,7 @@ final class TestWire implements Wire {
             });
       }
 
-      /** The first frame arrives, whichever it was whose time has come. */
+      /** Delivers the first frame, whichever frame's delay has ended. */
       private void arrive() {
         byte[] frame = frames.remove();
         if (broken) return;

@@ -35,11 +35,11 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** MQTT over TLS: certificates of both sides, the names in them, and files that change under a running broker. */
+/** MQTT over TLS: certificates of both sides, the names in them, and files that change while the broker runs. */
 class TlsIT {
   private static final String ROOT = "dunlin.listeners.tls.";
 
-  /** As OpenSSL writes it, with the password "secret". */
+  /** A key as written by OpenSSL, with the password "secret". */
   private static final String ENCRYPTED_KEY =
       """
       -----BEGIN ENCRYPTED PRIVATE KEY-----
@@ -102,7 +102,7 @@ class TlsIT {
       assertThat(handshake(broker, old)).isEqualTo(old);
       assertThatThrownBy(() -> handshake(broker, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")).isInstanceOf(SSLException.class);
     }
-    settings.put(ROOT + "tls.cipher-suites", "TLS_AES_128_GCM_SHA256"); // of TLS 1.3 alone: nothing is left for 1.2
+    settings.put(ROOT + "tls.cipher-suites", "TLS_AES_128_GCM_SHA256"); // only a suite of TLS 1.3: none is left for 1.2
     try (var broker = broker(); var modern = client(broker, "TLSv1.3", authority.context())) {
       modern.connect(RawClient.connect(5, true, 0, "client", RawClient.NO_PROPERTIES));
       assertThatThrownBy(() -> handshake(broker, "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256")).isInstanceOf(SSLException.class);
@@ -114,7 +114,7 @@ class TlsIT {
         .hasMessageContaining("dunlin.listeners.tls.tls.cipher-suites names the cipher suite \"TLS_WITH_LOVE\", which this platform does not support");
   }
 
-  /** Offers this suite alone, in TLS 1.2; answers what was agreed on. */
+  /** Offers only this suite, in TLS 1.2; returns the negotiated one. */
   private String handshake(TestBroker broker, String suite) throws IOException {
     try (var socket = (SSLSocket) authority.context().getSocketFactory().createSocket("127.0.0.1", broker.node().port("tls"))) {
       socket.setEnabledProtocols(new String[] {"TLSv1.2"});
@@ -152,7 +152,7 @@ class TlsIT {
   }
 
   @Test
-  void aHandshakeThatNeverComesIsGivenUp() {
+  void aMissingHandshakeTimesOut() {
     settings.put(ROOT + "tls.handshake-timeout", "200ms");
     try (var broker = broker(); var silent = new RawClient(broker.node().port("tls"))) {
       awaitRefused(broker, "tls", "tls-handshake", 1);
@@ -176,13 +176,13 @@ class TlsIT {
   // ----------------------------------------------------------------------------------------------------------- clients' certificates
 
   @Test
-  void whoMustShowACertificateAndDoesNotIsRefused() {
+  void aClientWithoutARequiredCertificateIsRefused() {
     askForCertificates("required", "none");
     Issued known = authority.client("CN=known");
     Issued stranger = new Certificates().client("CN=stranger");
     try (var broker = broker()) {
       for (SSLContext without : new SSLContext[] {authority.context(), authority.context(stranger)}) {
-        // In TLS 1.3 a client hears of it when it reads, after its side of the handshake.
+        // In TLS 1.3 a client notices when it reads, after its side of the handshake.
         assertThatThrownBy(
                 () -> {
                   try (var client = client(broker, "TLSv1.3", without)) {
@@ -199,7 +199,7 @@ class TlsIT {
   }
 
   @Test
-  void aCertificateThatIsAskedForMayBeMissing() {
+  void anOptionalCertificateMayBeMissing() {
     askForCertificates("optional", "cn-client-id");
     try (var broker = broker(); var client = client(broker, "TLSv1.3", authority.context())) {
       client.connect(RawClient.connect(5, true, 0, "any name", RawClient.NO_PROPERTIES));
@@ -233,7 +233,7 @@ class TlsIT {
   }
 
   @Test
-  void withoutANameForDnsTheUriCountsAndThenTheAddress() {
+  void withoutADnsNameTheUriCountsAndThenTheAddress() {
     askForCertificates("required", "san-client-id");
     byte[] mail = Certificates.name(Certificates.EMAIL, "a@b.example");
     byte[] uri = Certificates.name(Certificates.URI, "urn:device:1");
@@ -262,7 +262,7 @@ class TlsIT {
   // ---------------------------------------------------------------------------------------------------------------- files that change
 
   @Test
-  void aNewCertificateIsTakenThroughASymbolicLinkWhileConnectionsLiveOn() throws IOException {
+  void aNewCertificateIsLoadedThroughASymbolicLinkAndConnectionsStay() throws IOException {
     Path data = directory.resolve("..data");
     Path first = Files.createDirectory(directory.resolve("first"));
     Path second = Files.createDirectory(directory.resolve("second"));
@@ -276,7 +276,7 @@ class TlsIT {
     try (var broker = broker(); var old = client(broker, "TLSv1.3", authority.context())) {
       old.connect(RawClient.connect(5, true, 0, "old", RawClient.NO_PROPERTIES));
       assertThat(shown(broker)).isEqualTo(server.certificate());
-      // As Kubernetes does it: a new link beside the old one, then renamed over it.
+      // As in Kubernetes: a new link is created beside the old one, then renamed over it.
       Path link = Files.createSymbolicLink(directory.resolve("..data_tmp"), second);
       Files.move(link, data, StandardCopyOption.ATOMIC_MOVE);
 
@@ -286,9 +286,9 @@ class TlsIT {
   }
 
   @Test
-  void filesThatCannotBeUsedLeaveTheOldCertificate() throws IOException {
+  void unusableFilesLeaveTheOldCertificate() throws IOException {
     try (var broker = broker()) {
-      Files.writeString(directory.resolve("server.pem"), authority.server().certificatePem()); // of another key
+      Files.writeString(directory.resolve("server.pem"), authority.server().certificatePem()); // for another key
       awaitMeter(broker, "dunlin.listener.tls.reloads,listener=tls,result=failed", 1);
       assertThat(shown(broker)).isEqualTo(server.certificate());
 
@@ -319,7 +319,7 @@ class TlsIT {
   // ------------------------------------------------------------------------------------------------------------------- what is refused
 
   @Test
-  void whatIsMissingOrWrongIsNamedBeforeAnythingStarts() throws IOException {
+  void missingOrWrongFilesAreNamedBeforeAnythingStarts() throws IOException {
     refused("tls.key", settings.get(ROOT + "tls.key") + ".none", "dunlin.listeners.tls.tls.key");
     refused("tls.certificate", file("no.pem", "no certificate"), "dunlin.listeners.tls.tls.certificate");
     refused("tls.key", file("other.key", authority.server().keyPem()), "not the key of the certificate");
@@ -332,7 +332,7 @@ class TlsIT {
     assertThat(Files.exists(directory.resolve("data"))).as("stores were opened").isFalse();
   }
 
-  /** What a certificate of the encrypted key is made of. */
+  /** The public key that belongs to the encrypted key. */
   private static KeyPair publicHalf() {
     try {
       var key = KeyFactory.getInstance("EC").generatePublic(new X509EncodedKeySpec(Base64.getDecoder().decode(PUBLIC_KEY)));
@@ -373,7 +373,7 @@ class TlsIT {
     Files.writeString(folder.resolve("tls.key"), issued.keyPem());
   }
 
-  /** A client over TLS, its handshake done. */
+  /** A client over TLS, after its handshake. */
   private static RawClient client(TestBroker broker, String version, SSLContext context) {
     return new RawClient(handshake(broker, version, context));
   }
@@ -389,7 +389,7 @@ class TlsIT {
     }
   }
 
-  /** The certificate that a new client is shown. */
+  /** The certificate that the broker presents to a new client. */
   private X509Certificate shown(TestBroker broker) {
     try (SSLSocket socket = handshake(broker, "TLSv1.3", authority.context())) {
       return (X509Certificate) socket.getSession().getPeerCertificates()[0];

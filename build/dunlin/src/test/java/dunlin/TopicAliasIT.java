@@ -38,7 +38,7 @@ class TopicAliasIT {
     return RawClient.bytes(0x22, RawClient.u16(maximum));
   }
 
-  /** What a client makes of names and aliases. */
+  /** A client's table of topic aliases. */
   private static final class Names {
     private final Map<Long, String> known = new HashMap<>();
     private final List<Long> used = new ArrayList<>();
@@ -57,7 +57,7 @@ class TopicAliasIT {
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2})
   @Tag("MQTT-3.1.2-26")
-  void aTopicIsNamedOnceAndThenStoodForByItsAlias(int qos) {
+  void aTopicIsSentOnceAndThenReplacedByItsAlias(int qos) {
     String topic = root + "/named-once/" + qos;
     try (RawClient subscriber = RawClient.connected(broker, "s", aliasMaximum(5));
         RawClient publisher = RawClient.connected(broker, "p")) {
@@ -77,7 +77,7 @@ class TopicAliasIT {
   @ValueSource(ints = {1, 3, 10, 200})
   @Tag("MQTT-3.1.2-26")
   @Tag("MQTT-3.3.2-11")
-  void noAliasIsAboveWhatTheClientTakesAndWhatTheSettingSays(int clientMaximum) {
+  void aliasesStayWithinTheClientsMaximumAndTheSetting(int clientMaximum) {
     int topics = 3 * Math.min(clientMaximum, SETTING);
     try (RawClient subscriber = RawClient.connected(broker, "s", aliasMaximum(clientMaximum));
         RawClient publisher = RawClient.connected(broker, "p")) {
@@ -113,7 +113,7 @@ class TopicAliasIT {
 
   @Test
   @Tag("MQTT-3.3.2-7")
-  void aMessageSentAgainOnAnotherConnectionIsNamedAgain() {
+  void aMessageResentOnAnotherConnectionHasItsTopicAgain() {
     String topic = root + "/again";
     byte[] durable = RawClient.sessionExpiry(60);
     try (RawClient publisher = RawClient.connected(broker, "p")) {
@@ -140,7 +140,7 @@ class TopicAliasIT {
 
   @Test
   @Tag("MQTT-3.1.2-25")
-  void anAliasOfAMessageThatWasTooLargeStandsForNothing() {
+  void aMessageThatWasTooLargeDefinesNoAlias() {
     String topic = root + "/large";
     int withoutAlias = 2 + 2 + topic.length() + 1;
     byte[] size = RawClient.maximumPacketSize(withoutAlias + 20);

@@ -36,7 +36,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.slf4j.LoggerFactory;
 
-/** Every violation is one count, one event and the reason code that MQTT names for it, whoever finds it. */
+/** Every violation gives one count, one event and the reason code that MQTT defines for it, whichever part detects it. */
 @Isolated // reads the log of the process
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class ViolationsIT {
@@ -93,7 +93,7 @@ class ViolationsIT {
     }
   }
 
-  /** What a client does wrong once it is connected, and how it is told. */
+  /** A violation by a connected client, and how it is answered. */
   record Wrong(String what, int reason, String label, @Nullable String limit, Consumer<RawClient> deed) {
     @Override
     public String toString() {
@@ -114,7 +114,7 @@ class ViolationsIT {
         });
   }
 
-  /** Answered in a SUBACK or UNSUBACK, whose last code is the error. */
+  /** A violation that is answered in a SUBACK or UNSUBACK, with the error as the last code. */
   private static Wrong answered(String what, int reason, String label, @Nullable String limit, byte[]... packets) {
     return new Wrong(
         what, reason, label, limit,
@@ -170,7 +170,7 @@ class ViolationsIT {
   @ParameterizedTest(name = "{0}")
   @MethodSource("wrongs")
   @Tag("MQTT-4.13.1-1")
-  void aViolationIsCountedOnceAndToldOnce(Wrong wrong) {
+  void aViolationIsCountedAndLoggedOnce(Wrong wrong) {
     assertCountedAndTold(
         wrong.label(), wrong.limit(), "violator",
         () -> {
@@ -180,7 +180,7 @@ class ViolationsIT {
         });
   }
 
-  /** Runs what must count one violation and no other. */
+  /** Runs a task that must count exactly one violation. */
   private void assertCountedAndTold(String label, @Nullable String limit, String clientId, Runnable deed) {
     Logger logger = (Logger) LoggerFactory.getLogger("dunlin.events");
     ListAppender<ILoggingEvent> lines = new ListAppender<>();
@@ -195,7 +195,8 @@ class ViolationsIT {
       logger.detachAppender(lines);
     }
     assertThat(counts()).isEqualTo(expected);
-    // At most five lines a second are told of a reason, so a violation shortly after others may be told as a number only.
+    // At most five lines a second are logged for a reason, so a violation shortly after others may only be counted in a
+    // later line.
     assertThat(lines.list.stream().map(ILoggingEvent::getFormattedMessage))
         .filteredOn(line -> line.contains(" client="))
         .hasSizeLessThanOrEqualTo(1)
@@ -217,7 +218,7 @@ class ViolationsIT {
 
   @ParameterizedTest
   @MethodSource("refusedConnects")
-  void aConnectThatIsRefusedForWhatItSaysIsCountedOnceAndToldWhy(
+  void aRefusedConnectIsCountedOnceAndAnsweredWithTheReason(
       int reason, String label, @Nullable String limit, byte[] connect) {
     assertCountedAndTold(
         label, limit, "",
@@ -233,7 +234,7 @@ class ViolationsIT {
   }
 
   @Test
-  void oneDurableSessionTooManyIsRefusedCountedAndToldWhy() {
+  void aDurableSessionBeyondTheLimitIsRefusedAndCounted() {
     List<Connect> kept = IntStream.range(0, 3).mapToObj(i -> Connect.of("kept" + i)).toList();
     for (Connect each : kept) RawClient.connected(broker.port(), each).disconnect();
     assertCountedAndTold(
@@ -289,7 +290,7 @@ class ViolationsIT {
       assertThat(client.expect(RawClient.UNSUBACK).body()).containsExactly(0, 1, 0, 0x8F);
       client.send(qos2(1));
       client.expect(RawClient.PUBREC);
-      client.send(RawClient.PUBLISH | 2, "t", ID, NONE); // its identifier is in use
+      client.send(RawClient.PUBLISH | 2, "t", ID, NONE); // QoS 1 with an identifier that is in use
       assertThat(client.expect(RawClient.PUBACK).body()).containsExactly(0, 1, 0x91);
       client.send(RawClient.PINGREQ, 1);
       Packet disconnect = client.expect(RawClient.DISCONNECT);
@@ -311,7 +312,7 @@ class ViolationsIT {
 
   @Test
   @Tag("MQTT-3.1.2-24")
-  void aClientThatNotEvenConnackFitsIsClosed() {
+  void aClientWhoseMaximumIsBelowConnackIsClosed() {
     try (RawClient client = new RawClient(broker.port())) {
       client.send(RawClient.connect(5, true, 0, "tiny", RawClient.properties(RawClient.maximumPacketSize(5))));
       client.expectClosed();
@@ -331,7 +332,7 @@ class ViolationsIT {
 
   @Test
   @Tag("MQTT-3.3.4-9")
-  void theSettingLimitsWhatIsInFlightToAClient() {
+  void theSettingLimitsMessagesInFlightToAClient() {
     for (int level : new int[] {4, 5}) {
       try (RawClient client = new RawClient(broker.port())) {
         client.connect(RawClient.connect(level, true, 0, "window", NONE));
@@ -356,7 +357,7 @@ class ViolationsIT {
   }
 
   @Test
-  void everyLimitNamesASettingThatThereIs() {
+  void everyLimitNamesAnExistingSetting() {
     assertThat(Limit.values())
         .allSatisfy(limit -> assertThat(NodeSettings.ALL).anyMatch(setting -> setting.key().equals(limit.setting())));
   }

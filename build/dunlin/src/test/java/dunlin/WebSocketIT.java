@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** MQTT over WebSocket, with clients that behave and with clients that do not; MQTT 5, section 6, and RFC 6455. */
+/** MQTT over WebSocket, with correct and incorrect clients; MQTT 5, section 6, and RFC 6455. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WebSocketIT {
   private static final byte[] CONNECT = RawClient.connect(5, true, 0, "client", RawClient.NO_PROPERTIES);
@@ -136,14 +136,14 @@ class WebSocketIT {
     }
   }
 
-  /** Packets begin and end anywhere in frames, and frames anywhere in what is read. */
+  /** Packets may begin and end anywhere in frames, and frames anywhere in a read. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   @Tag("MQTT-6.0.0-2")
   @Tag("MQTT3-6.0.0-2")
   @Tag("pitfall-33")
   @Tag("pitfall-77")
-  void framesAndPacketsBeginAndEndWhereTheyLike(long seed) {
+  void framesAndPacketsMayBeginAndEndAnywhere(long seed) {
     var random = new Random(seed);
     int pings = 40;
     byte[] packets = CONNECT;
@@ -203,7 +203,7 @@ class WebSocketIT {
       byte[] one = RawWebSocket.frame(FINAL | PING, new byte[125]);
       byte[] many = new byte[0];
       for (int i = 0; i < 100; i++) many = RawClient.bytes(many, one);
-      for (int i = 0; i < 200; i++) client.send(many); // 2.6 MB, and nothing is read meanwhile
+      for (int i = 0; i < 200; i++) client.send(many); // 2.6 MB, without reading in between
       byte[] last = {42};
       client.sendFrame(FINAL | PING, last);
       int pongs = 1;
@@ -256,17 +256,17 @@ class WebSocketIT {
     try (var client = RawWebSocket.open(port)) {
       client.sendFrame(FINAL | BINARY, CONNECT);
       client.expectPacket(RawClient.CONNACK);
-      client.send(RawClient.bytes(bytes, RawWebSocket.frame(FINAL | BINARY, PINGREQ))); // nothing behind it counts
+      client.send(RawClient.bytes(bytes, RawWebSocket.frame(FINAL | BINARY, PINGREQ))); // nothing after it counts
       client.expectClose(code);
     }
   }
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("violations")
-  void aViolationBeforeConnectIsTheEndToo(String what, byte[] bytes, int code) {
+  void aViolationBeforeConnectEndsTheConnectionToo(String what, byte[] bytes, int code) {
     try (var client = RawWebSocket.open(port)) {
       client.send(bytes);
-      // Before CONNECT the first part of two messages is a fault of MQTT.
+      // Before CONNECT, the first part of two messages is an error of MQTT.
       client.expectClose(what.contains("within") ? 1_000 : code);
     }
   }
@@ -314,7 +314,7 @@ class WebSocketIT {
   }
 
   @Test
-  void anotherVersionIsToldTheRightOne() {
+  void anotherVersionIsAnsweredWithTheSupportedOne() {
     try (var client = new RawWebSocket(port)) {
       client.sendText(RawWebSocket.request("/mqtt", "mqtt").replace("Version: 13", "Version: 14"));
       assertThat(client.readHead()).contains("\r\nSec-WebSocket-Version: 13\r\n");
@@ -323,7 +323,7 @@ class WebSocketIT {
 
   @ParameterizedTest
   @CsvSource({"GET /,414", "X: ,431"})
-  void aHeadThatIsTooLongIsCutOff(String before, int status) {
+  void aTooLongHeadIsRefused(String before, int status) {
     try (var client = new RawWebSocket(port)) {
       String filler = before + "x".repeat(9_000);
       client.sendText(before.startsWith("GET") ? filler : "GET /mqtt HTTP/1.1\r\n" + filler);
@@ -343,7 +343,7 @@ class WebSocketIT {
 
   @Test
   @Tag("pitfall-77")
-  void anUpgradeThatComesByteByByteAndNeverEndsIsGivenUp() {
+  void anUpgradeThatNeverEndsTimesOut() {
     try (var client = new RawWebSocket(port)) {
       byte[] head = RawWebSocket.request("/mqtt", "mqtt").getBytes(StandardCharsets.US_ASCII);
       for (int i = 0; i < head.length - 1; i++) client.send(new byte[] {head[i]});
@@ -352,7 +352,7 @@ class WebSocketIT {
   }
 
   @Test
-  void anUpgradeThatComesByteByByteIsOneAllTheSame() {
+  void anUpgradeMayComeByteByByte() {
     try (var client = new RawWebSocket(port)) {
       for (byte b : RawWebSocket.request("/mqtt", "mqtt").getBytes(StandardCharsets.US_ASCII)) client.send(new byte[] {b});
       assertThat(client.readHead()).startsWith("HTTP/1.1 101");

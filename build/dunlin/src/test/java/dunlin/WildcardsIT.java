@@ -29,7 +29,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Which messages a subscription gets and with what options; every case with a session that lasts and one that does not. */
+/** Which messages a subscription gets, and with which options; every case with a durable session and with one that ends. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WildcardsIT {
   private static final List<String> TOPICS =
@@ -84,7 +84,7 @@ class WildcardsIT {
   @Tag("MQTT-3.3.2-3")
   @Tag("MQTT-4.7.2-1")
   @Tag("MQTT-4.7.3-4")
-  void aFilterGetsWhatItMatchesAndNothingElse(String filter, List<String> expected, boolean durable) {
+  void aFilterGetsOnlyMatchingMessages(String filter, List<String> expected, boolean durable) {
     String end = UUID.randomUUID().toString();
     try (Hive subscriber = Hive.connected(broker, durable);
         Hive publisher = Hive.connected(broker, false)) {
@@ -147,7 +147,7 @@ class WildcardsIT {
   @Tag("MQTT-3.10.4-6")
   @Tag("MQTT-3.11.3-1")
   @Tag("MQTT-3.11.3-2")
-  void unsubscribingTakesExactlyThatFilterAway(boolean durable) {
+  void unsubscribingRemovesExactlyThatFilter(boolean durable) {
     String root = UUID.randomUUID().toString();
     try (RawClient subscriber = client(durable);
         Hive publisher = Hive.connected(broker, false)) {
@@ -218,7 +218,7 @@ class WildcardsIT {
   @Tag("pitfall-62")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.3-3")
-  void noLocalLeavesOutOnlyWhatTheClientItselfHasPublished(boolean durable) {
+  void noLocalExcludesOnlyTheClientsOwnMessages(boolean durable) {
     String root = UUID.randomUUID().toString();
     try (Hive subscriber = Hive.connected(broker, durable);
         Hive other = Hive.connected(broker, false)) {
@@ -237,11 +237,11 @@ class WildcardsIT {
     }
   }
 
-  /** What No Local leaves out does not match: neither its identifier nor its QoS may be in the copy of another subscription. */
+  /** A subscription that No Local excludes must not affect the copy of another one, neither by its identifier nor by its QoS. */
   @ParameterizedTest(name = "durable session {0}")
   @ValueSource(booleans = {false, true})
   @Tag("MQTT-3.8.3-3")
-  void noLocalOfOneFilterDoesNotShowInTheCopyOfAnother(boolean durable) {
+  void noLocalOfOneFilterDoesNotAffectTheCopyOfAnother(boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient subscriber = client(durable)) {
       subscriber.subscribe(topic, 1, RawClient.subscriptionIdentifier(1));
@@ -274,7 +274,7 @@ class WildcardsIT {
       var cleared = new MqttSubscription(root + "/cleared", 1);
       IMqttMessageListener listener = (topic, message) -> arrived.add(topic.substring(root.length()) + message.isRetained());
       var properties = new MqttProperties();
-      properties.setSubscriptionIdentifiers(List.of(1)); // without any, Paho fails by itself
+      properties.setSubscriptionIdentifiers(List.of(1)); // without one, Paho itself fails
       client.subscribe(new MqttSubscription[] {kept, cleared}, null, null, listener, properties).waitForCompletion();
 
       publisher.publish(root + "/kept", 1, "1", true).join();
@@ -315,16 +315,16 @@ class WildcardsIT {
           .containsExactly(1, (byte) 0x8F, (byte) 0x8F, 2, (byte) 0x8F, (byte) 0x8F, 0);
       subscriber.publish(topic, 2, 1, "x");
       List<Message> messages = List.of(subscriber.take(), subscriber.take());
-      // The last of the two equal filters counts, and the member of the group gets a copy of its own.
+      // The last of two equal filters counts, and the member of the group gets a separate copy.
       assertThat(messages).extracting(Message::qos).containsExactlyInAnyOrder(2, 0);
     }
   }
 
-  /** A second SUBSCRIBE of the same filter must not be answered before the first one's route is there. */
+  /** A second SUBSCRIBE to the same filter must not be answered before the first one's route exists. */
   @ParameterizedTest(name = "durable session {0}")
   @Tag("pitfall-67")
   @ValueSource(booleans = {false, true})
-  void whatIsPublishedAfterAnySubackOfAFilterArrives(boolean durable) {
+  void messagesPublishedAfterAnySubackOfAFilterArrive(boolean durable) {
     for (int round = 0; round < 50; round++) {
       String topic = UUID.randomUUID().toString();
       try (RawClient subscriber = client(durable);

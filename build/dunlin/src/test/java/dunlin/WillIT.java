@@ -24,9 +24,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** When wills are sent, when not, and with what in them. */
+/** When wills are sent and when not, and their contents. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
-@SuppressWarnings("try") // when and how a connection closes is what is tested
+@SuppressWarnings("try") // the end of a connection is what is tested
 class WillIT {
   private static final int CLEAN = 0x02;
   private static final int WILL = 0x04;
@@ -114,10 +114,10 @@ class WillIT {
   @Tag("MQTT3-3.1.2-8")
   @Tag("MQTT3-3.1.2-10")
   @Tag("MQTT3-3.14.4-3")
-  void aWillIsSentHoweverTheConnectionEndsButByDisconnect(End end) {
+  void aWillIsSentUnlessTheConnectionEndsWithDisconnect(End end) {
     for (int level : new int[] {3, 4, 5}) {
       for (boolean durable : new boolean[] {false, true}) {
-        if (end == End.SILENT && level == 3) continue; // the same as with level 4, and takes its time
+        if (end == End.SILENT && level == 3) continue; // the same as level 4, and slow
         String topic = UUID.randomUUID().toString();
         try (Hive subscriber = Hive.connected(broker, false).subscribe(topic, 2);
             RawClient client = new RawClient(broker.port())) {
@@ -175,7 +175,7 @@ class WillIT {
   @CsvSource({"0, false, false", "1, false, true", "2, true, false", "0, true, true", "1, true, false", "2, false, true"})
   @Tag("MQTT-3.1.2-14")
   @Tag("MQTT-3.1.2-15")
-  void aWillHasItsQosAndIsRetainedWhenItSaysSo(int qos, boolean retained, boolean durable) {
+  void aWillHasItsQosAndRetainFlag(int qos, boolean retained, boolean durable) {
     String topic = UUID.randomUUID().toString();
     try (RawClient subscriber = RawClient.connected(broker, shortId());
         RawClient client = new RawClient(broker.port())) {
@@ -320,7 +320,7 @@ class WillIT {
     }
   }
 
-  /** The will of a session that lasts waits in the store, and so through a restart. */
+  /** The will of a durable session waits in the store, and so survives a restart. */
   @Test
   @Tag("MQTT-3.1.2-7")
   void aDelayedWillIsSentAfterARestart(@TempDir Path data) {
@@ -342,9 +342,9 @@ class WillIT {
     }
   }
 
-  /** Two clients leave one after the other: when their wills are here, an earlier one would be, too. */
+  /** Two clients disconnect one after the other: when their wills have arrived, an earlier one would have, too. */
   @Test
-  void aFullInboxRefusesAWillForItselfAlone(@TempDir Path data) {
+  void aFullInboxRefusesAWillForItselfOnly(@TempDir Path data) {
     var little = Map.of("dunlin.inbox.messages-max", "1", "dunlin.inbox.overflow", "reject");
     try (TestBroker small = TestBroker.on(data, little);
         RawClient publisher = connected(small, "publisher", 0)) {
@@ -403,7 +403,7 @@ class WillIT {
         level, flags, keepAlive, properties, clientId, level == 5 ? willProperties : new byte[0], topic, payload);
   }
 
-  /** MQTT 3.1 takes no longer ones than 23 characters. */
+  /** An identifier of at most 23 characters, as MQTT 3.1 requires. */
   private static String shortId() {
     return UUID.randomUUID().toString().substring(0, 18);
   }

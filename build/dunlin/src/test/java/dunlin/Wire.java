@@ -2,14 +2,14 @@ package dunlin;
 
 import dunlin.transport.link.Link;
 
-/** Carries the links from one part of a node to another. */
+/** Carries links from one part of a node to another. */
 interface Wire extends AutoCloseable {
-  /** What takes the frames of a link that is dialled. */
+  /** Accepts links of the dialling side. */
   interface Accepting {
     Link.Handler accept(Link link, byte[] opening);
   }
 
-  /** A link of the side that dials, on its thread. */
+  /** Opens a link from the dialling side, on that side's thread. */
   Link dial(byte[] opening, Link.Handler handler);
 
   default Link dial(Link.Handler handler) {

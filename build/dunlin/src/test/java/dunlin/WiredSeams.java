@@ -85,20 +85,20 @@ final class WiredSeams implements Seams {
     this.close = close;
   }
 
-  /** Over queues that delay frames, and break. */
+  /** Uses queues that delay frames and break. */
   static WiredSeams overQueues(long seed) {
     LOG.warn("wires with -Ddunlin.test.seed={}", seed);
     var random = new Random(seed);
     return new WiredSeams((_, near, far, accepting) -> new TestWire(random.nextLong(), near, far, accepting), () -> {});
   }
 
-  /** Over gRPC on loopback. */
+  /** Uses gRPC on loopback. */
   static WiredSeams overGrpc() {
     var grpc = new GrpcWires();
     return new WiredSeams(grpc::wire, grpc::close);
   }
 
-  /** Makes wires. */
+  /** Creates wires. */
   private interface Wires {
     Wire wire(UUID caller, Executor near, Executor far, Wire.Accepting accepting);
   }
@@ -223,7 +223,10 @@ final class WiredSeams implements Seams {
     return sessions;
   }
 
-  /** Ends the present link between the frontend and the session tier, for which the frontend is still there until it comes with its next life. */
+  /**
+   * Breaks the link between the frontend and the session tier. To the session tier the frontend stays attached until
+   * its next incarnation attaches.
+   */
   void loseSessions() {
     lose.run();
   }

@@ -2,18 +2,18 @@ package dunlin.dist;
 
 import java.util.concurrent.Executor;
 
-/** A destination of the fan-out, as the node's composition attaches it: opens the way of each lane to it. */
+/** A destination of the fan-out. It opens a {@link Delivery} for each lane. */
 @FunctionalInterface
 public interface Deliveries {
   /**
-   * Opens the way of a lane, whose thread calls this, once for each lane.
+   * Opens a lane's delivery; called on the lane's thread, once for each lane.
    *
-   * @param lane its number; the destination serves it on the lane of the same number
-   * @param thread runs tasks on the lane's thread, in the order in which one thread hands them over
+   * @param lane its number; the destination serves it on its own lane of the same number
+   * @param thread runs tasks on the lane's thread, in the order of each submitting thread
    */
   Delivery open(int lane, Executor thread);
 
-  /** One that all lanes call themselves. */
+  /** A destination with one delivery that all lanes call directly. */
   static Deliveries of(Delivery delivery) {
     return (_, _) -> delivery;
   }

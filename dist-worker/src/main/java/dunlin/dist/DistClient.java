@@ -4,15 +4,15 @@ import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import java.util.concurrent.Executor;
 
-/** The dist tier as frontends use it. */
+/** The dist tier, as frontends use it. */
 public interface DistClient extends RouteClient {
   /**
    * Opens a lane for the calling thread, the only one that may append to it.
    *
-   * @param number of the lane, from 0
-   * @param thread runs on that thread what the lane has to go on with later; takes tasks from any thread, and keeps the order in
-   *     which one thread hands them over
-   * @param credit where a message of QoS 0 holds credit until it has arrived; one that is handed over within the call holds none
+   * @param number the lane's number, from 0
+   * @param thread runs the lane's later work on its thread; takes tasks from any thread, and keeps the order of each
+   * @param credit where a QoS 0 message holds credit until it is delivered; one that is delivered within the call holds
+   *     none
    */
   Lane openLane(int number, Executor thread, LaneCredit credit);
 }

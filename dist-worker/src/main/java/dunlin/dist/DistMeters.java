@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.ToLongFunction;
 
-/** What a dist worker shows, from its beginning to its end. */
+/** The meters of a dist worker; registered until it is closed. */
 final class DistMeters implements AutoCloseable {
   private final MeterRegistry registry;
   private final List<RouteServer> servers;
@@ -30,14 +30,14 @@ final class DistMeters implements AutoCloseable {
       registered.add(
           FunctionCounter.builder("dunlin.dist.refused", quota, all -> all.refused(kind))
               .tag("limit", kind.name().toLowerCase(Locale.ROOT))
-              .description("Routes that were not set since a limit was reached")
+              .description("Routes that were refused because a limit was reached")
               .register(registry));
     }
-    gauge("dunlin.dist.routes", server -> server.applied().size(), "Routes: a topic filter that a shard wants the messages of");
+    gauge("dunlin.dist.routes", server -> server.applied().size(), "Routes; each is a topic filter whose messages a shard needs");
     gauge("dunlin.dist.filters", server -> server.applied().index().size(), "Topic filters with at least one route");
     gauge("dunlin.dist.changing", RouteServer::changing, "Routes with a change in the range's queue");
     counter("dunlin.dist.published", LocalLane::published, "Messages that came in for matching");
-    counter("dunlin.dist.visited", LocalLane::visited, "Ranges of routes that were looked at for messages");
+    counter("dunlin.dist.visited", LocalLane::visited, "Ranges of routes that were searched for messages");
     counter("dunlin.dist.matched", LocalLane::matched, "Messages that matched a route");
     counter("dunlin.dist.unattached", LocalLane::unattached, "Matched routes to a shard that this process does not serve");
   }

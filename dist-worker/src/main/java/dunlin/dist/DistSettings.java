@@ -8,7 +8,8 @@ import java.util.List;
  * Bounds of the routes.
  *
  * @param memoryMax memory that all routes of the process may take, as {@link RouteRange#memoryOf} counts it
- * @param groupsMax groups of shared subscriptions with the same topic filter; a message that it matches goes to a member of each
+ * @param groupsMax groups of shared subscriptions with the same topic filter; a matching message goes to a member of
+ *     each
  */
 public record DistSettings(long memoryMax, int groupsMax) {
   private static final long MEMORY_MOST = 1L << 40;
@@ -25,7 +26,7 @@ public record DistSettings(long memoryMax, int groupsMax) {
           "Maximum number of groups of shared subscriptions with the same topic filter. A message that it matches goes to a member of each. A"
               + " subscription that needs one more group is refused with 0x97.");
 
-  /** The settings that are read here. */
+  /** The settings that this class reads. */
   public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX);
 
   private static final int MEMORY_PART_OF_HEAP = 2;
@@ -42,8 +43,8 @@ public record DistSettings(long memoryMax, int groupsMax) {
   }
 
   /**
-   * Half of the heap: more than what a node that is alone lets its clients subscribe to, which needs two fifths at most. A thousand groups: each message to
-   * them is matched to all.
+   * Half of the heap: the subscriptions that a single node accepts need two fifths at most. A thousand groups, since
+   * each message is matched to all groups of its filter.
    */
   public static DistSettings defaults(long heapBytes) {
     return new DistSettings(Math.max(1, heapBytes / MEMORY_PART_OF_HEAP), GROUPS_MAX.defaultValue());

@@ -23,21 +23,22 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The dist tier of a process that leads all ranges of routes: keeps the routes, and hands each message to the
- * destinations attached here whose routes match it. In a cluster one serves a leadership, and nothing is appended to its lanes when that has ended.
+ * The dist tier of a process that leads all ranges of routes: keeps the routes, and passes each message to the attached
+ * destinations with matching routes. In a cluster a worker serves one leadership, and nothing is appended to its lanes
+ * afterwards.
  *
- * <p>Its futures complete on the range's applying thread: what is chained to them must be quick.
+ * <p>Its futures complete on the range's applying thread: dependent stages must be quick.
  */
 public final class DistWorker implements DistClient, AutoCloseable {
   /*
-   * Owner: any thread calls it; each lane has its own.
-   * The routes of a filter stand in one range; which ones a topic may match in says FilterRanges. A node that is alone has one range.
-   * Bounds: RouteServer says its own. Lanes stay as long as the worker: their opener has one for each of its threads.
-   * Failure: what a range refuses or fails, fails for its routes alone.
+   * Owner: any thread calls it; each lane belongs to one thread. All routes of a filter are in one range; FilterRanges
+   * finds the ranges in which a topic may match. A single node has one range.
+   * Bounds: see RouteServer. Lanes live as long as the worker: there is one for each thread of their opener.
+   * Failure: an error of a range only affects its own routes.
    */
   private static final Destination[] NONE = {};
 
-  /** Who serves the inbox shards of this process, or one frontend. */
+  /** The deliveries of the inbox shards of this process, or of one frontend. */
   record Destination(ShardId.Kind kind, @Nullable String name, Deliveries deliveries) {
     boolean serves(ShardId shard) {
       return kind == shard.kind() && (name == null || name.equals(shard.name()));
@@ -48,7 +49,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
     }
   }
 
-  /** Makes the range. */
+  /** Creates a range. */
   interface RangeOpener {
     Range<RouteCommand, RouteResult> range(
         String name, CommandCodec<RouteCommand> codec, RangeLogic<RouteCommand, RouteResult> logic);
@@ -56,7 +57,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   private final FilterRanges ranges;
 
-  /** In the order of their ranges. */
+  /** The servers, in the order of their ranges. */
   private final RouteServer[] servers;
 
   private final Function<Publisher, ShardId> home;
@@ -66,7 +67,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
   private volatile Destination[] destinations = NONE;
 
   /**
-   * Declares the range of routes in a store that has not started yet. Routes can be changed once it has.
+   * Declares the range of routes in a store before its start. Routes can be changed after the start.
    *
    * @param home the inbox shard that records the QoS 2 exchanges of a publisher
    */
@@ -80,7 +81,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
   }
 
   /**
-   * With the ranges that are made here.
+   * Creates a worker and its ranges.
    *
    * @param cuts as in {@link FilterRanges}
    */
@@ -115,12 +116,12 @@ public final class DistWorker implements DistClient, AutoCloseable {
     return Arrays.stream(servers).mapToLong(of).sum();
   }
 
-  /** Says who delivers to a frontend's connected sessions. Another one for the same frontend takes its place. */
+  /** Sets the deliveries to a frontend's connected sessions; replaces earlier ones of the same frontend. */
   public void attachFrontend(String nodeId, Deliveries deliveries) {
     attach(new Destination(ShardId.Kind.FRONTEND, nodeId, deliveries));
   }
 
-  /** Says who delivers to all inbox shards: a message is handed over once, however many of them want it. */
+  /** Sets the deliveries to all inbox shards. A message is delivered once, however many of them match. */
   public void attachInboxShards(Deliveries deliveries) {
     attach(new Destination(ShardId.Kind.INBOX, null, deliveries));
   }
@@ -139,7 +140,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
     destinations = more;
   }
 
-  /** Never written to; a destination keeps its place. */
+  /** The destinations. The array is never modified; a destination keeps its index. */
   Destination[] destinations() {
     return destinations;
   }
@@ -186,7 +187,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
 
   @Override
   public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
-    // Two bytes for the range, and where to go on in it.
+    // Two bytes for the range, followed by the key to continue from.
     int range = from == null ? 0 : Short.toUnsignedInt(ByteBuffer.wrap(from).getShort());
     byte[] key = from == null ? new byte[0] : Arrays.copyOfRange(from, 2, from.length);
     return servers[range].routes(kind, key).thenApply(page -> new RoutePage(page.routes(), behind(range, page.next())));
@@ -198,7 +199,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
     return ByteBuffer.allocate(2 + key.length).putShort((short) (next == null ? range + 1 : range)).put(key).array();
   }
 
-  /** Shows its meters no more. */
+  /** Removes its meters. */
   @Override
   public void close() {
     meters.close();

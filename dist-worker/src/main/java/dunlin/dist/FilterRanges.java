@@ -4,15 +4,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * In which of several ranges of routes there may be filters that match a topic; MQTT 5, section 4.7.
+ * Finds the ranges of routes that may hold filters matching a topic; MQTT 5, section 4.7.
  *
- * <p>A topic {@code a/b} matches filters that begin with {@code a/}, {@code +/} or {@code #}, which stand far apart in the order of keys. So the
- * levels of the topic are walked: what begins alike and lies in one range as a whole is that range; else the next level is looked at.
+ * <p>A topic {@code a/b} matches filters that begin with {@code a/}, {@code +/} or {@code #}, which are far apart in
+ * the order of keys. So the levels of the topic are walked: a prefix that lies in one range as a whole gives that
+ * range; otherwise the next level is looked at.
  */
 final class FilterRanges {
   /*
    * Owner: immutable; any thread. A search has a Search of its own.
-   * Costs: nothing with one range. Else a comparison of keys for each beginning that lies in several ranges: at most three for each level and cut.
+   * Costs: nothing with one range. Otherwise a comparison of keys for each prefix that lies in several ranges: at most
+   * three for each level and cut.
    */
   private static final byte END = 0;
   private static final byte[] ONE_LEVEL = {'+'};
@@ -40,7 +42,7 @@ final class FilterRanges {
     return range;
   }
 
-  /** Finds the ranges for one topic after the other; belongs to one thread. */
+  /** A reusable search; belongs to one thread. */
   final class Search {
     private final boolean[] found = new boolean[count()];
     private byte[] topic = {};
@@ -48,9 +50,9 @@ final class FilterRanges {
     private byte[] prefix = {};
 
     /**
-     * Marks the ranges that may have filters matching a topic. The answer is valid until the next search.
+     * Marks the ranges that may have filters matching a topic. The result is valid until the next search.
      *
-     * @param name bytes that begin with the topic name
+     * @param name a buffer that begins with the topic name
      */
     boolean[] in(String tenant, byte[] name, int length) {
       Arrays.fill(found, cuts.length == 0);
@@ -65,9 +67,9 @@ final class FilterRanges {
     }
 
     /**
-     * @param written bytes of the prefix: the tenant, and the levels before
+     * @param written bytes of the prefix: the tenant and the previous levels
      * @param at where the next level of the topic begins
-     * @param literal whether that one matches no wildcard [MQTT-4.7.2-1]
+     * @param literal whether that level matches no wildcard [MQTT-4.7.2-1]
      */
     private void walk(int written, int at, boolean literal) {
       int first = first(written);
@@ -83,7 +85,7 @@ final class FilterRanges {
       whole(written, (byte) '#');
     }
 
-    /** Filters whose next level is this one, for a level of the topic that ends there. */
+    /** Marks the ranges of filters whose next level is this one. */
     private void level(int written, byte[] from, int begin, int end, int topicLevelEnd) {
       int longer = written + end - begin;
       System.arraycopy(from, begin, prefix, written, end - begin);
@@ -98,21 +100,21 @@ final class FilterRanges {
       whole(longer + 1, (byte) '#'); // the parent level, too
     }
 
-    /** The filter that ends with one more character. */
+    /** Marks the range of the filter that ends with one more character. */
     private void whole(int written, byte last) {
       prefix[written] = last;
       prefix[written + 1] = END;
       found[first(written + 2)] = true;
     }
 
-    /** The range of the lowest key that begins with so much of the prefix. */
+    /** The range of the lowest key that begins with this part of the prefix. */
     private int first(int written) {
       int range = 0;
       while (range < cuts.length && Arrays.compareUnsigned(cuts[range], 0, cuts[range].length, prefix, 0, written) <= 0) range++;
       return range;
     }
 
-    /** The range of the highest key that begins with so much of the prefix. */
+    /** The range of the highest key that begins with this part of the prefix. */
     private int last(int written) {
       int range = first(written);
       while (range < cuts.length && startsWith(cuts[range], written)) range++;

@@ -8,9 +8,9 @@ import org.jspecify.annotations.Nullable;
 /** All routes of one topic filter: the plain ones, and those of each group of shared subscriptions. */
 final class FilterRoutes {
   /*
-   * Owner: the range's applying thread changes it, lanes read it. The arrays are never written to once they are set.
-   * Bounds: an array has at most one route for each shard, however many sessions stand behind the shards, so copying it
-   * for a change is cheap; there is a group for each group name in use, of which DistSettings has a maximum.
+   * Owner: the range's applying thread changes it, lanes read it. The arrays are never modified once they are set.
+   * Bounds: an array has at most one route for each shard, however many sessions the shard has, so copying it for a
+   * change is cheap; there is a group for each group name in use, up to DistSettings' maximum.
    */
   private static final Route[] NO_ROUTES = {};
   private static final Group[] NO_GROUPS = {};
@@ -33,23 +33,23 @@ final class FilterRoutes {
       return ordered;
     }
 
-    /** Not to be written to. */
+    /** Must not be modified. */
     Route[] routes() {
       return routes;
     }
   }
 
-  /** Not to be written to. */
+  /** Must not be modified. */
   Route[] plain() {
     return plain;
   }
 
-  /** Not to be written to. */
+  /** Must not be modified. */
   Group[] groups() {
     return groups;
   }
 
-  /** Whether there is the group of a filter of a shared subscription. */
+  /** Whether the group of a shared subscription's filter exists. */
   boolean hasGroup(TopicFilter filter) {
     return group(filter) != null;
   }
@@ -65,7 +65,7 @@ final class FilterRoutes {
     return group == null ? null : find(group.routes, shard);
   }
 
-  /** Sets the route of a shard; the answer is whether there was none. */
+  /** Sets the route of a shard; returns whether there was none. */
   boolean put(Route route) {
     boolean isNew = find(route.filter(), route.shard()) == null;
     if (!route.filter().shared()) {
@@ -74,7 +74,7 @@ final class FilterRoutes {
     }
     Group group = group(route.filter());
     if (group == null) {
-      // A reader never sees a group without a route: it is filled before it is shown.
+      // A reader never sees an empty group: it is filled before it is published.
       group = new Group(route.filter().group(), route.filter().ordered());
       group.routes = new Route[] {route};
       Group[] more = Arrays.copyOf(groups, groups.length + 1);
@@ -86,7 +86,7 @@ final class FilterRoutes {
     return isNew;
   }
 
-  /** Removes the route of a shard, which must be there. */
+  /** Removes the route of a shard, which must exist. */
   void remove(TopicFilter filter, ShardId shard) {
     if (!filter.shared()) {
       plain = without(plain, shard);

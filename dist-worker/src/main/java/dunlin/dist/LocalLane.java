@@ -17,24 +17,26 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lane into the dist worker of the same process: matches a message and hands it to its destinations before the call
+ * A lane to the dist worker of the same process: matches a message and delivers it to its destinations before the call
  * returns.
  */
 final class LocalLane implements Lane {
   /*
-   * Nothing is allocated for a message: what matched is gathered in one MatchedRoutes for each destination.
+   * Nothing is allocated for a message: matches are gathered in one MatchedRoutes for each destination.
    *
-   * All destinations are served inline. Each has a way of its own that never blocks: a call in this process, or a batch for another one.
+   * All destinations are served inline. Each has a delivery that never blocks: a call in this process, or a batch for
+   * another one.
    *
-   * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only when that has recorded the
-   * exchange: a RecordedDelivery says why. It keeps its order among its like, since answers come in the order of the log. All
-   * inbox shards are one destination, with one log, so the home is the only destination that stores anything.
+   * A message of a recorded QoS 2 exchange goes to the publisher's home first, and to all others only once that has
+   * recorded the exchange: see RecordedDelivery. Such messages keep their order, since answers come in the order of the
+   * log. All inbox shards are one destination, with one log, so the home is the only destination that stores anything.
    *
    * Owner: the thread that opened it.
-   * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more answers so.
-   * Failure: an exception of a destination goes up to the publisher's connection; the scratch is clean afterwards.
+   * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more refuses the
+   * message.
+   * Failure: an exception of a destination is thrown to the publisher's connection; the scratch is cleared.
    */
-  /** The credit of a shard that takes a message, but only to keep it. */
+  /** The credit of a shard that accepts a message only to keep it. */
   private static final int KEEPS = 1;
 
   private final DistWorker worker;
@@ -45,7 +47,7 @@ final class LocalLane implements Lane {
   private final SplittableRandom random = new SplittableRandom();
   private final Consumer<FilterRoutes> gatherer = this::gather;
 
-  // Written by the owner alone, read by metrics.
+  // Written by the owner only, read by metrics.
   private final AtomicLong published = new AtomicLong();
   private final AtomicLong visited = new AtomicLong();
   private final AtomicLong matchedMessages = new AtomicLong();
@@ -67,7 +69,7 @@ final class LocalLane implements Lane {
 
   @Override
   public void append(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
-    assert !appending : "a message appended while the one before is being delivered";
+    assert !appending : "a message was appended while the previous one is being delivered";
     appending = true;
     attachNew();
     publisher = message.publisher();
@@ -80,7 +82,7 @@ final class LocalLane implements Lane {
     }
   }
 
-  @SuppressWarnings("ReferenceEquality") // looked at for each message: the worker makes a new array for each change
+  @SuppressWarnings("ReferenceEquality") // compared for each message: the worker creates a new array for each change
   private void attachNew() {
     Destination[] present = worker.destinations();
     Destination[] known = destinations;
@@ -90,7 +92,7 @@ final class LocalLane implements Lane {
     for (int i = 0; i < present.length; i++) {
       if (i < known.length) {
         if (present[i] == known[i]) continue;
-        thread.execute(deliveries[i]::close); // not now: what it answers must not come back while a message is appended
+        thread.execute(deliveries[i]::close); // later: its answers must not arrive while a message is being appended
       }
       deliveries[i] = present[i].deliveries().open(number, thread);
       matched[i] = new MatchedRoutes();
@@ -124,13 +126,13 @@ final class LocalLane implements Lane {
     }
   }
 
-  /** Whether what stores messages is among those who want it. */
+  /** Whether a destination that stores messages is among the matches. */
   private boolean isToBeStored() {
     int recorder = destinationOf(home.apply(publisher));
     return recorder >= 0 && matched[recorder].size() > 0;
   }
 
-  /** Hands a message to the publisher's home, and to the others once it is recorded there. */
+  /** Delivers a message to the publisher's home, and to the others once it is recorded there. */
   private void record(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement) {
     int recorder = destinationOf(home.apply(publisher));
     acknowledgement.expect();
@@ -165,9 +167,10 @@ final class LocalLane implements Lane {
   }
 
   /**
-   * One of two random shards, each as likely as it has credit: a shard with three times the members gets three times the messages, and one whose
-   * members fall behind gets fewer. Where one of the two has no members that can take a message now, the best shard of all. Where none has any
-   * credit, one all the same: its destination decides between waiting and refusing. All shards here are local, so none is preferred for that.
+   * One of two random shards, picked in proportion to their credit: a shard with three times the members gets three
+   * times the messages, and one whose members fall behind gets fewer. If one of the two has no members that can take
+   * the message now, the best shard of all. If none has any credit, still one of them: its destination decides between
+   * waiting and refusing. All shards are local, so none is preferred for that.
    */
   private Route ready(Route[] shards) {
     int one = random.nextInt(shards.length);
@@ -196,14 +199,14 @@ final class LocalLane implements Lane {
     return destination < 0 ? -1 : Math.max(0, deliveries[destination].groupCredit(route));
   }
 
-  /** Rendezvous hashing: a publisher changes its shard only when that one goes or a better one comes. */
+  /** Rendezvous hashing: a publisher changes its shard only when that one is removed or a better one is added. */
   private Route sticky(Route[] shards) {
     long publisherHash = mix(31L * publisher.tenant().hashCode() + publisher.clientId().hashCode());
     Route best = shards[0];
     long highest = Long.MIN_VALUE;
     for (Route route : shards) {
       if (destinationOf(route.shard()) < 0) continue;
-      // Not ShardId.hashCode(), in which the enum's differs from one JVM to the next.
+      // Not ShardId.hashCode(), since an enum's hash code differs between JVMs.
       long shardHash = 31L * route.shard().name().hashCode() + route.shard().kind().code();
       long score = mix(publisherHash ^ mix(shardHash));
       if (score > highest) {
@@ -234,17 +237,17 @@ final class LocalLane implements Lane {
     return published.getOpaque();
   }
 
-  /** Ranges of routes that were looked at. Any thread. */
+  /** Ranges of routes that were searched. Any thread. */
   long visited() {
     return visited.getOpaque();
   }
 
-  /** Messages that anybody wanted. Any thread. */
+  /** Messages with a matching route. Any thread. */
   long matched() {
     return matchedMessages.getOpaque();
   }
 
-  /** Routes that matched but whose shard no destination serves. Any thread. */
+  /** Matching routes whose shard no destination serves. Any thread. */
   long unattached() {
     return unattached.getOpaque();
   }

@@ -5,9 +5,9 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The routes of one destination that a message matched: all plain ones, and of each group the one that was picked.
+ * The routes of one destination that a message matched: all plain ones, and the picked one of each group.
  *
- * <p>Reused: valid only during the call that it is handed to, on that thread.
+ * <p>Reused: valid only during the call that it is passed to, on that thread.
  */
 public final class MatchedRoutes {
   private @Nullable Route[] routes = new Route[8];
@@ -21,13 +21,13 @@ public final class MatchedRoutes {
     return Objects.requireNonNull(routes[index]);
   }
 
-  /** For the dist tier, and for tests of those it delivers to. */
+  /** Called by the dist tier, and by tests of destinations. */
   public void add(Route route) {
     if (size == routes.length) routes = Arrays.copyOf(routes, size * 2);
     routes[size++] = route;
   }
 
-  /** The same routes, to be kept beyond the call. */
+  /** A copy that may be kept beyond the call. */
   MatchedRoutes copy() {
     var copy = new MatchedRoutes();
     copy.routes = Arrays.copyOf(routes, size);
@@ -35,7 +35,7 @@ public final class MatchedRoutes {
     return copy;
   }
 
-  /** Empties it for the next message. */
+  /** Clears it for the next message. */
   public void clear() {
     Arrays.fill(routes, 0, size, null);
     size = 0;

@@ -11,23 +11,23 @@ import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A message that waits, on its way to frontends, until its QoS 2 exchange is recorded, or until it is stored when it
- * {@linkplain Terms#storesFirst is to be first}; it is the recorder's acknowledgement.
+ * A message for frontends that waits until its QoS 2 exchange is recorded, or until it is stored if {@linkplain
+ * Terms#storesFirst that must come first}. It is the recorder's acknowledgement.
  */
 final class RecordedDelivery extends Acknowledgement implements Runnable {
   /*
-   * A publisher that was taken over sends again, on its new connection, what was not acknowledged on the old one. What the old one had
-   * handed on, and the session tier then refused because the session has a new owner, would come twice to subscribers that got it
-   * without asking the session tier. So the session tier's log decides: what it has recorded is delivered, by the connection that it
-   * came from; what it refuses is delivered by the one that it is sent to again.
+   * A publisher that was taken over resends, on its new connection, what was not acknowledged on the old one. If the
+   * session tier then refuses the old connection's message, because the session has a new owner, subscribers that got
+   * it without asking the session tier would get it twice. So the session tier's log decides: a recorded message is
+   * delivered by the connection that it came from; a refused one by the connection that it is resent on.
    *
-   * When the process ends between the two, the message is not lost: the durable sessions have it from the entry that recorded the
-   * exchange, and those that wait here end with the process.
+   * When the process ends in between, the message is not lost: durable sessions have it from the entry that recorded
+   * the exchange, and the sessions that it waits for here end with the process.
    *
-   * Owner: the lane's thread holds routes and delivers; the recorder's answer comes from any thread.
-   * Bounds: what waits here is not acknowledged and so holds credit of its lane.
-   * Failure: an exchange that is not recorded is not delivered, and the publisher gets the reason. A message without one that a bound
-   *   keeps from a durable session is delivered to the others all the same.
+   * Owner: the lane's thread keeps the routes and delivers; the recorder's answer comes on any thread.
+   * Bounds: a waiting message is not acknowledged, and so holds credit of its lane.
+   * Failure: an exchange that is not recorded is not delivered, and the publisher gets the reason. A message without an
+   * exchange that a limit keeps from a durable session is still delivered to the others.
    */
   private final Publication message;
   private final @Nullable Feedback feedback;
@@ -35,13 +35,13 @@ final class RecordedDelivery extends Acknowledgement implements Runnable {
   private final Executor thread;
   private final List<Held> held = new ArrayList<>(1);
 
-  /** Written before the thread is asked to deliver. */
+  /** Written before the lane's thread is asked to deliver. */
   private ReasonCode recorded = ReasonCode.SUCCESS;
 
   private record Held(Delivery destination, MatchedRoutes routes) {}
 
   /**
-   * @param acknowledgement expects one answer of this, beside those of the destinations
+   * @param acknowledgement expects one answer from this object, beside those of the destinations
    */
   RecordedDelivery(Publication message, @Nullable Feedback feedback, Acknowledgement acknowledgement, Executor thread) {
     this.message = message;

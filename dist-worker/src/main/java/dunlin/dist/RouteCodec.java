@@ -9,7 +9,7 @@ import dunlin.store.CommandKind;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** The changes of the routes as bytes of the log. */
+/** The encoding of route commands in the log. */
 final class RouteCodec implements CommandCodec<RouteCommand> {
   /*
    * 1 Add:    incarnation (8) | handle (4) | key of the row
@@ -79,7 +79,7 @@ final class RouteCodec implements CommandCodec<RouteCommand> {
     byte[] cursor = new byte[in.remaining()];
     in.get(cursor);
     var shard = new ShardId(kind, new String(name, StandardCharsets.UTF_8));
-    // Any step will do, since the purge goes on where it ends: nothing that the log says may stop the replica.
+    // Any limit is valid, since the purge continues where a step ends: no entry of the log may stop the replica.
     return new PurgeBefore(shard, incarnation, cursor, Math.clamp(limit, 1, PurgeBefore.LIMIT_MAX));
   }
 
@@ -88,7 +88,7 @@ final class RouteCodec implements CommandCodec<RouteCommand> {
   }
 
   private static ByteBuffer need(ByteBuffer in, int bytes) {
-    if (in.remaining() < bytes) throw new IllegalStateException("a change of routes that ends early");
+    if (in.remaining() < bytes) throw new IllegalStateException("a change of routes is truncated");
     return in;
   }
 }

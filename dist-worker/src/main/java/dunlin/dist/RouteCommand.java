@@ -3,9 +3,9 @@ package dunlin.dist;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 
-/** A change of the routes, as it stands in the log. */
+/** A change of the routes, as logged. */
 sealed interface RouteCommand {
-  /** Sets a route, unless a later incarnation of its shard has. */
+  /** Sets a route, unless a later incarnation of its shard has set one. */
   record Add(Route route) implements RouteCommand {}
 
   /** Removes the route of a shard, unless an incarnation later than this one has set it. */
@@ -14,8 +14,8 @@ sealed interface RouteCommand {
   /**
    * One step of removing all routes that a shard set before an incarnation.
    *
-   * @param cursor the first key to look at; empty for the first of all
-   * @param limit how many rows to look at, 1 to {@link #LIMIT_MAX}
+   * @param cursor the first key to visit; empty for the first of all
+   * @param limit how many rows to visit, 1 to {@link #LIMIT_MAX}
    */
   record PurgeBefore(ShardId shard, long incarnation, byte[] cursor, int limit) implements RouteCommand {
     /** About 10 ms of the applying thread. */

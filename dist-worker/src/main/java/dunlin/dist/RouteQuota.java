@@ -5,16 +5,20 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
-/** What routes may take, over all ranges of a process: a new one has its part taken before it is proposed, and given back when that has ended. */
+/**
+ * The limits of routes over all ranges of a process. A new route reserves its share before it is proposed, and releases
+ * it when the change has ended.
+ */
 final class RouteQuota {
   /*
-   * It is the one that leads the ranges who refuses, so a command means the same to each replica, and what stands in the log is applied whatever the limits are.
-   * A route that is being set counts twice for a moment, as taken and as applied. One that is removed and set again at the same time does not count as new,
-   * so the limits can be passed by as many as are on their way so.
+   * Only the leader of the ranges refuses, so a command has the same effect on each replica, and a logged command is
+   * applied whatever the limits are. A route that is being set counts twice for a moment, as reserved and as applied.
+   * One that is removed and set again at the same time does not count as new, so the limits may be exceeded by the
+   * number of such pending changes.
    *
    * Owner: any thread.
-   * Bounds: an entry for each topic filter of which a group is being set, which are changes in the queues of the ranges.
-   * Failure: none; what is beyond a limit is counted.
+   * Bounds: an entry for each topic filter with a pending new group; these are commands in the ranges' queues.
+   * Failure: none; refusals are counted.
    */
   private final DistSettings limits;
   private final LongSupplier applied;
@@ -31,18 +35,18 @@ final class RouteQuota {
     }
   }
 
-  /** @param applied memory of the routes that are there */
+  /** @param applied memory of the applied routes */
   RouteQuota(DistSettings limits, LongSupplier applied) {
     this.limits = limits;
     this.applied = applied;
   }
 
   /**
-   * Takes what a new route needs.
+   * Reserves the share of a new route.
    *
-   * @param groups groups that its topic filter has already; -1 when it brings no new one
-   * @return gives it back when the change has ended; to be run once
-   * @throws RouteQuotaException when there is not enough left, and then nothing is taken
+   * @param groups the number of its topic filter's groups; -1 when the route adds none
+   * @return releases the share; must be run once, when the change has ended
+   * @throws RouteQuotaException when a limit is reached; then nothing is reserved
    */
   Runnable take(Route route, int groups) {
     long memory = RouteRange.memoryOf(route);

@@ -3,9 +3,9 @@ package dunlin.dist;
 import java.util.Arrays;
 import java.util.Optional;
 
-/** There are as many routes as there may be. The one that was asked for was not set. */
+/** A limit of routes is reached. The requested one was not set. */
 public final class RouteQuotaException extends RuntimeException {
-  /** What there is too much of. */
+  /** The limit that is reached. */
   public enum Kind {
     /** Memory that all routes take, in bytes. */
     MEMORY(1),
@@ -41,7 +41,7 @@ public final class RouteQuotaException extends RuntimeException {
     return kind;
   }
 
-  /** How much there may be. */
+  /** The value of the limit. */
   public long limit() {
     return limit;
   }

@@ -19,15 +19,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the range of routes means: rows of routes, and the index of their filters that the lanes match with. */
+/** The state machine of a range of routes: rows of routes, and the index of their filters that lanes match with. */
 final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   /*
-   * The index holds what the rows hold, so changing a route reads no row. Lanes read the index and never a row.
+   * The index has the contents of the rows, so changing a route reads no row. Lanes read the index and never a row.
    *
    * Owner: the range's applying thread. Lanes and callers read through index(), which is another object after open().
-   * Bounds: memoryOf() for each route; who leads the range lets no more be set than RouteQuota has room for.
-   * Failure: rebuilt from the rows by open(), at about 1 us a route and the scan. A route that is beyond what the index takes is
-   *   refused where it is applied; one that stands in the rows is left out, and stays there until it is removed.
+   * Bounds: memoryOf() for each route; the range's leader sets no more than RouteQuota has room for.
+   * Failure: open() rebuilds the index from the rows, at about 1 us a route plus the scan. A route beyond the limits of
+   * the index is refused when it is applied; one in the rows is left out of the index, and stays in the rows until it
+   * is removed.
    */
   private static final Logger log = LoggerFactory.getLogger(RouteRange.class);
   private static final int KNOWN_MAX = 10_000;
@@ -35,12 +36,12 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
   private static final int ROUTE_BYTES = 256;
 
   private volatile FilterIndex<FilterRoutes> index = new FilterIndex<>();
-  private volatile long size; // for readers; the applying thread counts in routes
+  private volatile long size; // for readers; the applying thread counts in `routes`
   private volatile long memory; // for readers, too
   private long routes;
   private long routesMemory;
 
-  // Of the same few texts millions of routes need not hold copies. Emptied when they turn out to be many.
+  // Shares tenants' texts among millions of routes. Cleared when there turn out to be many.
   private final Map<String, String> knownTenants = new HashMap<>();
   private final Map<ShardId, ShardId> knownShards = new HashMap<>();
 
@@ -49,28 +50,28 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     return index;
   }
 
-  /** How many routes there are. Any thread. */
+  /** The number of routes. Any thread. */
   long size() {
     return size;
   }
 
-  /** Memory that they take, by {@link #memoryOf}. Any thread. */
+  /** Memory of the routes, by {@link #memoryOf}. Any thread. */
   long memory() {
     return memory;
   }
 
-  /** About what a route takes in the index, in bytes. */
+  /** The approximate bytes of a route in the index. */
   static long memoryOf(Route route) {
     return ROUTE_BYTES + 2L * route.filter().text().length();
   }
 
-  /** The route of a shard as applied so far, or null. Any thread. */
+  /** The applied route of a shard, or null. Any thread. */
   @Nullable Route find(String tenant, TopicFilter filter, ShardId shard) {
     FilterRoutes of = index.get(tenant, filter.filter());
     return of == null ? null : of.find(filter, shard);
   }
 
-  /** How many groups of shared subscriptions the filter of a route has when the route would bring one more, else -1. Any thread. */
+  /** The number of a filter's groups if the route would add another one, otherwise -1. Any thread. */
   int groupsBeside(Route route) {
     if (!route.filter().shared()) return -1;
     FilterRoutes of = index.get(route.tenant(), route.filter().filter());
@@ -144,7 +145,7 @@ final class RouteRange implements RangeLogic<RouteCommand, RouteResult> {
     Route there = find(remove.tenant(), remove.filter(), remove.shard());
     if (there != null && there.incarnation() <= remove.incarnation()) remove(there, out);
     else if (there == null && RouteRows.problem(remove.tenant(), remove.filter(), remove.shard()).isPresent())
-      out.delete(RouteRows.key(remove.tenant(), remove.filter(), remove.shard())); // one that was left out
+      out.delete(RouteRows.key(remove.tenant(), remove.filter(), remove.shard())); // a route that was left out of the index
     return new RouteResult.Removed();
   }
 

@@ -19,9 +19,9 @@ public final class RouteReplica {
   }
 
   /**
-   * What a node of a cluster needs to know to have replicas of ranges of routes. All routes of a filter stay in one range.
+   * The kind of ranges of routes, for the nodes of a cluster. All routes of a filter stay in one range.
    *
-   * @param opened gets each of them, before it has started; must be quick
+   * @param opened receives each replica before it has started; must be quick
    */
   public static RangeKind<?, ?, ?> kind(BiConsumer<Replica<?, ?>, RouteReplica> opened) {
     return new RangeKind<RouteCommand, RouteResult, RouteRange>(

@@ -2,18 +2,18 @@ package dunlin.dist;
 
 import org.jspecify.annotations.Nullable;
 
-/** How a change of the routes ended. */
+/** The result of a route command. */
 sealed interface RouteResult {
-  /** The route is there. */
+  /** The route is set. */
   record Added() implements RouteResult {}
 
-  /** The shard's route was set by this later incarnation; the command's is void. */
+  /** The shard's route was set by this later incarnation; the command has no effect. */
   record Superseded(long incarnation) implements RouteResult {}
 
-  /** There can be no such route; nothing happened. */
+  /** The route is not possible; nothing happened. */
   record Refused(String problem) implements RouteResult {}
 
-  /** The route of that incarnation or an earlier one is not there. */
+  /** There is no route of that incarnation or an earlier one any more. */
   record Removed() implements RouteResult {}
 
   /**

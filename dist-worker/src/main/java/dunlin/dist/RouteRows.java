@@ -15,12 +15,12 @@ import org.jspecify.annotations.Nullable;
 final class RouteRows {
   /*
    * Key:   tenant | topic filter | mode (1) | group, unless plain | shard kind (1) | shard name, to the end
-   *        texts in UTF-8: the tenant behind a length of two bytes, filter and group ended by U+0000, which MQTT allows in neither;
+   *        texts in UTF-8: the tenant after a length of two bytes, filter and group ended by U+0000, which MQTT allows in neither;
    *        modes: 0 plain, 1 shared, 2 shared and ordered
    * Value: format (1) | incarnation (8) | handle (4)
    *
-   * So filters that begin alike stand together, and FilterRanges finds the ranges that a topic may match in. All routes of a filter stay in one
-   * range (see together).
+   * So filters with a common prefix are adjacent, and FilterRanges finds the ranges that a topic may match in. All routes of a
+   * filter stay in one range (see together).
    */
   private static final byte FORMAT = 1;
   private static final int VALUE = 1 + 8 + 4;
@@ -37,8 +37,8 @@ final class RouteRows {
   private RouteRows() {}
 
   /**
-   * Why such a route cannot be kept; empty when it can. Asked before a change is proposed and again where it is applied: the log may
-   * hold what an earlier version, with other limits, has put there.
+   * Why a route is not possible; empty when it is. Checked before a change is proposed and again when it is applied:
+   * the log may have entries of an earlier version with other limits.
    */
   static Optional<String> problem(String tenant, TopicFilter filter, ShardId shard) {
     for (String text : new String[] {tenant, filter.filter(), filter.group(), shard.name()}) {
@@ -75,7 +75,7 @@ final class RouteRows {
   /**
    * The route of a row.
    *
-   * @throws IllegalStateException when the bytes are of no known format
+   * @throws IllegalStateException when the format of the bytes is unknown
    */
   static Route route(byte[] key, byte[] value) {
     if (value.length != VALUE || value[0] != FORMAT) {
@@ -100,14 +100,15 @@ final class RouteRows {
       if (mode != PLAIN && group.isEmpty()) throw new IllegalStateException("a shared route without a group");
       return new Route(tenant, new TopicFilter(filter, group, mode == ORDERED), shard, incarnation, handle);
     } catch (IllegalArgumentException e) {
-      throw new IllegalStateException("a route that cannot be: " + e.getMessage(), e);
+      throw new IllegalStateException("an invalid route: " + e.getMessage(), e);
     }
   }
 
   /**
-   * The routes of a kind of shards in so many rows, or fewer when these are long. Rows of routes that are left out of memory are passed over: no change names them.
+   * The routes of a kind of shards in at most this many rows. Routes that are left out of the index are skipped: no
+   * change names them.
    *
-   * @param from the first key to look at
+   * @param from the first key to visit
    */
   static RoutePage page(RangeReader rows, ShardId.Kind kind, byte[] from, int rowsMax) {
     var page =
@@ -138,13 +139,13 @@ final class RouteRows {
     return text.getBytes(StandardCharsets.UTF_8);
   }
 
-  /** What the keys of all routes of a tenant begin with whose filters begin so. */
+  /** The prefix of the keys of all routes of a tenant whose filters begin with these bytes. */
   static byte[] prefix(String tenant, byte[] filter, int length) {
     byte[] name = utf8(tenant);
     return ByteBuffer.allocate(2 + name.length + length).putShort((short) name.length).put(name).put(filter, 0, length).array();
   }
 
-  /** How many of a key's first bytes name its tenant and filter, of which all routes are in one range. */
+  /** How many of a key's first bytes are its tenant and filter, whose routes are all in one range. */
   static int together(byte[] key) {
     int at = Math.min(key.length, 2 + Short.toUnsignedInt(ByteBuffer.wrap(key).getShort()));
     while (at < key.length && key[at] != END) at++;
@@ -152,7 +153,7 @@ final class RouteRows {
   }
 
   private static byte get(ByteBuffer in) {
-    if (!in.hasRemaining()) throw new IllegalStateException("a route that ends early");
+    if (!in.hasRemaining()) throw new IllegalStateException("a route is truncated");
     return in.get();
   }
 
@@ -166,7 +167,7 @@ final class RouteRows {
   }
 
   private static String tenant(ByteBuffer in) {
-    if (in.remaining() < 2) throw new IllegalStateException("a route that ends early");
+    if (in.remaining() < 2) throw new IllegalStateException("a route is truncated");
     int length = Short.toUnsignedInt(in.getShort());
     if (length > in.remaining()) throw new IllegalStateException("a text of " + length + " bytes in " + in.remaining());
     byte[] text = new byte[length];

@@ -15,21 +15,21 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
- * One range of routes as the node that leads it serves it: takes changes of its routes, and keeps their filters for the lanes.
+ * Serves one range of routes on its leader: proposes changes of its routes, and keeps their filters for the lanes.
  *
- * <p>Its futures complete on the range's applying thread: what is chained to them must be quick.
+ * <p>Its futures complete on the range's applying thread: dependent stages must be quick.
  */
 final class RouteServer {
   /*
    * Owner: any thread calls it.
-   * Bounds: a page of routes looks at PAGE_ROWS rows, on a reader of the range. The changes in progress are those in the range's bounded queue; full, a change fails at once and nothing of it
-   * happened.
-   * Failure: a change that failed may still happen. Until a change that was proposed later has been applied, which settles
-   * it, all changes go through the log.
+   * Bounds: a page of routes visits PAGE_ROWS rows, on a reader of the range. Changes in progress are in the range's
+   * bounded queue; when it is full, a change fails at once and has no effect.
+   * Failure: a failed change may still be applied. All changes of the route go through the log until a later one has
+   * been applied, which settles it.
    *
-   * A route that is there already costs no entry in the log; shards announce all their routes again when they start. The
-   * index alone does not tell: the caller may have a change of the same route in progress, which would come after. So a change
-   * counts as in progress from before it is proposed until the index shows it, and that is looked at first.
+   * A route that exists already costs no log entry; shards announce all their routes again when they start. The index
+   * alone does not suffice: a change of the same route may be in progress and be applied later. So a change counts as
+   * in progress from before it is proposed until the index shows it, and that is checked first.
    */
   private static final int PURGE_STEP = 1_000;
   private static final int PAGE_ROWS = 256;
@@ -54,7 +54,7 @@ final class RouteServer {
   private final AtomicLong failures = new AtomicLong();
   private final AtomicLong settledFailures = new AtomicLong();
 
-  /** @param name of the range, for messages */
+  /** @param name the range's name in messages */
   RouteServer(String name, RouteReplica replica, RouteQuota quota) {
     this.name = name;
     this.quota = quota;
@@ -62,7 +62,7 @@ final class RouteServer {
     range = replica.range();
   }
 
-  /** The routes as applied so far. Any thread. */
+  /** The applied routes. Any thread. */
   RouteRange applied() {
     return routes;
   }
@@ -72,10 +72,10 @@ final class RouteServer {
     return changing.mappingCount();
   }
 
-  /** {@link RouteClient#addRoute} for a route of this range that can be. */
+  /** {@link RouteClient#addRoute} for a valid route of this range. */
   CompletableFuture<Void> addRoute(Route route) {
     var id = new RouteId(route.tenant(), route.filter(), route.shard());
-    // In this order: what is no longer in progress is in the index.
+    // In this order: a change that is no longer in progress is in the index.
     boolean underWay = changing.containsKey(id) || purging.containsKey(route.shard());
     var present = routes.find(route.tenant(), route.filter(), route.shard());
     if (!underWay && settledFailures.get() == failures.get() && route.equals(present)) return CompletableFuture.completedFuture(null);
@@ -108,7 +108,7 @@ final class RouteServer {
     return future;
   }
 
-  /** {@link RouteClient#removeRoute} for a route of this range that can be. */
+  /** {@link RouteClient#removeRoute} for a valid route of this range. */
   CompletableFuture<Void> removeRoute(Route route) {
     var future = new CompletableFuture<Void>();
     propose(
@@ -127,7 +127,7 @@ final class RouteServer {
     return future;
   }
 
-  /** One step; the next one queues behind what has come since, so that others' changes are not held up. */
+  /** One step; the next one is queued after newer commands, so that other changes are not delayed. */
   private void purge(PurgeBefore step, long removedBefore, CompletableFuture<Long> future) {
     propose(
         step,
@@ -147,7 +147,7 @@ final class RouteServer {
         future::completeExceptionally);
   }
 
-  /** Some of the routes of this range; the next page begins where that says. */
+  /** A page of this range's routes. */
   CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte[] from) {
     var page = new CompletableFuture<RoutePage>();
     try {
@@ -162,7 +162,7 @@ final class RouteServer {
                 }
               });
     } catch (RejectedExecutionException busy) {
-      page.completeExceptionally(new StoreException("overload: too many read range " + name, busy));
+      page.completeExceptionally(new StoreException("overload: too many reads of range " + name, busy));
     }
     return page;
   }

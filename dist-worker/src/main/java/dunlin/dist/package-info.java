@@ -1,4 +1,4 @@
-/** Who is subscribed to what: the routes, the match of a topic, and the fan-out to shards. */
+/** The distribution of messages: routes, matching of topics, and the fan-out to shards. */
 @NullMarked
 package dunlin.dist;
 

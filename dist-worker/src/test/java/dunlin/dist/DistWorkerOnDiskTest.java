@@ -88,7 +88,7 @@ class DistWorkerOnDiskTest {
     }
   }
 
-  /** The handles that each topic's routes have; of a group, those that come up when it is picked from many times. */
+  /** The handles of each topic's routes; for a group, those that are picked in many draws. */
   private static List<Set<Integer>> matches(DistWorker worker, List<String> topics) {
     var lane = worker.openLane(0, Runnable::run, LaneCredit.uncounted());
     var results = new ArrayList<Set<Integer>>();

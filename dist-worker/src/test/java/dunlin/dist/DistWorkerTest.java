@@ -52,7 +52,7 @@ class DistWorkerTest {
   private final ArrayDeque<Runnable> tasksOfTheLane = new ArrayDeque<>();
   private final Lane lane = worker.openLane(0, tasksOfTheLane::add, LaneCredit.uncounted());
 
-  /** A destination that writes down what it gets. */
+  /** A destination that records its messages. */
   private static final class Recorder implements Delivery {
     record Delivered(String topic, List<ShardId> shards, @Nullable Acknowledgement acknowledgement) {}
 
@@ -77,7 +77,7 @@ class DistWorkerTest {
 
     void answer(int index, ReasonCode reason) {
       var acknowledgement = delivered.get(index).acknowledgement;
-      if (acknowledgement == null) throw new AssertionError("nobody waits for an answer");
+      if (acknowledgement == null) throw new AssertionError("no answer is expected");
       acknowledgement.answer(reason);
     }
 
@@ -107,7 +107,7 @@ class DistWorkerTest {
 
   private InMemoryRange<RouteCommand, RouteResult> range() {
     var range = made.get();
-    if (range == null) throw new AssertionError("no range was made");
+    if (range == null) throw new AssertionError("no range was created");
     return range;
   }
 
@@ -164,7 +164,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void whatIsToBeStoredFirstComesToNobodyElseWhenTheStoreCannotTakeItNow() {
+  void aMessageToBeStoredFirstReachesNoOtherIfTheStoreIsFull() {
     add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
     inboxes.answer = ReasonCode.SERVER_BUSY;
     assertThat(publishStoredFirst("a/b").completed).isEqualTo(ReasonCode.SERVER_BUSY);
@@ -178,7 +178,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void whoStoresAMessageIsToldWhatBecomesOfItWhenItIsRefused() {
+  void aRefusedMessageIsReportedToTheDestinationThatStoresIt() {
     add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
     var once = new Answer() {
       @Override
@@ -194,7 +194,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void whatABoundKeepsFromADurableSessionComesToTheOthers() {
+  void aMessageThatALimitKeepsFromADurableSessionReachesTheOthers() {
     add(route("a/b", FRONTEND), route("#", ShardId.inbox(1)));
     inboxes.answer = ReasonCode.QUOTA_EXCEEDED;
 
@@ -205,7 +205,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void whatNobodyStoresDoesNotGoToTheStore() {
+  void aMessageThatNeedNotBeStoredDoesNotGoToTheStore() {
     add(route("a/b", FRONTEND));
 
     assertThat(publishStoredFirst("a/b").completed).isEqualTo(ReasonCode.SUCCESS);
@@ -218,7 +218,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void handsAMessageOnceToEachDestinationWithAllItsMatchedRoutes() {
+  void deliversAMessageOnceToEachDestinationWithAllItsMatchedRoutes() {
     add(route("a/b", FRONTEND), route("a/+", FRONTEND), route("#", ShardId.inbox(1)), route("a/b", ShardId.inbox(2)));
     add(route("a/c", FRONTEND));
 
@@ -233,7 +233,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void deliversNothingWhenNobodyWantsIt() {
+  void deliversNothingWithoutAMatch() {
     add(route("a/b", FRONTEND));
 
     Answer answer = publish("$SYS/b");
@@ -255,7 +255,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void theWorstAnswerOfTheDestinationsIsTheMessages() {
+  void theWorstAnswerOfTheDestinationsCounts() {
     add(route("a", FRONTEND), route("a", ShardId.inbox(1)));
     inboxes.answer = ReasonCode.QUOTA_EXCEEDED;
 
@@ -263,7 +263,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void takesMessagesWithoutAcknowledgement() {
+  void acceptsMessagesWithoutAcknowledgement() {
     add(route("a", FRONTEND));
 
     lane.append(Publication.of(PUBLISHER, "a", QoS.AT_MOST_ONCE, false, 0, new byte[0]), null, null);
@@ -284,7 +284,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void anExchangeReachesThePublishersHomeEvenIfNobodyWantsTheMessage() {
+  void anExchangeReachesThePublishersHomeEvenWithoutAMatch() {
     Answer answer = publishInExchange("a");
 
     assertThat(inboxes.delivered).hasSize(1);
@@ -334,7 +334,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void anExchangeThatIsNotRecordedReachesNobody() {
+  void anExchangeThatIsNotRecordedReachesNoSubscriber() {
     add(route("a", FRONTEND), route("a", ShardId.inbox(1)));
     inboxes.answer = ReasonCode.SESSION_TAKEN_OVER;
 
@@ -346,7 +346,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void whatAFrontendAnswersToARecordedExchangeCounts() {
+  void theAnswerOfAFrontendToARecordedExchangeCounts() {
     add(route("a", FRONTEND));
     frontend.answer = ReasonCode.QUOTA_EXCEEDED;
 
@@ -357,7 +357,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void anExchangeThatNobodyCanRecordIsRefused() {
+  void anExchangeThatCannotBeRecordedIsRefused() {
     var alone = new DistWorker((_, codec, logic) -> new InMemoryRange<>(codec, logic), List.of(), LIMITS, _ -> HOME, new SimpleMeterRegistry());
     var answer = new Answer();
     byte[] body = {'a'};
@@ -375,7 +375,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void routesOfShardsThatNobodyServesAreCounted() {
+  void routesOfUnservedShardsAreCounted() {
     add(route("a", ShardId.frontend("gone")), route("a", FRONTEND));
 
     publish("a");
@@ -418,7 +418,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void aGroupsMessageGoesWhereItIsTakenBeforeWhereItIsOnlyKept() {
+  void aGroupsMessageGoesToAShardThatCanSendItBeforeOneThatKeepsIt() {
     add(route("$share/g/a", FRONTEND));
     for (int i = 1; i <= 6; i++) {
       add(route("$share/g/a", ShardId.inbox(i)));
@@ -446,13 +446,13 @@ class DistWorkerTest {
     inboxes.credit.put(ShardId.inbox(1), 100);
     for (int i = 0; i < 1_000; i++) publish("a");
 
-    // It is one of the two choices in half of the draws out of four, and is taken ten times of eleven then.
+    // One of the two choices in half of the draws out of four, and then picked ten times of eleven.
     assertThat(inboxes.of(ShardId.inbox(1))).isBetween(350, 560);
   }
 
-  /** A member that is alone in its shard gets as much as each of three in another one. */
+  /** A single member of a shard gets as much as each of three in another one. */
   @Test
-  void ofTwoShardsTheOneWithThreeTimesTheCreditGetsThreeTimesTheMessages() {
+  void aShardWithThreeTimesTheCreditGetsThreeTimesTheMessages() {
     add(route("$share/g/a", ShardId.inbox(1)), route("$share/g/a", ShardId.inbox(2)));
     inboxes.credit.put(ShardId.inbox(1), 768);
     inboxes.credit.put(ShardId.inbox(2), 256);
@@ -474,7 +474,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void groupsAndPlainRoutesOfAFilterAreServedEachOnItsOwn() {
+  void groupsAndPlainRoutesOfAFilterAreIndependent() {
     add(route("a", FRONTEND), route("$share/g/a", FRONTEND), route("$share/h/a", FRONTEND), route("$oshare/g/a", FRONTEND));
 
     publish("a");
@@ -484,7 +484,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void anOrderedGroupKeepsAPublisherAtItsShardWhileThatIsThere() {
+  void anOrderedGroupKeepsAPublisherAtItsShard() {
     var shards = List.of(ShardId.inbox(1), ShardId.inbox(2), ShardId.inbox(3), FRONTEND);
     for (ShardId shard : shards) add(route("$oshare/g/a/+", shard));
     var stays = new HashMap<String, ShardId>();
@@ -530,7 +530,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void aRouteThatIsThereCostsNoLogEntry() {
+  void anExistingRouteCostsNoLogEntry() {
     add(route("a", FRONTEND, 1, 7));
 
     assertThat(worker.addRoute(route("a", FRONTEND, 1, 7))).isCompleted();
@@ -541,7 +541,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void anAddBehindAnotherChangeOfTheRouteComesAfterIt() {
+  void anAddIsAppliedAfterAnEarlierChangeOfTheRoute() {
     var wanted = route("a", FRONTEND, 1, 7);
     add(wanted);
     var removal = worker.removeRoute(wanted);
@@ -561,7 +561,7 @@ class DistWorkerTest {
     assertThat(range().queued()).isZero();
 
     var purge = worker.removeRoutesBefore(FRONTEND, 5);
-    assertThat(worker.addRoute(wanted)).as("a purge is under way").isNotDone();
+    assertThat(worker.addRoute(wanted)).as("a purge is in progress").isNotDone();
     range().applyAll();
     assertThat(purge).isCompletedWithValue(1L);
   }
@@ -587,7 +587,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void aRouteOfAnEarlierLifeIsRefusedAndCannotRemove() {
+  void anEarlierIncarnationCanNeitherSetNorRemoveARoute() {
     add(route("a", FRONTEND, 5, 1));
 
     var earlier = worker.addRoute(route("a", FRONTEND, 4, 2));
@@ -604,7 +604,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void purgesTheRoutesOfEarlierLivesInSteps() {
+  void purgesTheRoutesOfEarlierIncarnationsInSteps() {
     var futures = new ArrayList<CompletableFuture<Void>>();
     for (int i = 0; i < 2_500; i++) futures.add(worker.addRoute(route("old/" + i, FRONTEND, 1, i)));
     for (int i = 0; i < 100; i++) futures.add(worker.addRoute(route("old/" + i, ShardId.inbox(1), 1, i)));
@@ -627,7 +627,7 @@ class DistWorkerTest {
   }
 
   @Test
-  void aFullQueueFailsTheCallAndNothingElse() {
+  void aFullQueueFailsOnlyTheCall() {
     add(route("a", FRONTEND));
     range().queueMax = 1;
 
@@ -638,7 +638,7 @@ class DistWorkerTest {
     range().applyAll();
 
     assertThat(queued).isCompleted();
-    assertThat(worker.addRoute(route("a", FRONTEND))).as("nothing is under way any more").isCompleted();
+    assertThat(worker.addRoute(route("a", FRONTEND))).as("nothing is in progress any more").isCompleted();
     assertThat(registry.get("dunlin.dist.changing").gauge().value()).isZero();
     publish("c");
     assertThat(frontend.delivered).isEmpty();
@@ -690,7 +690,7 @@ class DistWorkerTest {
       add(route(i % 5 == 0 ? "$share/g/" + i : "f/" + i, i % 2 == 0 ? ShardId.inbox(i) : FRONTEND, 1, i));
       if (i % 2 == 0) stored.add(i);
     }
-    // As an earlier version may have stored it: no change can name it, so nobody is told of it.
+    // As an earlier version may have stored it: no change can name it, so it is not listed.
     var deep = new Route(TENANT, TopicFilter.plain("a/".repeat(300) + "b"), HOME, 1, 0);
     range().rows.put(RouteRows.key(deep), RouteRows.value(deep));
 

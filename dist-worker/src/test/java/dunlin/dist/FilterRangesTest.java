@@ -17,7 +17,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The ranges in which filters may match a topic: against all filters that there can be of a few short levels. */
+/** The ranges in which filters may match a topic, checked against all possible filters of a few short levels. */
 class FilterRangesTest {
   private static final ShardId SHARD = ShardId.inbox(1);
   private static final String[] LEVELS = {"", "a", "b", "aa", "$a", "!", "z"};
@@ -49,7 +49,7 @@ class FilterRangesTest {
     if (text.length() % 3 == 0) all.add(new TopicFilter(text, "g", text.length() % 2 == 0));
   }
 
-  /** By the words of the specification, level by level. */
+  /** Matches as the specification defines it, level by level. */
   private static boolean matches(String filter, String topic) {
     String[] wanted = filter.split("/", -1);
     String[] levels = topic.split("/", -1);
@@ -67,13 +67,13 @@ class FilterRangesTest {
 
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
-  void theyAreThoseThatMayHoldAFilterThatMatchesAndNoOthers(long seed) {
+  void findsExactlyTheRangesThatMayHoldAMatchingFilter(long seed) {
     var random = new Random(seed);
     var filters = allFilters();
     var cuts = new TreeSet<byte[]>(Arrays::compareUnsigned);
     for (int i = random.nextInt(12); i >= 0; i--) {
       byte[] at = key(random.nextInt(8) == 0 ? "other" : "t", filters.get(random.nextInt(filters.size())));
-      // Between two filters, or wherever in what filters have in common.
+      // Between two filters, or anywhere inside of their common prefix.
       int length = random.nextBoolean() ? RouteRows.together(at) : 3 + random.nextInt(RouteRows.together(at) - 3);
       cuts.add(Arrays.copyOf(at, length));
     }
@@ -130,7 +130,7 @@ class FilterRangesTest {
     "a/b/c a/b/d, a/b/z, 0 2",
     "a, a/b/c, 0 1",
   })
-  void aTopicVisitsNoMoreThanItMust(String cuts, String topic, String wanted) {
+  void aTopicVisitsTheFewestRanges(String cuts, String topic, String wanted) {
     byte[] name = topic.getBytes(StandardCharsets.UTF_8);
     var keys = Arrays.stream(cuts.split(" ")).map(cut -> RouteRows.prefix("t", cut.getBytes(StandardCharsets.UTF_8), cut.length())).toList();
 

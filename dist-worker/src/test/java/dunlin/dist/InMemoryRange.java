@@ -17,7 +17,7 @@ import java.util.TreeMap;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** A range whose log is a queue that the test applies when it wants to; commands go through their codec. */
+/** A range whose log is a queue that the test applies; commands go through their codec. */
 final class InMemoryRange<C, R> implements Range<C, R> {
   private record Proposed<R>(byte[] command, Completion<R> completion) {}
 
@@ -80,7 +80,7 @@ final class InMemoryRange<C, R> implements Range<C, R> {
     return out.array();
   }
 
-  /** Opens it again with the rows that it has. */
+  /** Opens the logic again on the same rows. */
   void reopen() {
     logic.open(rows);
   }
@@ -89,7 +89,7 @@ final class InMemoryRange<C, R> implements Range<C, R> {
     return queue.size();
   }
 
-  /** Applies what is queued, as one entry, and what its completions propose. */
+  /** Applies the queued commands as one entry, and those that completions propose. */
   void applyAll() {
     while (!queue.isEmpty()) {
       List<Proposed<R>> entry = new ArrayList<>(queue);
@@ -100,7 +100,7 @@ final class InMemoryRange<C, R> implements Range<C, R> {
     }
   }
 
-  /** Tells the oldest caller that it failed; the command takes effect only if it is handed back to {@link #applyLate}. */
+  /** Fails the oldest command; it takes effect only if it is passed to {@link #applyLate}. */
   C failNext() {
     Proposed<R> next = queue.remove();
     next.completion.failed(new StoreException("leader lost"));

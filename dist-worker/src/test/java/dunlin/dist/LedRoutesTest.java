@@ -40,7 +40,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The range of routes on three nodes: the one that leads it has a worker, with all routes that were set before. */
+/** A range of routes on three nodes: the leader has a worker with all routes that were set before. */
 class LedRoutesTest {
   private static final Duration LONG = Duration.ofMinutes(2);
   private static final String FRONTEND = "n1";
@@ -112,13 +112,13 @@ class LedRoutesTest {
     }
   }
 
-  /** Below those that systems give to outgoing connections. */
+  /** A port below the ephemeral ones. */
   private static int freePort() {
     for (int tries = 0; tries < 1_000; tries++) {
       try (var free = new ServerSocket(ThreadLocalRandom.current().nextInt(10_000, 32_000), 1, InetAddress.getLoopbackAddress())) {
         return free.getLocalPort();
       } catch (IOException _) {
-        // taken: another one
+        // taken: try another one
       }
     }
     throw new AssertionError("no free port");
@@ -126,7 +126,7 @@ class LedRoutesTest {
 
   @BeforeEach
   void start() {
-    // A Raft server that is closed while it leads ends some of its threads so.
+    // A Raft server that is closed while it leads ends some of its threads with this exception.
     Awaitility.doNotCatchUncaughtExceptionsByDefault();
     for (int i = 0; i < 3; i++) nodes.add(new Node(i));
     var members = nodes.stream().map(node -> node.store.member()).toList();
@@ -141,7 +141,7 @@ class LedRoutesTest {
     CompletableFuture.allOf(closing.toArray(CompletableFuture<?>[]::new)).join();
   }
 
-  /** The one node with a worker, once it is the only one. */
+  /** The node with a worker, once there is only one. */
   private Node serving() {
     return await().atMost(LONG).until(() -> nodes.stream().filter(node -> node.worker != null).toList(), found -> found.size() == 1).getFirst();
   }
@@ -157,7 +157,7 @@ class LedRoutesTest {
   }
 
   @Test
-  void theNextLeaderMatchesWithAllRoutesAndShowsItsMetersAlone() {
+  void onlyTheNewLeaderMatchesWithAllRoutesAndHasMeters() {
     for (int turn = 0; turn < 3; turn++) {
       var leader = serving();
       add(leader, "a/" + turn + "/#");
@@ -179,7 +179,7 @@ class LedRoutesTest {
   }
 
   @Test
-  void aRouteThatIsSetTwiceIsSetOnceWhoeverLeads() {
+  void aRouteThatIsSetTwiceIsStoredOnceUnderAnyLeader() {
     var leader = serving();
     add(leader, "twice");
     add(leader, "twice");

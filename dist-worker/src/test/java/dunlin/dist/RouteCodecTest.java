@@ -59,7 +59,7 @@ class RouteCodecTest {
     }
   }
 
-  /** Bytes of the part that goes on to the end, whatever its length. */
+  /** The bytes of the last part, which has no length. */
   private static int tail(RouteCommand command) {
     return switch (command) {
       case Add(Route route) -> route.shard().equals(SHARD) ? 5 : route.shard().name().length();
@@ -86,7 +86,7 @@ class RouteCodecTest {
   }
 
   @Test
-  void aPurgeOfTooManyRowsIsTakenForOneOfAsManyAsMayBe() {
+  void aPurgeOfTooManyRowsIsLimited() {
     byte[] bytes = InMemoryRange.bytes(codec, new PurgeBefore(SHARD, 9, new byte[0], 1));
     ByteBuffer.wrap(bytes).putInt(1 + 8, Integer.MAX_VALUE);
 
@@ -103,7 +103,7 @@ class RouteCodecTest {
   }
 
   @Test
-  void rowsOfOneTenantStandTogether() {
+  void rowsOfOneTenantAreAdjacent() {
     byte[] a = RouteRows.key("a", TopicFilter.plain("z"), SHARD);
     byte[] b = RouteRows.key("b", TopicFilter.plain("a"), SHARD);
 

@@ -13,7 +13,7 @@ import javax.management.ObjectName;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What a route takes of the heap, beside what {@link RouteRange#memoryOf} says. */
+/** The heap used by a route, compared with {@link RouteRange#memoryOf}. */
 class RouteHeapTest {
   private static final int ROUTES = 100_000;
 
@@ -36,7 +36,7 @@ class RouteHeapTest {
     }
   }
 
-  /** Without what the collector puts into gaps. */
+  /** The live bytes on the heap, without gaps. */
   private static long liveBytes() throws JMException {
     var name = new ObjectName("com.sun.management:type=DiagnosticCommand");
     var histogram =
@@ -63,18 +63,18 @@ class RouteHeapTest {
   }
 
   @Test
-  void ofAFilterOfItsOwn() throws JMException {
+  void aRouteWithItsOwnFilter() throws JMException {
     assertTakesNoMoreThanItSays("fleet/%06d/telemetry/#"::formatted);
   }
 
   @Test
-  void ofALongFilter() throws JMException {
+  void aRouteWithALongFilter() throws JMException {
     var level = "x".repeat(180);
     assertTakesNoMoreThanItSays(i -> "fleet/%s%06d/+".formatted(level, i));
   }
 
   @Test
-  void ofAGroup() throws JMException {
+  void aRouteOfAGroup() throws JMException {
     assertTakesNoMoreThanItSays("$share/group%06d/fleet/%<06d"::formatted);
   }
 }

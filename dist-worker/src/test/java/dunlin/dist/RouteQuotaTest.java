@@ -20,7 +20,7 @@ class RouteQuotaTest {
   private SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final List<InMemoryRange<RouteCommand, RouteResult>> ranges = new ArrayList<>();
 
-  /** With two ranges: filters from {@code m} on are in the second one. */
+  /** A worker with two ranges: filters from {@code m} on are in the second one. */
   private DistWorker worker(long memoryMax, int groupsMax) {
     byte[] cut = "m".getBytes(StandardCharsets.UTF_8);
     return new DistWorker(
@@ -77,7 +77,7 @@ class RouteQuotaTest {
   }
 
   @Test
-  void whatIsThereIsSetAgainInSpiteOfTheLimit() {
+  void existingRoutesAreSetAgainDespiteTheLimit() {
     var a = route("a", ONE);
     var worker = worker(RouteRange.memoryOf(a), 1);
     assertSet(worker.addRoute(a));
@@ -89,7 +89,7 @@ class RouteQuotaTest {
   }
 
   @Test
-  void whatIsOnItsWayCounts() {
+  void pendingRoutesCount() {
     var a = route("a", ONE);
     var worker = worker(RouteRange.memoryOf(a), 10);
 
@@ -100,7 +100,7 @@ class RouteQuotaTest {
   }
 
   @Test
-  void whatFailsGivesItsPartBack() {
+  void failedChangesReleaseTheirShare() {
     var worker = worker(RouteRange.memoryOf(route("$share/g/a", ONE)), 1);
     ranges.getFirst().queueMax = 0;
 
@@ -132,7 +132,7 @@ class RouteQuotaTest {
   }
 
   @Test
-  void whatIsStoredIsServedWhateverTheLimits() {
+  void storedRoutesAreServedWhateverTheLimits() {
     var worker = worker(1 << 20, 10);
     for (int i = 0; i < 3; i++) assertSet(worker.addRoute(route("$share/g" + i + "/a", ONE)));
     var stored = ranges.getFirst().rows.map;

@@ -160,7 +160,7 @@ class RouteRangeTest {
   }
 
   @Test
-  void writesNothingForARouteThatIsThere() {
+  void writesNothingForAnExistingRoute() {
     var range = new RouteRange();
     var rows = new InMemoryRange.Rows();
     var route = new Route("t", TopicFilter.plain("a"), ShardId.inbox(0), 1, 7);
@@ -175,7 +175,7 @@ class RouteRangeTest {
 
   private static final Route TOO_DEEP = new Route("t", TopicFilter.plain("a/".repeat(300) + "b"), ShardId.inbox(0), 1, 0);
 
-  /** As it may stand in a log that another version has written: it must not stop the replica at each start. */
+  /** A log of another version may have such a command: it must not stop the replica at each start. */
   @Test
   void aRouteBeyondTheLimitsIsRefusedEachTimeItIsReplayed() {
     var range = new RouteRange();
@@ -214,7 +214,7 @@ class RouteRangeTest {
   }
 
   @Test
-  void refusesToOpenWithRowsThatItDoesNotKnow() {
+  void refusesToOpenRowsOfAnUnknownFormat() {
     var rows = new InMemoryRange.Rows();
     rows.put(new byte[] {1, 2, 3}, new byte[] {9});
 

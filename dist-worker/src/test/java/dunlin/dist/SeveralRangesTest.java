@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A dist worker with its routes in several ranges does what one with a single range does. */
+/** A dist worker with several ranges behaves like one with a single range. */
 class SeveralRangesTest {
   private static final String[] LEVELS = {"a", "b", "c", "d", "+", "$x"};
   private static final ShardId[] SHARDS = {ShardId.inbox(0), ShardId.inbox(1), ShardId.frontend("n")};
@@ -38,7 +38,7 @@ class SeveralRangesTest {
     return seed == null ? LongStream.range(0, 20) : LongStream.of(seed);
   }
 
-  /** A worker and what it has delivered. */
+  /** A worker and its deliveries. */
   private static final class Worker {
     final List<InMemoryRange<RouteCommand, RouteResult>> ranges = new ArrayList<>();
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -69,7 +69,7 @@ class SeveralRangesTest {
                 Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
               for (int i = 0; i < routes.size(); i++) {
                 Route route = routes.get(i);
-                // Of a group, one shard is picked at random.
+                // One shard of a group is picked at random.
                 delivered.add(route.filter().text() + (route.filter().shared() ? "" : " " + route.shard() + " " + route.handle()));
               }
             }
@@ -116,7 +116,7 @@ class SeveralRangesTest {
 
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
-  void doWhatOneDoes(long seed) {
+  void severalRangesBehaveLikeOne(long seed) {
     var random = new Random(seed);
     var cuts = List.of(cut("a"), cut("a/b"), cut("b/+"), cut("d"));
     var one = new Worker(List.of());

@@ -7,15 +7,15 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Where in the order of {@link TopicKeys} the topics of a filter lie; MQTT 5, section 4.7. */
+/** Finds the topics of a filter in the order of {@link TopicKeys}; MQTT 5, section 4.7. */
 final class FilterSeek {
   /*
-   * It always names the lowest key that could be the next to match. The holder of the sorted keys goes to the first one
-   * that is not before it, and shows that key here: it matches or not, and in either case tells how far to skip. So
-   * "+/x" costs two or three keys for each topic branch, however many topics the branch has.
+   * The target is always the lowest key that could match next. The caller seeks to the first key at or after it and
+   * passes that key to visit(), which says whether it matches and moves the target forward as far as possible. So "+/x"
+   * costs two or three keys for each topic branch, however many topics the branch has.
    *
    * Owner: one page on one thread.
-   * Bounds: a copy of the filter and a target not longer than the longest key plus the filter.
+   * Bounds: a copy of the filter, and a target no longer than the longest key plus the filter.
    */
   private record Level(boolean any, byte[] name) {}
 
@@ -47,21 +47,21 @@ final class FilterSeek {
     appendLowest(0);
   }
 
-  /** Goes on where an earlier page ended. */
+  /** Continues where an earlier page ended. */
   void from(byte[] key) {
     if (Arrays.compareUnsigned(key, 0, key.length, target, 0, targetLength) <= 0) return;
     targetLength = 0;
     append(key, 0, key.length);
   }
 
-  /** Goes on at or behind a key, since there is none before it any more; ends when it is null, since there is none at all. */
+  /** Skips to a key, since there is none before it; ends the search when it is null, since there is none any more. */
   void skipTo(byte @Nullable [] key) {
     if (key == null) {
       done = true;
       return;
     }
     if (Arrays.compareUnsigned(key, 0, key.length, target, 0, targetLength) <= 0 || !visit(key, key.length)) return;
-    targetLength = 0; // The key itself can match, and may be there.
+    targetLength = 0; // The key itself can match, and may exist.
     append(key, 0, key.length);
   }
 
@@ -70,7 +70,7 @@ final class FilterSeek {
     return done;
   }
 
-  /** The buffer with the lowest key that could match next; changed by {@link #visit}. */
+  /** The buffer with the lowest key that could match next; modified by {@link #visit}. */
   byte[] target() {
     return target;
   }
@@ -79,14 +79,14 @@ final class FilterSeek {
     return targetLength;
   }
 
-  /** Whether the first key that is not before the target matches; moves the target behind it. */
+  /** Whether this key, the first at or after the target, matches; moves the target behind it. */
   boolean visit(byte[] key, int length) {
     if (length < tenant.length || !Arrays.equals(key, 0, tenant.length, tenant, 0, tenant.length)) {
       done = true;
       return false;
     }
     if (wildFirst && length > tenant.length && key[tenant.length] == '$') {
-      // A wildcard in front does not match topics that begin with '$' [MQTT-4.7.2-1]: they are one interval.
+      // A leading wildcard does not match topics that begin with '$' [MQTT-4.7.2-1]: skip their interval.
       continueAt(key, tenant.length, '$' + 1);
       return false;
     }
@@ -94,7 +94,7 @@ final class FilterSeek {
     int anyEnd = -1;
     for (int i = 0; i < levels.size(); i++) {
       if (at > length) {
-        // The topic ends above this level: its children are next, from the lowest that could match.
+        // The topic has fewer levels: its children are next, from the lowest that could match.
         continueAt(key, length, TopicKeys.SEPARATOR);
         appendLowest(i);
         return false;
@@ -119,7 +119,7 @@ final class FilterSeek {
       at = end + 1;
     }
     if (withBranch) {
-      // The branch is one interval, and its parent is the first key of it [MQTT-4.7.1-2].
+      // The branch is one interval that begins with its parent [MQTT-4.7.1-2].
       continueAt(key, length, 0);
       return true;
     }
@@ -127,7 +127,7 @@ final class FilterSeek {
     return at > length;
   }
 
-  /** Goes behind everything that has the same levels up to the last one that '+' stands for. */
+  /** Skips everything with the same levels up to the last one that '+' matches. */
   private void skipBranch(byte[] key, int anyEnd) {
     if (anyEnd < 0) done = true;
     else continueAt(key, anyEnd, TopicKeys.AFTER_BRANCH);
@@ -139,7 +139,7 @@ final class FilterSeek {
     append(new byte[] {(byte) next}, 0, 1);
   }
 
-  /** Appends the filter's levels from one on, the lowest, which is the empty one, for each '+'. */
+  /** Appends the filter's levels from the given one on, with the lowest level, which is empty, for each '+'. */
   private void appendLowest(int fromLevel) {
     for (int i = fromLevel; i < levels.size(); i++) {
       if (i > fromLevel) append(new byte[] {TopicKeys.SEPARATOR}, 0, 1);

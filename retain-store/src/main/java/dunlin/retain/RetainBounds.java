@@ -1,16 +1,17 @@
 package dunlin.retain;
 
 /**
- * How much may be retained, in all ranges of a node together; or, in a command, in its range. A message
- * that would go beyond is refused with 0x97; what its topic has stays.
+ * Limits of retained messages, for all ranges of a node together; in a command, for its range. A message beyond them is
+ * refused with 0x97, and the topic's present message stays.
  *
- * @param messagesMax how many topics may have a message
- * @param topicBytesMax bytes of these topics' keys together, as UTF-8 with the tenant's name. They are kept in memory, in at most twice as much
- * @param bytesMax bytes of topics and messages together, on disk. A message counts for up to an eighth more than it has. One in place of
- *     a larger one is taken whatever there is
+ * @param messagesMax topics with a message
+ * @param topicBytesMax bytes of these topics' keys together, in UTF-8 with the tenant's name. They are kept in memory
+ *     and use at most twice as much
+ * @param bytesMax bytes of topics and messages together, on disk. A message counts for up to an eighth more than its
+ *     size. One that replaces a larger one is always accepted
  */
 public record RetainBounds(long messagesMax, long topicBytesMax, long bytesMax) {
-  /** Bounds nothing. */
+  /** No limits. */
   public static final RetainBounds NONE = new RetainBounds(Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
 
   public RetainBounds {

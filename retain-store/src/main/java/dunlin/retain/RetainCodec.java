@@ -11,13 +11,13 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The bytes of commands in the log and of rows in the store. */
+/** The encoding of commands in the log and of rows in the store. */
 final class RetainCodec implements CommandCodec<RetainCommand> {
   /*
-   * A command begins with its kind, and a new form of a command gets a new kind:
-   *   4 Set            most messages, bytes of topics, bytes (8 each) | message as Publication writes it
+   * A command begins with its kind; a new format of a command gets a new kind:
+   *   4 Set            messagesMax, topicBytesMax, bytesMax (8 each) | message as Publication writes it
    *   2 Clear          key, to the end
-   *   3 RemoveExpired  clock (8) | how many (1) | for each: length (4), key
+   *   3 RemoveExpired  clock (8) | count (1) | for each: length (4), key
    * A row's value is the message as Publication writes it, which begins with its own format number.
    */
   private static final byte CLEAR = 2;

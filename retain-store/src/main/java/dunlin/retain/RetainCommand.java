@@ -4,39 +4,40 @@ import dunlin.model.Publication;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What the log of the retain range holds. */
+/** The commands in the log of a retain range. */
 sealed interface RetainCommand {
   /**
-   * Keeps a message with a payload in place of what its topic had; any other message is refused where it is applied.
+   * Sets the retained message of a topic; a message without a payload is refused when it is applied.
    *
-   * @param bounds by the proposer's settings, since replicas may differ in theirs; with several ranges, what they leave to this one
+   * @param bounds from the proposer's settings, since replicas may have different ones; with several ranges, this
+   *     range's share
    */
   record Set(RetainBounds bounds, Publication message) implements RetainCommand {}
 
-  /** Removes what a topic has [MQTT-3.3.1-6]. */
+  /** Removes the retained message of a topic [MQTT-3.3.1-6]. */
   record Clear(byte[] key) implements RetainCommand {}
 
   /**
-   * Removes those of the messages whose Message Expiry Interval has passed.
+   * Removes those of these topics' messages that have expired.
    *
-   * @param nowMillis the proposer's clock. It decides again at apply: by then another message may stand there, even one
-   *     accepted in the same millisecond
+   * @param nowMillis the proposer's clock. Expiry is checked again when the command is applied: by then the topic may
+   *     have another message, even one accepted in the same millisecond
    */
   record RemoveExpired(long nowMillis, List<byte[]> keys) implements RetainCommand {
     /**
-     * So many rows are read while the command is applied; what waits behind it waits for less than a millisecond. Of keys beyond
-     * these none is looked at.
+     * The most rows that are read while the command is applied, which delays later commands by less than a millisecond.
+     * Further keys are ignored.
      */
     static final int KEYS_MAX = 64;
 
-    /** A command is not to be larger than an ordinary one; one key more is let in. */
+    /** The target size of a command, which one key may exceed. */
     private static final int BYTES_MAX = 64 << 10;
 
     public RemoveExpired {
       keys = List.copyOf(keys);
     }
 
-    /** Gathers the keys of one command. */
+    /** Collects the keys of one command. */
     static final class Keys {
       private final List<byte[]> keys = new ArrayList<>();
       private int bytes;

@@ -12,36 +12,36 @@ import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** What the retain tier counts. */
+/** The meters of the retain tier. */
 final class RetainMeters {
-  /** Messages kept, new or in place of another. */
+  /** Messages stored, new or replacing another. */
   final Counter stored;
 
   /** Messages removed by one with an empty payload. */
   final Counter removed;
 
-  /** Messages removed because their Message Expiry Interval had passed. */
+  /** Messages removed because they had expired. */
   final Counter expired;
 
-  /** Pages read for subscribers, empty ones as well. */
+  /** Pages read for subscribers, including empty ones. */
   final Counter pages;
 
-  /** Messages handed out to subscribers. */
+  /** Messages returned to subscribers. */
   final Counter found;
 
-  /** Messages refused because a bound has been reached, by that bound. */
+  /** Messages refused because a limit is reached, by that limit. */
   private final EnumMap<Limit, Counter> refusedByLimit = new EnumMap<>(Limit.class);
 
-  /** Messages refused because the queue towards the log was full, and too many waited for it. */
+  /** Messages refused because the log's queue was full and too many waited for it. */
   final Counter refusedBusy;
 
-  /** Messages whose fate the log could not tell. */
+  /** Messages whose proposal failed or has an unknown outcome. */
   final Counter refusedFailed;
 
-  /** Messages refused for their topic name. */
+  /** Messages refused because of their topic name. */
   final Counter refusedInvalid;
 
-  /** Pages not read because the queue of the reading threads was full, or because reading failed. */
+  /** Pages that failed because the readers' queue was full, or reading failed. */
   final Counter refusedPages;
 
   private final MeterRegistry registry;
@@ -52,7 +52,7 @@ final class RetainMeters {
     stored = counter(registry, "dunlin.retain.stored", "Retained messages stored");
     removed = counter(registry, "dunlin.retain.removed", "Retained messages removed by their publishers");
     expired = counter(registry, "dunlin.retain.expired", "Retained messages that have expired");
-    pages = counter(registry, "dunlin.retain.pages", "Pages of retained messages read, each of one range; some have no message");
+    pages = counter(registry, "dunlin.retain.pages", "Pages of retained messages read, each from one range; a page may be empty");
     found = counter(registry, "dunlin.retain.found", "Retained messages read for new subscriptions");
     for (var limit : Limit.values()) refusedByLimit.put(limit, refused(registry, limit.name().toLowerCase(Locale.ROOT).replace('_', '-')));
     refusedBusy = refused(registry, "busy");
@@ -66,14 +66,14 @@ final class RetainMeters {
     gauges =
         List.of(
             gauge("dunlin.retain.messages", null, ranges, sum(r -> r.applied().index().size()), "Topics with a retained message"),
-            gauge("dunlin.retain.messages.max", null, bounds, RetainBounds::messagesMax, "Bound of topics with a retained message"),
+            gauge("dunlin.retain.messages.max", null, bounds, RetainBounds::messagesMax, "Maximum number of topics with a retained message"),
             gauge("dunlin.retain.topics.size", "bytes", ranges, sum(r -> r.applied().topicBytes()), "Bytes of the topics with a retained message"),
-            gauge("dunlin.retain.topics.size.max", "bytes", bounds, RetainBounds::topicBytesMax, "Bound of the bytes of topics with a retained message"),
+            gauge("dunlin.retain.topics.size.max", "bytes", bounds, RetainBounds::topicBytesMax, "Maximum bytes of the topics with a retained message"),
             gauge("dunlin.retain.size", "bytes", ranges, sum(r -> r.applied().bytes()), "Bytes of retained messages and their topics on disk"),
-            gauge("dunlin.retain.size.max", "bytes", bounds, RetainBounds::bytesMax, "Bound of the bytes of retained messages"),
+            gauge("dunlin.retain.size.max", "bytes", bounds, RetainBounds::bytesMax, "Maximum bytes of retained messages and their topics"),
             gauge(
-                "dunlin.retain.waiting", null, ranges, sum(RetainRangeServer::waiting), "Messages to be retained that wait until their range has room"),
-            gauge("dunlin.retain.waiting.oldest", "seconds", ranges, RetainMeters::oldestSeconds, "How long the first of them has waited"));
+                "dunlin.retain.waiting", null, ranges, sum(RetainRangeServer::waiting), "Retained messages that wait for room in their range's queue"),
+            gauge("dunlin.retain.waiting.oldest", "seconds", ranges, RetainMeters::oldestSeconds, "Time that the first waiting message has waited"));
   }
 
   private static ToDoubleFunction<List<RetainRangeServer>> sum(ToLongFunction<RetainRangeServer> of) {
@@ -84,12 +84,12 @@ final class RetainMeters {
     return ranges.stream().mapToDouble(RetainRangeServer::oldestSeconds).max().orElse(0);
   }
 
-  /** Messages refused because they would go beyond a bound. */
+  /** Counts messages refused because of a limit. */
   Counter refused(Limit limit) {
     return Objects.requireNonNull(refusedByLimit.get(limit));
   }
 
-  /** Takes the gauges away, which would hold the index; a later server on the same registry brings its own. */
+  /** Removes the gauges, which would keep the index alive; a later server on the same registry registers its own. */
   void close() {
     gauges.forEach(registry::remove);
   }

@@ -16,14 +16,15 @@ import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Lists and deletes retained messages, for an operator. */
-final class RetainOperations implements RetainedMXBean {
+/** Lists and deletes retained messages for an operator. */
+final class RetainOperations implements RetainedMessagesMXBean {
   /*
-   * A deletion goes through the log, as a client's empty message does [MQTT-3.3.1-6], and in the order of those.
+   * A deletion goes through the log like a client's empty message [MQTT-3.3.1-6], and in order with these.
    *
-   * Owner: any thread that may wait.
-   * Bounds: PAGE_MAX topics at a time, listed or being deleted. Pages are found in the index; a listing reads its rows for their sizes.
-   * Failure: a deletion that the range refuses ends the operation with its reason; what was deleted before stays deleted.
+   * Owner: any thread that may block.
+   * Bounds: PAGE_MAX topics at a time, listed or being deleted. Pages come from the index; a listing reads the rows for
+   * their sizes.
+   * Failure: a deletion that the range refuses ends the operation with its reason; earlier deletions stay.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainOperations.class);
   private static final int PAGE_MAX = 1_000;
@@ -34,12 +35,12 @@ final class RetainOperations implements RetainedMXBean {
   private final List<RetainRangeServer> servers;
   private final RetainClient client;
 
-  /** The keys of a page that stand in one range. */
+  /** The keys of a page that are in one range. */
   private record Part(RetainRangeServer server, List<byte[]> keys) {}
 
   /**
    * @param servers one for each range
-   * @param client by which messages are deleted
+   * @param client deletes the messages
    */
   RetainOperations(TopicRanges ranges, List<RetainRangeServer> servers, RetainClient client) {
     this.ranges = ranges;
@@ -68,13 +69,13 @@ final class RetainOperations implements RetainedMXBean {
     return new RetainedRow(TopicKeys.topic(key), row == null ? 0 : row.length);
   }
 
-  /** The first keys behind a topic. */
+  /** A page of keys behind a topic. */
   private List<Part> page(String tenant, String prefix, String after, int max) {
     byte[] beginning = TopicKeys.of(tenant, prefix);
     byte[] target = beginning;
     if (!after.isEmpty()) {
       byte[] last = TopicKeys.of(tenant, after);
-      // What sorts before all that have the prefix is no place behind them.
+      // A topic that sorts before the prefix does not move the start of the page.
       if (Arrays.compareUnsigned(last, beginning) >= 0) target = following(last);
     }
     var parts = new ArrayList<Part>();
@@ -87,7 +88,7 @@ final class RetainOperations implements RetainedMXBean {
     return parts;
   }
 
-  /** Keys that begin so, from one on. */
+  /** Keys with this prefix, from the given key on. */
   private static List<byte[]> keys(TopicIndex index, byte[] beginning, byte[] from, int max) {
     var keys = new ArrayList<byte[]>();
     var walk = index.walk();
@@ -101,12 +102,12 @@ final class RetainOperations implements RetainedMXBean {
     return keys;
   }
 
-  /** The first key that can stand behind another. */
+  /** The lowest key that sorts after this one. */
   private static byte[] following(byte[] key) {
     return Arrays.copyOf(key, key.length + 1);
   }
 
-  /** A message without payload. */
+  /** A message without a payload. */
   private static Publication message(String tenant, String topic) {
     return Publication.of(new Publisher(tenant, ""), topic, QoS.AT_LEAST_ONCE, true, 0, new byte[0]);
   }
@@ -145,7 +146,7 @@ final class RetainOperations implements RetainedMXBean {
     }
   }
 
-  /** A JMX client need not have our classes, so a failure is reported in words. */
+  /** Waits for an answer. A failure is thrown as an exception that a JMX client can load. */
   private static <T> T await(CompletableFuture<T> answer, String otherwise) {
     try {
       return answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);

@@ -10,9 +10,9 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads one page of the messages that match a filter, with a bounded amount of work. */
+/** Reads one page of the messages that match a filter, with bounded work. */
 final class RetainPages {
-  /** So many keys are looked at for one page; it ends early, maybe empty, when too few of them match. */
+  /** The most keys visited for one page; it ends early, perhaps empty, when too few of them match. */
   static final int VISITS_MAX = 4096;
 
   /** A page ends as well when its rows have so many bytes. It may be sent to another process, with the names of all publishers. */
@@ -21,15 +21,15 @@ final class RetainPages {
   private RetainPages() {}
 
   /**
-   * @param visits how many keys were looked at
-   * @param expired keys of some expired messages that were met
+   * @param visits how many keys were visited
+   * @param expired keys of some expired messages that were found
    */
   record Result(Page page, int visits, List<byte[]> expired) {}
 
   /**
-   * Reads one range from where the seek stands; {@link RetainClient#find} says what the bounds mean.
+   * Reads one range from the seek's position; for the limits see {@link RetainClient#find}.
    *
-   * @param rangeEnd where the next range begins; null behind the last one
+   * @param rangeEnd the first key of the next range; null for the last one
    */
   static Result read(
       TopicIndex index, RangeReader rows, byte @Nullable [] rangeEnd, FilterSeek seek, long nowMillis, int messagesMax, int bytesMax) {

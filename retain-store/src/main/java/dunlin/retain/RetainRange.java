@@ -12,22 +12,25 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** Keeps one row per topic with a retained message, and the index of those topics: the last message in log order wins. */
+/**
+ * The state machine of a retain range: one row per topic with a retained message, and the index of those topics. The
+ * last message in log order wins.
+ */
 final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
   /*
    * Owner: the range's applying thread. Readers walk the index while it changes.
-   * Bounds: Set refuses what would go beyond the bounds that the command brings. The sums follow from the rows alone, so
-   *   that all replicas refuse the same. What the log holds is looked at again where it is
-   *   applied, so that no command can stop a replica at each of its starts: one that breaks a rule is refused.
-   * Failure: the index is built from the rows. It learns of a topic before its row is readable, and forgets one before its
-   *   row is gone; a reader takes a missing row for a missing message. What readers find is always a row, and rows never
-   *   go back; none of the commands in question has been answered yet.
+   * Bounds: Set refuses messages beyond the limits in the command. The sums follow from the rows alone, so that all
+   * replicas refuse the same. Commands are checked again when they are applied, and invalid ones are refused: no
+   * command may stop a replica at each of its starts.
+   * Failure: the index is built from the rows. A topic is added before its row is readable, and removed before its row
+   * is deleted; to a reader a missing row is a missing message. That is consistent, since the commands in question have
+   * not been answered yet, and rows never go back.
    */
   private volatile TopicIndex index = new TopicIndex();
   private final AtomicLong topicBytes = new AtomicLong();
   private final AtomicLong bytes = new AtomicLong();
 
-  /** The topics that have a message. A later snapshot replaces the whole index. */
+  /** The topics with a message. Installing a snapshot replaces the whole index. */
   TopicIndex index() {
     return index;
   }
@@ -37,7 +40,7 @@ final class RetainRange implements RangeLogic<RetainCommand, RetainResult> {
     return topicBytes.get();
   }
 
-  /** Bytes of keys and messages on disk, each message with its size class. */
+  /** Bytes of keys and messages on disk, each message rounded to its size class. */
   long bytes() {
     return bytes.get();
   }

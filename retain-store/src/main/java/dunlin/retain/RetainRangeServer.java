@@ -20,21 +20,22 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One range of retained messages as the node that leads it serves it. */
+/** Serves one range of retained messages on its leader. */
 final class RetainRangeServer {
   /*
-   * Owner: none; called by any thread. Proposals end on the range's applying thread, pages and the sweep run on the range's
-   *   reading threads.
-   * Bounds: the range's queues. A message that the full queue refuses waits in its order, with the credit that its publisher's lane gave
-   *   it, which is for all ranges together; WAITING_MAX may wait. One sweep at a time, at most REMOVALS_MAX removals of expired messages at a time.
-   * Failure: more than may wait are answered with 0x97 at once (0x89, which would say it better, is no PUBACK code), a
-   *   failed proposal 0x80: the message may or may not be kept. A full queue of readers fails the page. All are counted.
-   *   Removals of expired messages are simply tried again by the next round of the sweep.
+   * Owner: none; called by any thread. Proposals complete on the range's applying thread, pages and the sweep run on
+   * the range's reader threads.
+   * Bounds: the range's queues. A message that the full queue refuses waits in order, with the credit of its
+   * publisher's lane, which is for all ranges together; WAITING_MAX may wait. One sweep at a time, with at most
+   * REMOVALS_MAX pending removals of expired messages.
+   * Failure: beyond WAITING_MAX, messages are answered with 0x97 at once (0x89 would fit better, but is no PUBACK
+   * code); a failed proposal with 0x80: the message may or may not be stored. A full queue of readers fails the page.
+   * All are counted. Removals of expired messages are retried by the next round of the sweep.
    */
   private static final Logger log = LoggerFactory.getLogger(RetainRangeServer.class);
   private static final int REMOVALS_MAX = 16;
 
-  /** More than all lanes have credit for by default, so that these are not read from before this is full. */
+  /** More than all lanes' default credit, so that publishers are held back before this is full. */
   private static final int WAITING_MAX = 1 << 20;
 
   private final RetainRange logic;
@@ -43,7 +44,7 @@ final class RetainRangeServer {
   private final ProposalLine<RetainCommand, RetainResult> line;
   private final InstantSource clock;
   private final RetainMeters meters;
-  private final SetsUnderWay setsUnderWay = new SetsUnderWay();
+  private final PendingSets pendingSets = new PendingSets();
   private final RetainedExpirySweep sweep = new RetainedExpirySweep();
   private final AtomicBoolean sweeping = new AtomicBoolean();
   private final Semaphore removals = new Semaphore(REMOVALS_MAX);
@@ -60,26 +61,26 @@ final class RetainRangeServer {
     this.meters = meters;
   }
 
-  /** The messages as applied so far. Any thread reads the sums and walks the index. */
+  /** The applied messages. Any thread reads the sums and walks the index. */
   RetainRange applied() {
     return logic;
   }
 
-  /** Messages that wait until the range has room. */
+  /** Messages that wait for room in the range's queue. */
   int waiting() {
     return line.waiting();
   }
 
-  /** How long the first of them has waited. */
+  /** How long the first waiting message has waited. */
   double oldestSeconds() {
     return line.oldestSeconds();
   }
 
-  /** {@link RetainClient#set} for a topic of this range, as the command for it. */
+  /** {@link RetainClient#set} for a topic of this range, as a command. */
   void change(RetainCommand command, Consumer<ReasonCode> answer) {
-    setsUnderWay.begin();
+    pendingSets.begin();
     if (!line.propose(command, completing(answer))) {
-      setsUnderWay.end();
+      pendingSets.end();
       meters.refusedBusy.increment();
       answer.accept(ReasonCode.SERVER_BUSY);
     }
@@ -89,14 +90,14 @@ final class RetainRangeServer {
     return new Completion<>() {
       @Override
       public void done(RetainResult result) {
-        setsUnderWay.end();
+        pendingSets.end();
         answer.accept(counted(result));
       }
 
       @Override
       public void failed(StoreException failure) {
-        setsUnderWay.end();
-        log.debug("a retained message's fate is unknown: {}", failure.getMessage());
+        pendingSets.end();
+        log.debug("the outcome of a retained message is unknown: {}", failure.getMessage());
         meters.refusedFailed.increment();
         answer.accept(ReasonCode.UNSPECIFIED_ERROR);
       }
@@ -120,10 +121,10 @@ final class RetainRangeServer {
     };
   }
 
-  /** {@link RetainClient#find} from where the seek stands, which is in this range. */
+  /** {@link RetainClient#find} from the seek's position, which is in this range. */
   CompletableFuture<Page> find(FilterSeek seek, int messagesMax, int bytesMax) {
     var answer = new CompletableFuture<Page>();
-    setsUnderWay.whenEnded(() -> readSoon(seek, messagesMax, bytesMax, answer));
+    pendingSets.whenEnded(() -> readSoon(seek, messagesMax, bytesMax, answer));
     return answer;
   }
 
@@ -153,7 +154,7 @@ final class RetainRangeServer {
     answer.complete(result.page());
   }
 
-  /** Reads rows of this range on a thread that may. */
+  /** Reads rows of this range on a reader thread. */
   <T> CompletableFuture<T> reading(Function<RangeReader, T> what) {
     try {
       return CompletableFuture.supplyAsync(() -> what.apply(range.reader()), range.readers());
@@ -162,7 +163,7 @@ final class RetainRangeServer {
     }
   }
 
-  /** Looks at some more messages, whether they have expired; at none while it looks at others, or the readers are busy with what clients ask for. */
+  /** Starts the next step of the sweep for expired messages, unless one is running or the readers are busy with clients' requests. */
   void sweepSoon(int messagesMax) {
     if (closed || !sweeping.compareAndSet(false, true)) return;
     try {
@@ -177,7 +178,7 @@ final class RetainRangeServer {
     try {
       sweep.step(range.reader(), nowMillis, messagesMax, keys -> removeExpired(nowMillis, keys));
     } catch (RuntimeException e) {
-      if (!closed) log.warn("looking for expired retained messages failed, trying again", e);
+      if (!closed) log.warn("the sweep for expired retained messages has failed, trying again", e);
     } finally {
       sweeping.set(false);
     }

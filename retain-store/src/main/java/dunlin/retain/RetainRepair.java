@@ -12,38 +12,38 @@ import java.util.Optional;
 import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 
-/** Lists which retained messages are large, and removes one by its topic, in a store that was started for that and serves no clients. */
+/** Lists large retained messages, and removes one by its topic, in a store that was started for that and serves no clients. */
 public final class RetainRepair {
   /*
-   * Owner: one thread, which waits for each step. A removal goes through the log, as a client's empty message does [MQTT-3.3.1-6]:
-   * rows changed behind the log's back would be contradicted by the entries that the next start replays over them.
+   * Owner: one thread, which waits for each step. A removal goes through the log like a client's empty message
+   * [MQTT-3.3.1-6]: direct changes of rows would be overwritten by the entries that the next start replays.
    */
 
-  /** The kind of range that retained messages are stored in. */
+  /** The kind of the ranges of retained messages. */
   public static final String RANGE = "retain";
 
   private final Range<RetainCommand, RetainResult> range;
 
-  /** One topic's message as it is stored. */
+  /** A stored message of a topic. */
   public record Stored(String tenant, String topic, int bytes) {}
 
   /**
-   * @param messages how many topics have one
-   * @param bytes of all of them
+   * @param messages the number of topics with one
+   * @param bytes the bytes of all of them
    */
   public record Listing(long messages, long bytes, List<Stored> largest, List<Stored> longestTopics) {}
 
-  /** Declares the range in a store that has not started yet. */
+  /** Declares the range in a store before its start. */
   public RetainRepair(RangeStore store) {
     range = store.range(RANGE, new RetainCodec(), new RetainRange());
   }
 
-  /** The rows as of now, with all that the log had. */
+  /** The current rows, after the log was replayed. */
   public RangeReader rows() {
     return range.reader();
   }
 
-  /** Reads all rows, and keeps the few that are listed. */
+  /** Reads all rows, and keeps only those to be listed. */
   public static Listing read(RangeReader rows, int most) {
     Comparator<Stored> bySize = Comparator.comparingInt(Stored::bytes);
     Comparator<Stored> byTopic = Comparator.comparingInt(stored -> stored.topic().length());
@@ -81,7 +81,7 @@ public final class RetainRepair {
     return row == null ? Optional.empty() : Optional.of(new Stored(tenant, topic, row.length));
   }
 
-  /** Removes what a topic has; answers whether there was anything. */
+  /** Removes the message of a topic; returns whether there was one. */
   public boolean remove(String tenant, String topic) {
     var result = new CompletableFuture<RetainResult>();
     boolean queued =

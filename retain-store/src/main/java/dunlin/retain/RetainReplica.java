@@ -19,9 +19,10 @@ public final class RetainReplica {
   }
 
   /**
-   * What a node of a cluster needs to know to have replicas of ranges of retained messages. Such a range may be split between any two topics.
+   * The kind of ranges of retained messages, for the nodes of a cluster. Such a range may be split between any two
+   * topics.
    *
-   * @param opened gets each of them, before it has started; must be quick
+   * @param opened receives each replica before it has started; must be quick
    */
   public static RangeKind<?, ?, ?> kind(BiConsumer<Replica<?, ?>, RetainReplica> opened) {
     return new RangeKind<RetainCommand, RetainResult, RetainRange>(

@@ -1,29 +1,29 @@
 package dunlin.retain;
 
-/** What became of a {@link RetainCommand}. */
+/** The result of a {@link RetainCommand}. */
 sealed interface RetainResult {
   Stored STORED = new Stored();
 
-  /** The message is its topic's retained message. */
+  /** The message is now its topic's retained message. */
   record Stored() implements RetainResult {}
 
-  /** The message is not kept, and what its topic had stays. */
+  /** The message is refused, and the topic's present message stays. */
   record Refused(Limit limit) implements RetainResult {}
 
   /**
-   * @param messages how many were there to be removed
+   * @param messages how many were removed
    */
   record Removed(int messages) implements RetainResult {}
 
   /** Why a message is refused. */
   enum Limit {
-    /** It has no payload, or no topic that can be a key. */
+    /** The message has no payload, or its topic cannot be a key. */
     INVALID,
-    /** There are as many topics as may be. */
+    /** The maximum number of topics is reached. */
     MESSAGES,
-    /** The topics' names together are as long as they may be. */
+    /** The maximum of the topics' bytes is reached. */
     TOPIC_BYTES,
-    /** The messages together are as large as they may be. */
+    /** The maximum of the messages' bytes is reached. */
     BYTES;
 
     Refused refused() {

@@ -20,22 +20,23 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The retain tier of a process that leads all ranges of retained messages. A subscriber finds a message at least as new as any that was answered
- * with success before it asked, and never an older one than it found before.
+ * The retain tier of a process that leads all ranges of retained messages. A subscriber finds a message at least as new
+ * as any acknowledged before its request, and never an older one than it has found before.
  */
 public final class RetainServer implements RetainClient, AutoCloseable {
   /*
-   * A topic stands in one range. A page is of one range, the one in which the next topic may stand that the filter matches (FilterSeek): a filter
-   * visits only those that may have some. The cursor is a key, and so names the range as well. A node that is alone has one range.
+   * A topic is in one range. A page is from one range, the one that may hold the filter's next matching topic
+   * (FilterSeek): a filter only visits ranges that may have a match. The cursor is a key, and so identifies the range
+   * as well. A single node has one range.
    *
    * Owner: none; called by any thread. The scheduler's thread only starts the sweep.
-   * Bounds: RetainRangeServer says its own. RetainBounds are the node's, for all ranges together (SharedBounds), and so is the pace of the sweep:
-   *   one range has its turn at each interval.
-   * Failure: what a range refuses or fails, fails for its topics alone.
+   * Bounds: see RetainRangeServer. RetainBounds are for all ranges of the node together (SharedBounds), and so is the
+   * rate of the sweep: one range has its turn at each interval.
+   * Failure: an error of a range only affects its own topics.
    */
   private final TopicRanges ranges;
 
-  /** In the order of their ranges. */
+  /** The servers, in the order of their ranges. */
   private final List<RetainRangeServer> servers;
 
   private final SharedBounds shared;
@@ -43,10 +44,10 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   private final ScheduledExecutorService scheduler;
   private final RetainMeters meters;
 
-  private int turn; // the scheduler's thread: which range is looked at next for expired messages
-  private @Nullable ScheduledFuture<?> ticks; // start() and close() are called by the node's one thread
+  private int turn; // used by the scheduler's thread only: the next range to sweep
+  private @Nullable ScheduledFuture<?> ticks; // start() and close() are called by the same thread
 
-  /** Makes the range. */
+  /** Creates a range. */
   @FunctionalInterface
   interface RangeOpener {
     Range<RetainCommand, RetainResult> range(
@@ -54,9 +55,9 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   }
 
   /**
-   * Declares the range in a store that has not started yet.
+   * Declares the range in a store before its start.
    *
-   * @param scheduler starts the removal of expired messages; stays the caller's
+   * @param scheduler starts the removal of expired messages; the caller closes it
    */
   public static RetainServer on(
       RangeStore store,
@@ -74,7 +75,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
   }
 
   /**
-   * With the ranges that are made here.
+   * Creates a server and its ranges.
    *
    * @param cuts as in {@link TopicRanges}
    */
@@ -115,7 +116,7 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     return made;
   }
 
-  /** Begins to remove expired messages; to be called when the store has started. */
+  /** Starts to remove expired messages; called after the store has started. */
   public void start() {
     long interval = settings.sweepInterval().toMillis();
     ticks = scheduler.scheduleWithFixedDelay(this::tick, interval, interval, TimeUnit.MILLISECONDS);
@@ -165,18 +166,18 @@ public final class RetainServer implements RetainClient, AutoCloseable {
     return servers.get(ranges.of(seek.target(), seek.targetLength())).find(seek, messagesMax, bytesMax);
   }
 
-  /** What operators do with retained messages. */
-  public RetainedMXBean operations() {
+  /** The operations on retained messages for operators. */
+  public RetainedMessagesMXBean operations() {
     return new RetainOperations(ranges, servers, this);
   }
 
-  /** Looks for expired messages in one range more; comes by itself from {@link #start} on. */
+  /** Sweeps the next range for expired messages; scheduled by {@link #start}. */
   void tick() {
     servers.get(turn).sweepSoon(settings.sweepMessages());
     turn = (turn + 1) % servers.size();
   }
 
-  /** Stops removing expired messages. The store, whose ranges go on until then, is closed by its owner. */
+  /** Stops removing expired messages. The owner closes the store, whose ranges run until then. */
   @Override
   public void close() {
     servers.forEach(RetainRangeServer::close);

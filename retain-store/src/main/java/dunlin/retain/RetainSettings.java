@@ -6,10 +6,11 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * Bounds and pace of the retained messages.
+ * Limits of retained messages, and the rate of the sweep.
  *
- * @param sweepInterval how often a part of the messages is looked at for expired ones
- * @param sweepMessages how many messages that part has; an expired one is never sent, only its room waits for the sweep
+ * @param sweepInterval how often a part of the messages is checked for expired ones
+ * @param sweepMessages the number of messages in that part. An expired one is never sent; only its space waits for the
+ *     sweep
  */
 public record RetainSettings(RetainBounds bounds, Duration sweepInterval, int sweepMessages) {
   private static final long BYTES_MOST = 1L << 40;
@@ -25,7 +26,7 @@ public record RetainSettings(RetainBounds bounds, Duration sweepInterval, int sw
       Setting.bytes("dunlin.retain.bytes-max", 0, 0, BYTES_MOST, "Maximum size of all retained messages and their topics on disk. A"
           + " message that does not fit is refused with 0x97. 0: a quarter of the disk that holds the data directory.");
 
-  /** The settings that are read here. */
+  /** The settings that this class reads. */
   public static final List<Setting<?>> ALL = List.of(MESSAGES_MAX, TOPIC_BYTES_MAX, BYTES_MAX);
 
   private static final int TOPICS_PART_OF_HEAP = 8;
@@ -53,11 +54,12 @@ public record RetainSettings(RetainBounds bounds, Duration sweepInterval, int sw
   }
 
   /**
-   * Ten million messages: enough for anyone who means it. Names of topics in an eighth of the heap, at most twice that when they are
-   * long and have nothing in common, and messages in a quarter of the disk. So who retains by mistake is refused before memory or the
-   * disk ends. One thousand looked at each second: a few milliseconds, and 17 minutes for a million.
+   * Ten million messages, which is enough for any intended use. Names of topics use an eighth of the heap, or twice
+   * that when they are long and have nothing in common, and messages a quarter of the disk. So a client that retains by
+   * mistake is refused before memory or disk is exhausted. The sweep checks one thousand messages a second: that takes
+   * a few milliseconds, and 17 minutes for a million.
    *
-   * @param diskBytes 0 when it is not known; then the disk is guarded by its free space alone
+   * @param diskBytes 0 when unknown; then only the limit of free space protects the disk
    */
   public static RetainSettings defaults(long heapBytes, long diskBytes) {
     long bytesMax = diskBytes == 0 ? Long.MAX_VALUE : Math.max(1, diskBytes / MESSAGES_PART_OF_DISK);

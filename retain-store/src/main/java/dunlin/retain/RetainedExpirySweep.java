@@ -5,12 +5,13 @@ import dunlin.store.RangeReader;
 import java.util.List;
 import java.util.function.Predicate;
 
-/** Walks round all retained messages, a part at a time, and hands the expired ones on to be removed. */
+/** Walks over all retained messages in a cycle, a part at a time, and passes expired ones on for removal. */
 final class RetainedExpirySweep {
   /*
-   * Owner: one task at a time on the range's reading threads; RetainServer sees to that.
-   * Bounds: a step looks at so many rows or so many bytes, whichever is less.
-   * Failure: what cannot be removed now is met again by the next step. The place is not kept over a restart.
+   * Owner: one task at a time on the range's reader threads; RetainRangeServer ensures that.
+   * Bounds: a step reads up to a number of rows or of bytes, whichever comes first.
+   * Failure: a message that cannot be removed now is found again by the next step. The position is not kept over a
+   * restart.
    */
   private static final int STEP_BYTES = 8 << 20;
   private static final byte[] FIRST = {};
@@ -20,9 +21,9 @@ final class RetainedExpirySweep {
   private long bytesLeft;
 
   /**
-   * Looks at the next rows.
+   * Checks the next rows.
    *
-   * @param remove takes the keys of expired messages, as many as fit into one command; false when it cannot now
+   * @param remove takes the keys of expired messages, as many as fit into one command; answers false when it cannot now
    */
   void step(RangeReader rows, long nowMillis, int rowsMax, Predicate<List<byte[]>> remove) {
     rowsLeft = rowsMax;
@@ -36,7 +37,7 @@ final class RetainedExpirySweep {
     }
   }
 
-  /** Collects expired keys, and answers where to go on: at the first key again when the last row was seen. */
+  /** Collects expired keys, and returns the key to continue from: the first one again after the last row. */
   private byte[] scan(RangeReader rows, long nowMillis, RemoveExpired.Keys expired) {
     byte[][] next = {FIRST};
     rows.scan(

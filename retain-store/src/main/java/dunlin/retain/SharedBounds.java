@@ -5,22 +5,24 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * How much a message may add to one of several ranges, so that all of them together stay within the bounds of the node.
+ * Divides the node's limits among several ranges, so that all of them together stay within the limits.
  *
- * <p>A range cannot look at the others when it applies a command, or its replicas would decide differently. So each command brings what is left
- * for its range when it is proposed.
+ * <p>A range cannot read the others when it applies a command, or its replicas would decide differently. So each
+ * command has the limits that are left for its range when it is proposed.
  */
 final class SharedBounds {
   /*
-   * A message claims, from before it is proposed until it is answered, all that it could add: a new topic, its name and its size. When all that
-   * is claimed fits beside what the ranges have, the command brings the bounds themselves. Otherwise it brings them less what the other ranges
-   * have and all others claim. Claims are counted first and the ranges read then, so the later of two sees the earlier, claimed or applied, and the
-   * sums never pass the bounds. With nothing else claimed the bounds are exact. Else a message may be refused that would have fitted, by no more
-   * than the claims.
+   * From before it is proposed until it is answered, a message claims all that it could add: a new topic, its name and
+   * its size. When all claims fit beside the ranges' contents, the command has the whole limits. Otherwise it has the
+   * limits minus the contents of the other ranges and all other claims. Claims are counted before the ranges are read,
+   * so the later of two messages sees the earlier one, claimed or applied, and the sums never exceed the limits.
+   * Without other claims the limits are exact. With them, a message may be refused although it would have fitted, by no
+   * more than the claims.
    *
    * Owner: none; any thread.
-   * Bounds: three numbers. The claims are those of the messages on their way to the log.
-   * Failure: a message whose fate is unknown claims nothing any more. If it is applied after all, the sums may pass the bounds by it.
+   * Bounds: three numbers. The claims are those of pending messages.
+   * Failure: a message with an unknown outcome no longer claims anything. If it is applied after all, the sums may
+   * exceed the limits by it.
    */
   private final RetainBounds most;
   private final List<RetainRange> ranges;
@@ -29,7 +31,7 @@ final class SharedBounds {
   private final AtomicLong bytes = new AtomicLong();
 
   /**
-   * @param bounds what its command brings
+   * @param bounds the limits for its command
    */
   record Claim(long topicBytes, long bytes, RetainBounds bounds) {}
 
@@ -39,10 +41,10 @@ final class SharedBounds {
   }
 
   /**
-   * Claims room in a range; until {@link #release}.
+   * Claims room in a range, until {@link #release}.
    *
-   * @param keyLength of the topic
-   * @param messageLength as it is stored
+   * @param keyLength the length of the topic's key
+   * @param messageLength the length of the stored message
    */
   Claim claim(int range, int keyLength, int messageLength) {
     long size = keyLength + SizeClass.bytes(Byte.toUnsignedInt(SizeClass.of(messageLength)));
@@ -61,7 +63,7 @@ final class SharedBounds {
     return Math.max(0, most - (claimed - own) - elsewhere);
   }
 
-  /** The message has been answered. */
+  /** Releases a claim; called when the message has been answered. */
   void release(Claim claim) {
     messages.decrementAndGet();
     topicBytes.addAndGet(-claim.topicBytes());

@@ -1,8 +1,9 @@
 package dunlin.retain;
 
 /**
- * How many bytes a message has, in one byte: exact up to 16, and rounded up by less than an eighth from there on. So the sum of all
- * messages is kept without reading a row that is replaced, and what is added for a message is what is taken off again.
+ * The size of a message in one byte: exact up to 16 bytes, and rounded up by less than an eighth above that. So the sum
+ * of all messages is maintained without reading replaced rows, and exactly what was added for a message is subtracted
+ * again.
  */
 final class SizeClass {
   /** The class of a topic without a message. */
@@ -13,16 +14,16 @@ final class SizeClass {
 
   private SizeClass() {}
 
-  /** The class of that many bytes. */
+  /** The class of a size. */
   static byte of(int bytes) {
     if (bytes < STEPS) return (byte) bytes;
     int exponent = 31 - Integer.numberOfLeadingZeros(bytes) - STEP_BITS;
     int steps = (int) (((long) bytes + (1L << exponent) - 1) >> exponent);
-    // 16 steps of one size are 8 of the next one, and their numbers are the same.
+    // 16 steps of one size are 8 steps of the next, so the numbers continue without a gap.
     return (byte) (exponent * STEPS + steps);
   }
 
-  /** The most bytes that a message of a class has; 0 for none. */
+  /** The largest size of a class; 0 for NONE. */
   static long bytes(int sizeClass) {
     if (sizeClass < STEPS) return Math.max(0, sizeClass);
     int exponent = sizeClass / STEPS - 1;

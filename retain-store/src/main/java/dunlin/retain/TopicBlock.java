@@ -2,16 +2,16 @@ package dunlin.retain;
 
 import java.util.Arrays;
 
-/** Reads the ascending keys of one immutable block, in which each key is stored as its difference from the one before. */
+/** Reads the ascending keys of one immutable block, in which each key is stored as its difference from the previous one. */
 final class TopicBlock {
   /*
-   * Owner: its creator; not shared. The keys that it reads are never written again, so any thread may have its own. Only the
-   *   index's owner reads and writes size classes.
-   * Bounds: a buffer of the longest key that it has read.
+   * Owner: its creator; not shared. The keys of a block are never modified, so any thread may have its own reader. Only
+   * the index's owner reads and writes size classes.
+   * Bounds: a buffer for the longest key read.
    *
-   * Layout of a block: entries of (bytes shared with the key before, bytes that follow, those bytes, size class of the message in one
-   * byte), the two numbers as variable byte integers. The first entry continues the block's lower bound, under which the index
-   * keeps the block.
+   * Layout of a block: entries of (number of bytes shared with the previous key, number of bytes that follow, those
+   * bytes, size class of the message in one byte), the two numbers as variable byte integers. The first entry refers to
+   * the block's lower bound, which is its key in the index.
    */
   private byte[] block = {};
   private byte[] key = new byte[64];
@@ -22,7 +22,7 @@ final class TopicBlock {
   private int sharedHere;
   private boolean positioned;
 
-  /** Turns to a block; positioned on no key yet. */
+  /** Loads a block; positioned before its first key. */
   void load(byte[] lowerBound, byte[] keys) {
     block = keys;
     room(lowerBound.length);
@@ -33,7 +33,7 @@ final class TopicBlock {
     positioned = false;
   }
 
-  /** Goes forward to the first key, from the present one on, that is not before the target; false when there is none. */
+  /** Moves forward to the first key at or after the target, starting from the current one; false when there is none. */
   boolean seek(byte[] target, int targetLength) {
     if (!isBefore(key, 0, length, target, 0, targetLength)) {
       sharedBefore = sharedHere;
@@ -43,8 +43,8 @@ final class TopicBlock {
       isBefore(key, 0, length, target, 0, targetLength);
       return true;
     }
-    // An entry that has more in common with the key before it than the target has is before the target as well; one that
-    // has less is after it. So most entries are passed by their first number, and nothing is copied before the last.
+    // An entry that shares more with the previous key than the target does is before the target; one that shares less
+    // is after it. So most entries are skipped by their first number, and nothing is copied before the last.
     int shared = sharedHere;
     while (end < block.length) {
       start = end;
@@ -72,8 +72,8 @@ final class TopicBlock {
   }
 
   /**
-   * Whether a key is before the target, both being equal up to where the comparison begins; leaves in {@code sharedHere}
-   * how far they are equal.
+   * Whether a key is before the target; both are equal up to where the comparison begins. Sets {@code sharedHere} to
+   * the length of their common prefix.
    */
   private boolean isBefore(byte[] bytes, int from, int to, byte[] target, int targetFrom, int targetLength) {
     int mismatch = Arrays.mismatch(bytes, from, to, target, targetFrom, targetLength);
@@ -83,7 +83,7 @@ final class TopicBlock {
     return equal == to - from || Byte.compareUnsigned(bytes[from + equal], target[sharedHere]) < 0;
   }
 
-  /** Goes from the present key, or from before the first one, to the next; false at the end. */
+  /** Moves to the next key; false at the end. */
   boolean next() {
     start = end;
     if (end == block.length) return false;
@@ -97,7 +97,7 @@ final class TopicBlock {
     return true;
   }
 
-  /** The buffer with the present key at its start; valid until the next move. */
+  /** The buffer that begins with the current key; valid until the next move. */
   byte[] key() {
     return key;
   }
@@ -106,27 +106,27 @@ final class TopicBlock {
     return length;
   }
 
-  /** Where the present entry begins in the block; the block's end when a seek found nothing. */
+  /** Where the current entry begins in the block; the block's end when a seek found nothing. */
   int start() {
     return start;
   }
 
-  /** Where the entry behind the present one begins. */
+  /** Where the next entry begins. */
   int end() {
     return end;
   }
 
-  /** After a seek in a block just loaded: bytes that the key before the present one, or the lower bound, shares with the target. */
+  /** After a seek in a block just loaded: the number of bytes that the previous key, or the lower bound, shares with the target. */
   int sharedBefore() {
     return sharedBefore;
   }
 
-  /** After a seek that found a key: bytes that this key shares with the target. */
+  /** After a seek that found a key: the number of bytes that this key shares with the target. */
   int sharedHere() {
     return sharedHere;
   }
 
-  /** The size class of the message whose key is the present one. */
+  /** The size class of the current key's message. */
   byte sizeClass() {
     return block[end - 1];
   }
@@ -154,12 +154,12 @@ final class TopicBlock {
     if (key.length < bytes) key = Arrays.copyOf(key, Math.max(bytes, key.length * 2));
   }
 
-  /** Bytes of the entry for a key that shares some with the one before it. */
+  /** The length of an entry whose key shares bytes with the previous one. */
   static int entryLength(int shared, int length) {
     return numberLength(shared) + numberLength(length - shared) + length - shared + 1;
   }
 
-  /** Writes that entry and answers where it ends. */
+  /** Writes the entry and returns where it ends. */
   static int writeEntry(byte[] out, int at, int shared, byte[] key, int length, byte sizeClass) {
     int rest = length - shared;
     int bytes = writeNumber(out, writeNumber(out, at, shared), rest);

@@ -6,22 +6,22 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** The sorted keys of all topics with a retained message, each with its size class: what a filter is looked up in, payloads staying on disk. */
+/** The sorted keys of all topics with a retained message, each with its size class. Filters are looked up here; messages stay on disk. */
 final class TopicIndex {
   /*
-   * A sorted map from lower bounds to immutable blocks of about a kilobyte of keys, prefixes written once (TopicBlock). A
+   * A sorted map from lower bounds to immutable blocks of about a kilobyte of prefix-compressed keys (TopicBlock). A
    * skip list with a node per topic would be less code, at about 100 bytes a topic.
    *
-   * Owner: add and remove by one thread, the range's applying one; any number of walks on other threads, without locks. A
-   *   change puts one new block; a split puts the upper block before it cuts the lower one. Blocks are never merged, so a
-   *   key only ever moves to a block of a higher bound, and a walk, which goes to higher bounds, cannot pass it by.
-   *   What is added or removed during a walk is seen or not.
-   * Bounds: as many topics as RetainSettings.messagesMax allows. A topic costs the bytes in which it differs from the one
-   *   before, plus 3 to 5, up to twice that when blocks are half full, plus its share of about 120 bytes a block. One
-   *   million topics of 36 bytes, added in random order, took 10 bytes each, since most of a name follows from its neighbour;
-   *   random names of that length would take about 40. At worst, when all but one topic of each block were removed, a
-   *   topic takes 120 bytes and its length twice.
-   * Failure: nothing is kept here only; RetainRange builds it from the rows.
+   * Owner: the range's applying thread adds and removes; other threads walk without locks. A change puts one new block;
+   * a split puts the upper block before it shortens the lower one. Blocks are never merged, so a key only ever moves to
+   * a block with a higher bound, and a walk, which proceeds to higher bounds, cannot miss it. A walk may or may not see
+   * concurrent changes.
+   * Bounds: as many topics as RetainSettings.messagesMax allows. A topic costs the bytes in which it differs from the
+   * previous one, plus 3 to 5, up to twice that when blocks are half full, plus its share of about 120 bytes a block.
+   * One million topics of 36 bytes, added in random order, took 10 bytes each, since neighbours share most of their
+   * names; random names of that length would take about 40. In the worst case, when all but one topic of each block
+   * were removed, a topic takes 120 bytes plus twice its length.
+   * Failure: RetainRange rebuilds it from the rows.
    */
   private static final int BLOCK_BYTES = 1024;
   private static final byte[] LOWEST = {};
@@ -34,12 +34,12 @@ final class TopicIndex {
     blocks.put(LOWEST, new byte[0]);
   }
 
-  /** How many topics there are; any thread. */
+  /** The number of topics; any thread. */
   long size() {
     return size.get();
   }
 
-  /** Adds a key, or gives it another size class; answers the class that it had, or {@link SizeClass#NONE}. */
+  /** Adds a key or changes its size class; returns its previous class, or {@link SizeClass#NONE}. */
   int put(byte[] key, byte sizeClass) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     byte[] bound = found.getKey();
@@ -65,7 +65,8 @@ final class TopicIndex {
     if (grown.length <= BLOCK_BYTES || (place.start() == 0 && !hasNext)) {
       blocks.put(bound, grown);
     } else {
-      // At the end of a block the old one stays full: keys that come in order, as when the rows are read, fill every block.
+      // An append to the last position leaves the old block full: keys in ascending order, as when rows are read, fill
+      // every block.
       split(bound, grown, hasNext ? grown.length / 2 : place.start());
     }
     size.incrementAndGet();
@@ -88,7 +89,7 @@ final class TopicIndex {
     blocks.put(bound, Arrays.copyOf(block, place.start()));
   }
 
-  /** Removes a key; answers its size class, or {@link SizeClass#NONE} when it was not there. */
+  /** Removes a key; returns its size class, or {@link SizeClass#NONE} when there was none. */
   int remove(byte[] key) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     byte[] bound = found.getKey();
@@ -122,7 +123,7 @@ final class TopicIndex {
     return mismatch;
   }
 
-  /** The size class of a key, or {@link SizeClass#NONE}. By the owner only. */
+  /** The size class of a key, or {@link SizeClass#NONE}. Called by the owner only. */
   int sizeClass(byte[] key) {
     Map.Entry<byte[], byte[]> found = blockOf(key);
     place.load(found.getKey(), found.getValue());
@@ -140,14 +141,14 @@ final class TopicIndex {
     return new Walk();
   }
 
-  /** Goes forward through the keys, as of about each step; holds one block and nothing of the index. */
+  /** A forward iteration over the keys, each step as of about that moment; it holds one block and no lock. */
   final class Walk {
     private final TopicBlock block = new TopicBlock();
 
     /**
-     * Goes to the first key that is not before the target. Costs a few hundred nanoseconds, less within a block.
+     * Moves to the first key at or after the target. Costs a few hundred nanoseconds, less within a block.
      *
-     * @param target after every target before it
+     * @param target must ascend from call to call
      * @return false when there is no such key
      */
     boolean seek(byte[] target, int length) {
@@ -161,7 +162,7 @@ final class TopicIndex {
       return false;
     }
 
-    /** The buffer with the key at its start, as long as {@link #length}; valid until the next seek. */
+    /** The buffer that begins with the key, of {@link #length} bytes; valid until the next seek. */
     byte[] key() {
       return block.key();
     }
@@ -170,7 +171,7 @@ final class TopicIndex {
       return block.length();
     }
 
-    /** The present key in an array of its own. */
+    /** A copy of the current key. */
     byte[] copy() {
       return Arrays.copyOf(block.key(), block.length());
     }

@@ -5,25 +5,25 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Keys of the rows and of the topic index: a tenant and a topic name, every branch of the topic tree one interval. */
+/** The keys of rows and of the topic index: a tenant and a topic name, such that every branch of the topic tree is one interval. */
 final class TopicKeys {
   /*
    * Layout: length of the tenant (2 bytes) | tenant | topic name with 0x00 for each '/'.
    *
-   * A topic name has no U+0000 [MQTT-4.7.3-2], so nothing is lost, and no byte sorts before it: a topic is followed by its
-   * children and they by its next sibling. So "a/#" is the interval from "a" to "a" + 0x01, and whatever follows the
-   * branch of "a" is found by seeking the latter. In plain ASCII order "a!" would stand between "a" and "a/b".
+   * A topic name has no U+0000 [MQTT-4.7.3-2], so the mapping is reversible, and no byte sorts before it: a topic is
+   * followed by its children, and these by its next sibling. So "a/#" is the interval from "a" to "a" + 0x01, and a
+   * seek to the latter finds what follows the branch of "a". In plain ASCII order "a!" would be between "a" and "a/b".
    */
   static final byte SEPARATOR = 0;
 
-  /** Added to a topic's key, it gives the first key behind the topic and all below it. */
+  /** Appended to a topic's key, it gives the first possible key after the topic's branch. */
   static final byte AFTER_BRANCH = 1;
 
   private static final int LENGTH_BYTES = 2;
 
   private TopicKeys() {}
 
-  /** What all keys of a tenant begin with. */
+  /** The prefix of all keys of a tenant. */
   static byte[] prefix(String tenant) {
     byte[] name = encodedTenant(tenant);
     byte[] prefix = new byte[LENGTH_BYTES + name.length];
@@ -43,7 +43,7 @@ final class TopicKeys {
     return key;
   }
 
-  /** The key of a topic, or what the keys of all topics begin with that begin so. */
+  /** The key of a topic, or the common prefix of the keys of all topics with this prefix. */
   static byte[] of(String tenant, String topic) {
     byte[] prefix = prefix(tenant);
     byte[] name = topic.getBytes(StandardCharsets.UTF_8);
@@ -52,7 +52,7 @@ final class TopicKeys {
     return key;
   }
 
-  /** Whether the message's topic name can be told apart from all others by its key: it has no U+0000. */
+  /** Whether the message's topic name has a unique key: it has no U+0000. */
   static boolean hasKey(Publication message) {
     byte[] body = message.body();
     for (int i = 0; i < message.topicLength(); i++) if (body[i] == SEPARATOR) return false;

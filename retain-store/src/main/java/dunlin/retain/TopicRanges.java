@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Where the keys of retained topics are cut into ranges; a cut may stand between any two keys, within a branch of the topic tree, too. */
+/** The division of retained topics' keys into ranges; a cut may be between any two keys, also inside a branch of the topic tree. */
 final class TopicRanges {
   private final byte[][] cuts;
 

@@ -17,17 +17,17 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** A range without a log, whose rows are in memory and whose commands are applied by whoever proposes them. */
+/** A range without a log, with rows in memory; a command is applied on the thread that proposes it. */
 final class FakeRange<C, R> implements Range<C, R> {
   private final CommandCodec<C> codec;
   private final RangeLogic<C, R> logic;
   private final Rows rows;
   private final List<Runnable> callers = new ArrayList<>();
 
-  /** What the next proposals meet. */
+  /** What happens to the next proposals. */
   enum Log {
     APPLIES,
-    /** They wait for {@link #applyHeld}. */
+    /** Proposals wait for {@link #applyHeld}. */
     HOLDS,
     FULL,
     FAILS
@@ -41,7 +41,7 @@ final class FakeRange<C, R> implements Range<C, R> {
     this(codec, logic, new Rows());
   }
 
-  /** Opens the rows that another range left. */
+  /** Opens the rows of an earlier range. */
   FakeRange(CommandCodec<C> codec, RangeLogic<C, R> logic, Rows rows) {
     this.codec = codec;
     this.logic = logic;
@@ -49,7 +49,7 @@ final class FakeRange<C, R> implements Range<C, R> {
     logic.open(rows);
   }
 
-  /** Makes ranges with rows of their own, and adds them to a list. */
+  /** Creates ranges with rows of their own, and adds them to a list. */
   static RetainServer.RangeOpener openedInto(List<FakeRange<RetainCommand, RetainResult>> ranges) {
     return (_, codec, logic) -> {
       var range = new FakeRange<>(codec, logic);
@@ -86,7 +86,7 @@ final class FakeRange<C, R> implements Range<C, R> {
     return true;
   }
 
-  /** The log goes on, and tells those that wait for room in it. */
+  /** The log accepts commands again, and callers that wait for room are notified. */
   void hasRoom() {
     log = Log.APPLIES;
     List<Runnable> told;
@@ -114,7 +114,7 @@ final class FakeRange<C, R> implements Range<C, R> {
     return readers;
   }
 
-  /** Rows in memory; a change is seen at once. */
+  /** Rows in memory; a change is visible at once. */
   static final class Rows implements RangeWriter {
     private final ConcurrentNavigableMap<byte[], byte[]> map = new ConcurrentSkipListMap<>(Arrays::compareUnsigned);
 

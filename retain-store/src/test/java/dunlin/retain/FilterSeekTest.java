@@ -45,7 +45,7 @@ class FilterSeekTest {
     }
   }
 
-  /** A topic tree with other tenants around it, whose names begin alike. */
+  /** A topic tree between those of other tenants with similar names. */
   private static TopicIndex index(Iterable<String> topics) {
     TopicIndex index = new TopicIndex();
     for (String topic : topics) {
@@ -114,7 +114,7 @@ class FilterSeekTest {
   }
 
   @Test
-  void whatLiesBelowAMatchIsSkipped() {
+  void topicsBelowAMatchAreSkipped() {
     List<String> topics = new ArrayList<>(List.of("a", "b"));
     for (int i = 0; i < 1000; i++) topics.add("a/" + i);
 
@@ -142,7 +142,7 @@ class FilterSeekTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "a/#/b", "a+", "a#", "a/\0", "#/"})
-  void whatIsNoTopicFilterIsRefused(String filter) {
+  void anInvalidTopicFilterIsRefused(String filter) {
     assertThatThrownBy(() -> new FilterSeek(TENANT, filter)).isInstanceOf(IllegalArgumentException.class);
   }
 }

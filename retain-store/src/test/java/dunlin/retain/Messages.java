@@ -6,13 +6,13 @@ import dunlin.model.QoS;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** Messages for tests, accepted at a time of the test's choice. */
+/** Messages for tests, with an acceptance time set by the test. */
 final class Messages {
   static final String TENANT = "default";
 
   private Messages() {}
 
-  /** Bounds that only bound the number. */
+  /** Limits on the number of messages only. */
   static RetainBounds atMost(long messages) {
     return new RetainBounds(messages, Long.MAX_VALUE, Long.MAX_VALUE);
   }

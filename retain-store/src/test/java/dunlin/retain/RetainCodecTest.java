@@ -35,7 +35,7 @@ class RetainCodecTest {
 
   @ParameterizedTest
   @MethodSource("commands")
-  void whatIsWrittenIsRead(RetainCommand command) {
+  void commandsAreReadAsWritten(RetainCommand command) {
     byte[] bytes = encoded(command);
 
     RetainCommand read = codec.decode(ByteBuffer.wrap(bytes));
@@ -61,7 +61,7 @@ class RetainCodecTest {
 
   @ParameterizedTest
   @MethodSource("commands")
-  void aCommandThatIsCutOffIsRefused(RetainCommand command) {
+  void aTruncatedCommandIsRefused(RetainCommand command) {
     byte[] bytes = encoded(command);
     if (command instanceof Clear) return; // Its key ends where the command ends.
     for (int length = 0; length < bytes.length; length += 1 + length / 10) {
@@ -72,7 +72,7 @@ class RetainCodecTest {
 
   @ParameterizedTest
   @MethodSource("commands")
-  void aCommandWithMoreBehindItIsRefused(RetainCommand command) {
+  void aCommandWithTrailingBytesIsRefused(RetainCommand command) {
     if (command instanceof Clear) return;
     byte[] bytes = encoded(command);
     ByteBuffer longer = ByteBuffer.wrap(Arrays.copyOf(bytes, bytes.length + 1));
@@ -90,7 +90,7 @@ class RetainCodecTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void damagedBytesAreReadOrRefusedButNeverAnythingElse(long seed) {
+  void damagedBytesAreReadOrRefused(long seed) {
     Random random = new Random(seed);
     for (RetainCommand command : commands().toList()) {
       byte[] bytes = encoded(command);

@@ -75,7 +75,7 @@ class RetainModelTest {
         random.nextInt(3) == 0
             ? Messages.expiring(topic, payload, nowMillis - random.nextInt(1000), random.nextInt(8))
             : Messages.message(topic, payload);
-    // What has expired keeps its place until it is met, so how full it is, is known from the rows only.
+    // An expired message counts until it is found, so only the rows show whether the limit is reached.
     boolean full = rows.size() >= MESSAGES_MAX && rows.get(TopicKeys.of(message)) == null;
     server.set(
         message,

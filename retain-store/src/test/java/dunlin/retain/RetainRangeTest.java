@@ -45,7 +45,7 @@ class RetainRangeTest {
 
   @Test
   @Tag("MQTT-3.3.1-5")
-  void theLastOneInTheLogIsKept() {
+  void theLastOneInTheLogWins() {
     List<RetainResult> results = apply(set("a", "1"), set("b", "2"), set("a", "3"));
 
     assertThat(results).containsOnly(RetainResult.STORED).hasSize(3);
@@ -56,7 +56,7 @@ class RetainRangeTest {
 
   @Test
   @Tag("MQTT-3.3.1-6")
-  void clearingRemovesTheRowAndTellsWhetherThereWasOne() {
+  void clearingRemovesTheRowAndReportsWhetherThereWasOne() {
     List<RetainResult> results = apply(set("a", "1"), set("a/b", "2"), clear("a"), clear("a"), set("a", "3"), clear("a"));
 
     assertThat(results.get(2)).isEqualTo(new Removed(1));
@@ -67,9 +67,9 @@ class RetainRangeTest {
     assertThat(range.index().size()).isEqualTo(1);
   }
 
-  /** As it may stand in a log that another version has written: it must not stop the replica at each start. */
+  /** A log of another version may have such a command: it must not stop the replica at each start. */
   @Test
-  void aCommandBeyondTheRulesIsRefusedEachTimeItIsReplayed() {
+  void anInvalidCommandIsRefusedEachTimeItIsReplayed() {
     RetainCommand empty = decoded(set("a", ""));
     RetainCommand unkeyed = decoded(set("a\u0000b", "1"));
 
@@ -82,7 +82,7 @@ class RetainRangeTest {
   }
 
   @Test
-  void ofTooManyExpiredKeysOnlyAsManyAreLookedAtAsMayBe() {
+  void expiredKeysBeyondTheLimitAreIgnored() {
     List<byte[]> keys = new ArrayList<>();
     for (int i = 0; i <= RemoveExpired.KEYS_MAX; i++) {
       apply(new Set(RetainBounds.NONE, Messages.expiring("t" + i, "x", 0, 1)));
@@ -125,7 +125,7 @@ class RetainRangeTest {
   }
 
   @Test
-  void longTopicsAreRefusedBeforeTheirNamesFillTheMemory() {
+  void newTopicsAreRefusedWhenTheirNamesReachTheLimit() {
     long most = 3L * key("t".repeat(1000)).length;
     var bounds = new RetainBounds(Long.MAX_VALUE, most, Long.MAX_VALUE);
     for (int i = 0; i < 3; i++) assertThat(apply(new Set(bounds, Messages.message(i + "t".repeat(999), "1")))).containsExactly(RetainResult.STORED);
@@ -137,7 +137,7 @@ class RetainRangeTest {
   }
 
   @Test
-  void whenTheMessagesFillTheirPartOfTheDiskOnlySmallerOnesAreTaken() {
+  void whenTheBytesReachTheLimitOnlySmallerMessagesAreAccepted() {
     var bounds = new RetainBounds(Long.MAX_VALUE, Long.MAX_VALUE, 10_000);
     assertThat(apply(new Set(bounds, Messages.message("a", "x".repeat(8000))))).containsExactly(RetainResult.STORED);
 
@@ -149,7 +149,7 @@ class RetainRangeTest {
   }
 
   @Test
-  void aBoundThatHasBecomeSmallerLetsSmallerMessagesInAndNothingElse() {
+  void aLoweredLimitOnlyAcceptsSmallerMessages() {
     apply(set("a", "x".repeat(8000)));
     var bounds = new RetainBounds(1, 1, 1000);
 
@@ -159,7 +159,7 @@ class RetainRangeTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
-  void theSumsAreThoseOfTheRowsWhateverHappens(long seed) {
+  void theSumsAlwaysMatchTheRows(long seed) {
     var random = new Random(seed);
     for (int step = 0; step < 3000; step++) {
       String topic = "t/" + "x".repeat(random.nextInt(40));
@@ -180,7 +180,7 @@ class RetainRangeTest {
   }
 
   @Test
-  void onlyWhatHasExpiredByTheCommandsClockIsRemoved() {
+  void onlyMessagesExpiredByTheCommandsClockAreRemoved() {
     Publication early = Messages.expiring("early", "1", 1000, 1);
     Publication late = Messages.expiring("late", "1", 1000, 2);
     apply(new Set(Messages.atMost(9), early), new Set(Messages.atMost(9), late), set("never", "1"));
@@ -194,7 +194,7 @@ class RetainRangeTest {
 
   @Test
   @Tag("MQTT-3.3.1-5")
-  void aMessageThatCameInPlaceOfAnExpiredOneStaysEvenWithTheSameAcceptedTime() {
+  void aMessageThatReplacedAnExpiredOneStaysEvenWithTheSameAcceptedTime() {
     Publication expired = Messages.expiring("a", "old", 1000, 0);
     apply(new Set(Messages.atMost(9), expired), set("a", "new"));
 
@@ -203,7 +203,7 @@ class RetainRangeTest {
   }
 
   @Test
-  void openingBuildsTheIndexAnewFromTheRows() {
+  void openingRebuildsTheIndexFromTheRows() {
     apply(set("a", "1"), set("b", "1"), set("c/d", "1"), clear("b"));
 
     RetainRange again = new RetainRange();

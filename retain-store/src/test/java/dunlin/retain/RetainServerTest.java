@@ -82,7 +82,7 @@ class RetainServerTest {
   @Tag("MQTT-3.3.1-5")
   @Tag("MQTT-3.3.1-6")
   @Tag("MQTT-3.3.1-7")
-  void whatIsSetIsFoundUntilItIsReplacedOrCleared() {
+  void aMessageIsFoundUntilItIsReplacedOrCleared() {
     assertThat(set(Messages.message("a/b", "1"))).isEqualTo(ReasonCode.SUCCESS);
     assertThat(set(Messages.message("a/b", "2"))).isEqualTo(ReasonCode.SUCCESS);
     assertThat(set(Messages.message("a/c", "3"))).isEqualTo(ReasonCode.SUCCESS);
@@ -102,9 +102,9 @@ class RetainServerTest {
     assertThat(count("dunlin.retain.found")).isEqualTo(3);
   }
 
-  /** A subscriber may have got live what is on its way to the log: a page that it asks for then must not be older. */
+  /** A subscriber may already have received a pending message live: a page that it then requests must not be older. */
   @Test
-  void aLaterPageWaitsForWhatIsOnItsWayToTheLogAsTheFirstDoes() {
+  void everyPageWaitsForPendingMessages() {
     set(Messages.message("a", "1"));
     set(Messages.message("b", "1"));
     Cursor afterFirst = page("#", null, 1, ALL).next();
@@ -120,7 +120,7 @@ class RetainServerTest {
 
   @Test
   @Tag("MQTT-4.7.2-1")
-  void wildcardsInFrontDoNotFindTopicsThatBeginWithADollar() {
+  void leadingWildcardsDoNotFindTopicsThatBeginWithADollar() {
     for (String topic : List.of("$SYS/x", "a/x", "/x", "x")) set(Messages.message(topic, "1"));
 
     assertThat(topics("#")).containsExactlyInAnyOrder("a/x", "/x", "x");
@@ -129,7 +129,7 @@ class RetainServerTest {
   }
 
   @Test
-  void oneHundredThousandTopicsComeInPagesOfTheAskedSize() {
+  void oneHundredThousandTopicsComeInPagesOfTheRequestedSize() {
     for (int i = 0; i < 100_000; i++) server.set(Messages.message("site" + i % 100 + "/device" + i, "1"), _ -> {});
 
     Set<String> met = new HashSet<>();
@@ -148,7 +148,7 @@ class RetainServerTest {
   }
 
   @Test
-  void aPageEndsBehindTheMessageThatFillsIt() {
+  void aPageEndsAfterTheMessageThatFillsIt() {
     for (int i = 0; i < 10; i++) set(Messages.message("t/" + i, "x".repeat(97)));
 
     Page page = page("t/#", null, ALL, 250);
@@ -159,7 +159,7 @@ class RetainServerTest {
   }
 
   @Test
-  void aPageEndsEarlyWhenFewKeysMatchAndItsCursorGoesOn() {
+  void aPageEndsEarlyWhenFewKeysMatchAndItsCursorContinues() {
     // Each branch costs at least one visit, and none of them has the topic.
     for (int i = 0; i < 3 * RetainPages.VISITS_MAX; i++) server.set(Messages.message("b" + i + "/x", "1"), _ -> {});
     set(Messages.message("z/y", "1"));
@@ -171,7 +171,7 @@ class RetainServerTest {
   }
 
   @Test
-  void pagesHaveEachTopicThatStaysExactlyOnceWhileOthersComeAndGo() throws Exception {
+  void pagesHaveEachLastingTopicExactlyOnceWhileOthersChange() throws Exception {
     Set<String> stable = new HashSet<>();
     for (int i = 0; i < 2000; i++) {
       stable.add("t/" + i * 3);
@@ -201,7 +201,7 @@ class RetainServerTest {
 
   @Test
   @Tag("MQTT-3.3.2-5")
-  void whatHasExpiredIsNotFoundAndWhoMeetsItHasItRemoved() {
+  void expiredMessagesAreNotFoundAndAreRemovedWhenMet() {
     set(Messages.expiring("a", "1", 1000, 2));
     set(Messages.expiring("b", "1", 1000, 5));
     nowMillis.set(2999);
@@ -215,7 +215,7 @@ class RetainServerTest {
   }
 
   @Test
-  void theSweepRemovesWhatNobodyAsksFor() {
+  void theSweepRemovesExpiredMessagesWithoutRequests() {
     for (int i = 0; i < 1000; i++) set(Messages.expiring("t/" + i, "1", 1000, 2 + i % 2));
     set(Messages.message("stays", "1"));
 
@@ -230,13 +230,13 @@ class RetainServerTest {
     assertThat(count("dunlin.retain.expired")).isEqualTo(1000);
   }
 
-  /** A hundred messages at a time, of a thousand; twice, since it may stand anywhere. */
+  /** Sweeps a thousand messages, a hundred at a time; twice, since the sweep may be anywhere. */
   private void sweepAll() {
     for (int i = 0; i < 24; i++) server.tick();
   }
 
   @Test
-  void theSweepTriesAgainWhenTheLogOrTheReadersAreBusy() {
+  void theSweepRetriesWhenTheLogOrTheReadersAreBusy() {
     for (int i = 0; i < 300; i++) set(Messages.expiring("t/" + i, "1", 1000, 1));
     AtomicLong refusals = new AtomicLong();
     range.log = FakeRange.Log.FULL;
@@ -250,7 +250,7 @@ class RetainServerTest {
     sweepAll();
     assertThat(refusals).hasValue(24);
     range.readers = Runnable::run;
-    // More failures than removals may be under way: each gives its place back.
+    // More failures than the limit of pending removals: each releases its place.
     range.log = FakeRange.Log.FAILS;
     sweepAll();
     sweepAll();
@@ -262,7 +262,7 @@ class RetainServerTest {
   }
 
   @Test
-  void whatAFullQueueRefusesWaitsInItsOrderAndIsAnsweredWhenItIsKept() {
+  void messagesThatAFullQueueRefusesWaitInOrder() {
     range.log = FakeRange.Log.FULL;
     List<ReasonCode> answers = new ArrayList<>();
     server.set(Messages.message("a", "1"), answers::add);
@@ -270,7 +270,7 @@ class RetainServerTest {
     server.set(Messages.message("b", "2"), answers::add);
     range.log = FakeRange.Log.APPLIES;
     server.set(Messages.message("b", "3"), answers::add);
-    assertThat(answers).as("nothing is kept yet").isEmpty();
+    assertThat(answers).as("nothing is stored yet").isEmpty();
     assertThat(meters.get("dunlin.retain.waiting").gauge().value()).isEqualTo(4);
 
     range.hasRoom();
@@ -283,7 +283,7 @@ class RetainServerTest {
   }
 
   @Test
-  void aFailedProposalIsNoSuccess() {
+  void aFailedProposalIsAnsweredWithAnError() {
     range.log = FakeRange.Log.FAILS;
 
     assertThat(set(Messages.message("a", "1"))).isEqualTo(ReasonCode.UNSPECIFIED_ERROR);
@@ -292,7 +292,7 @@ class RetainServerTest {
   }
 
   @Test
-  void moreTopicsThanMayBeAreRefused() {
+  void topicsBeyondTheLimitAreRefused() {
     server.close();
     RetainServer small = server(new RetainSettings(Messages.atMost(1), Duration.ofSeconds(1), 1));
     List<ReasonCode> answers = new ArrayList<>();
@@ -306,7 +306,7 @@ class RetainServerTest {
 
   @Test
   @Tag("MQTT-4.7.3-2")
-  void aTopicWithANullCharacterCannotPassForAnother() {
+  void aTopicWithANullCharacterIsRefused() {
     set(Messages.message("a/b", "1"));
     Publication hostile =
         Publication.of(new Publisher(Messages.TENANT, "c"), "a\0b", QoS.AT_MOST_ONCE, true, 0, "2".getBytes(UTF_8));
@@ -338,13 +338,13 @@ class RetainServerTest {
   }
 
   @Test
-  void whatIsNotAPageIsRefusedAtOnce() {
+  void invalidPagesAreRefusedAtOnce() {
     assertThatThrownBy(() -> page("a/#/b", null, 1, ALL)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> page("a", null, 0, ALL)).isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
-  void aCursorOfAnotherTenantOrOfNothingFindsNothingItShouldNot() {
+  void aForeignOrInvalidCursorFindsNoOtherTenantsMessages() {
     server.set(Messages.message("other", "secret", "1"), _ -> {});
     server.set(Messages.message("zzz", "secret", "1"), _ -> {});
     set(Messages.message("a", "1"));

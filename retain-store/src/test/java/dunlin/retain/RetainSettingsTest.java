@@ -16,21 +16,21 @@ class RetainSettingsTest {
   }
 
   @Test
-  void whatIsNotSetFollowsFromTheHeapAndTheDisk() {
+  void defaultsFollowFromTheHeapAndTheDisk() {
     assertThat(read(Map.of(), 800, 4_000).bounds()).isEqualTo(new RetainBounds(10_000_000, 100, 1_000));
     assertThat(read(Map.of(), 800, 0).bounds().bytesMax()).as("a disk of unknown size").isEqualTo(Long.MAX_VALUE);
     assertThat(read(Map.of(), 800, 4_000)).isEqualTo(RetainSettings.defaults(800, 4_000));
   }
 
   @Test
-  void whatIsSetHolds() {
+  void settingsOverrideTheDefaults() {
     var given = Map.of("dunlin.retain.messages-max", "5", "dunlin.retain.topic-bytes-max", "2KiB", "dunlin.retain.bytes-max", "3MiB");
 
     assertThat(read(given, 800, 4_000).bounds()).isEqualTo(new RetainBounds(5, 2_048, 3 << 20));
   }
 
   @Test
-  void noneIsNoNumberOfMessages() {
+  void zeroMessagesAreRefused() {
     assertThatThrownBy(() -> read(Map.of("dunlin.retain.messages-max", "0"), 800, 4_000)).isInstanceOf(SettingException.class);
     assertThatThrownBy(() -> new RetainBounds(-1, 1, 1)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> new RetainBounds(1, -1, 1)).isInstanceOf(IllegalArgumentException.class);

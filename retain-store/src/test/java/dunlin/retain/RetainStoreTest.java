@@ -88,13 +88,13 @@ class RetainStoreTest {
   @Test
   @Tag("MQTT-3.3.1-5")
   @Tag("MQTT-3.3.1-6")
-  void whatWasAnsweredIsThereAfterARestart() throws Exception {
+  void acknowledgedMessagesSurviveARestart() throws Exception {
     try (Node node = start()) {
       var answers = new CompletableFuture<?>[600];
       for (int i = 0; i < 600; i++) {
         var answer = new CompletableFuture<ReasonCode>();
         answers[i] = answer;
-        // The second hundred replaces, the last one clears what the first ones have set.
+        // The second half replaces and clears what the first half has set.
         String payload = i < 500 ? "payload " + i : "";
         node.server.set(Messages.message("site/" + i % 250 + "/state", payload), answer::complete);
       }
@@ -124,7 +124,7 @@ class RetainStoreTest {
   }
 
   @Test
-  void severalRangesKeepTheirOwnTopicsOverARestart() throws Exception {
+  void severalRangesKeepTheirTopicsAcrossARestart() throws Exception {
     var cuts = List.of(TopicKeys.of(Messages.TENANT, "site/2"), TopicKeys.of(Messages.TENANT, "site/2/b"));
     try (Node node = start(cuts)) {
       for (String topic : List.of("site/1/a", "site/2/a", "site/2/b", "site/3/a"))

@@ -7,7 +7,7 @@ import dunlin.model.ReasonCode;
 import dunlin.model.TopicFilter;
 import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
-import dunlin.retain.RetainedMXBean.RetainedRow;
+import dunlin.retain.RetainedMessagesMXBean.RetainedRow;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -27,11 +27,11 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Retained messages in several ranges are those of a single one, and of a map of topics. */
+/** Several ranges of retained messages behave like a single one and like a map of topics. */
 class SeveralRetainRangesTest {
   private static final int ALL = 1 << 20;
 
-  /** A cursor that leads nowhere is to end a test. */
+  /** Ends a test whose cursors do not come to an end. */
   private static final int PAGES_MAX = 2_000;
 
   private final ScheduledExecutorService scheduler = Executors.newSingleThreadScheduledExecutor();
@@ -47,7 +47,7 @@ class SeveralRetainRangesTest {
     scheduler.shutdownNow();
   }
 
-  /** A tier with its ranges. */
+  /** A retain tier with its ranges. */
   private final class Tier {
     final List<FakeRange<RetainCommand, RetainResult>> ranges = new ArrayList<>();
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -61,7 +61,7 @@ class SeveralRetainRangesTest {
       server = new RetainServer(FakeRange.openedInto(ranges), cuts, settings, meters, () -> Instant.ofEpochMilli(nowMillis), scheduler);
     }
 
-    /** Opens all ranges anew with the rows that they have. */
+    /** Opens all ranges again on the same rows. */
     void restart() {
       server.close();
       var before = List.copyOf(ranges);
@@ -82,7 +82,7 @@ class SeveralRetainRangesTest {
       return answers.getFirst();
     }
 
-    /** What a filter finds, in its order, by pages of random sizes. */
+    /** The messages that a filter finds, in order, by pages of random sizes. */
     List<String> find(String filter, Random random) {
       List<String> found = new ArrayList<>();
       Cursor cursor = null;
@@ -102,7 +102,7 @@ class SeveralRetainRangesTest {
       return found;
     }
 
-    /** All expired messages are met, wherever the sweep stands. */
+    /** Sweeps all expired messages, wherever the sweep is. */
     void sweepAll() {
       for (int i = 0; i < 30 * ranges.size(); i++) server.tick();
     }
@@ -114,10 +114,10 @@ class SeveralRetainRangesTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void doWhatOneDoes(long seed) {
+  void severalRangesBehaveLikeOne(long seed) {
     var topics = new Topics(seed);
     var random = topics.random();
-    // In some runs the bounds are never met, in the others again and again.
+    // In some runs the limits are never reached, in the others again and again.
     var bounds = seed % 2 == 0 ? RetainBounds.NONE : new RetainBounds(60 + random.nextInt(60), 2_500, 6_000);
     var one = new Tier(List.of(), bounds);
     var several = new Tier(topics.cuts(Messages.TENANT, 2 + random.nextInt(9)), bounds);
@@ -152,7 +152,7 @@ class SeveralRetainRangesTest {
         for (var row : listedOf(model, prefix).subList(0, deleted)) model.remove(row.topic());
       } else if (dice < 99) {
         nowMillis += random.nextInt(5_000);
-        // They are not found even before they are removed.
+        // Expired messages are not found even before they are removed.
         find("#", unexpired(model), one, several, random, at);
         both.forEach(Tier::sweepAll);
         model.values().removeIf(message -> message.expired(nowMillis));
@@ -198,7 +198,7 @@ class SeveralRetainRangesTest {
     if (after.isEmpty()) assertThat(rows).as("%s, prefix %s", at, prefix).isEqualTo(listedOf(model, prefix).stream().limit(max).toList());
   }
 
-  /** In the order of the store, in which nothing comes before the end of a level. */
+  /** The expected listing, in the order of the store, in which the end of a level sorts first. */
   private static List<RetainedRow> listedOf(Map<String, Publication> model, String prefix) {
     var rows = new TreeMap<byte[], RetainedRow>(Arrays::compareUnsigned);
     model.forEach(
@@ -225,7 +225,7 @@ class SeveralRetainRangesTest {
   }
 
   @Test
-  void aBranchIsFoundOnBothSidesOfACutInIt() {
+  void aBranchIsFoundOnBothSidesOfACut() {
     var tier = cutAt("a/m", "a/m/x");
     for (String topic : List.of("a", "a/", "a/b", "a/m", "a/m/a", "a/m/x", "a/z", "ab", "b")) tier.set(Messages.message(topic, "1"));
 
@@ -238,7 +238,7 @@ class SeveralRetainRangesTest {
   }
 
   @Test
-  void aPageIsReadInTheRangesThatMayHaveATopicAndInNoOther() {
+  void aPageIsReadOnlyInRangesThatMayHaveAMatch() {
     var tier = cutAt("$", "%", "b", "b/c", "b/x", "c");
     var pages = tier.meters.get("dunlin.retain.pages").counter();
     record Filter(String filter, int ranges) {}
@@ -253,7 +253,7 @@ class SeveralRetainRangesTest {
   }
 
   @Test
-  void aPageWaitsForWhatIsOnItsWayToItsRangeAndNotForOthers() {
+  void aPageWaitsForPendingMessagesOfItsRangeOnly() {
     var tier = cutAt("b");
     tier.set(Messages.message("a", "1"));
     tier.set(Messages.message("b", "1"));
@@ -271,7 +271,7 @@ class SeveralRetainRangesTest {
   }
 
   @Test
-  void aRangeThatIsFullOrFailsHoldsUpItsOwnTopicsAlone() {
+  void aFullOrFailedRangeAffectsOnlyItsTopics() {
     var tier = cutAt("b", "c");
     tier.ranges.get(0).log = FakeRange.Log.FAILS;
     tier.ranges.get(1).log = FakeRange.Log.FULL;
@@ -289,9 +289,9 @@ class SeveralRetainRangesTest {
     assertThat(topics(tier, "#")).containsExactly("b", "c");
   }
 
-  /** Else what has ended would count against the bound for ever. */
+  /** Otherwise removed messages would count against the limit for ever. */
   @Test
-  void howeverAMessageEndsItTakesNoRoomFromOthersAfterwards() {
+  void everyEndOfAMessageReleasesItsClaim() {
     var tier = new Tier(List.of(cut("b")), Messages.atMost(2));
     tier.ranges.get(0).log = FakeRange.Log.FAILS;
     for (int i = 0; i < 5; i++) tier.set(Messages.message("a" + i, "1"));
@@ -307,7 +307,7 @@ class SeveralRetainRangesTest {
   }
 
   @Test
-  void theSweepGoesOnInTheOtherRangesWhenTheReadersOfOneAreBusy() {
+  void theSweepContinuesInOtherRangesWhenTheReadersOfOneAreBusy() {
     var tier = cutAt("b", "c");
     for (String topic : List.of("a", "b", "c")) tier.set(Messages.expiring(topic, "1", nowMillis, 1));
     nowMillis += 2_000;
@@ -322,7 +322,7 @@ class SeveralRetainRangesTest {
     assertThat(tier.ranges).extracting(range -> range.rows().size()).containsExactly(0, 0, 0);
   }
 
-  /** The pace is the node's: a tick looks at one range, at so many messages as a tick looks at with one range. */
+  /** The rate of the sweep is for the node: a tick sweeps one range, with the same number of messages as for a single range. */
   @Test
   void aTickSweepsOneRange() {
     var tier = cutAt("b", "c");
@@ -336,7 +336,7 @@ class SeveralRetainRangesTest {
   }
 
   @Test
-  void aClosedTierSweepsNoMoreAndLeavesNoGauges() {
+  void aClosedTierStopsSweepingAndLeavesNoGauges() {
     var tier = cutAt("b");
     tier.set(Messages.expiring("a", "1", nowMillis, 1));
     nowMillis += 2_000;
@@ -349,7 +349,7 @@ class SeveralRetainRangesTest {
   }
 
   @Test
-  void eachRangeHasANameAndTheFirstIsTheOnlyOneOfABrokerAlone() {
+  void eachRangeHasANameAndTheFirstHasThatOfASingleRange() {
     var names = new ArrayList<String>();
     RetainServer.RangeOpener opener =
         (name, codec, logic) -> {
@@ -364,7 +364,7 @@ class SeveralRetainRangesTest {
   }
 
   @Test
-  void tenantsStayApartWhereverACutIs() {
+  void tenantsStaySeparateWhereverACutIs() {
     var tier = new Tier(List.of(TopicKeys.of("zzz", "m"), TopicKeys.of("other", ""), TopicKeys.of("other", "m")), Messages.atMost(100));
     for (String tenant : List.of("other", "zzz")) for (String topic : List.of("a", "x")) tier.set(Messages.message(tenant, topic, tenant));
     tier.set(Messages.message("q", "1"));

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What several ranges may take of one node's bounds. */
+/** The shares of several ranges in one node's limits. */
 class SharedBoundsTest {
   private final List<RetainRange> ranges = List.of(new RetainRange(), new RetainRange(), new RetainRange());
   private final List<FakeRange.Rows> rows = List.of(new FakeRange.Rows(), new FakeRange.Rows(), new FakeRange.Rows());
@@ -47,7 +47,7 @@ class SharedBoundsTest {
   }
 
   @Test
-  void allRangesTogetherHaveAsManyAsOneMayHave() {
+  void allRangesTogetherShareTheLimitOfOne() {
     var bounds = new SharedBounds(Messages.atMost(3), ranges);
 
     assertThat(keep(bounds, 0, "a", "1")).isEqualTo(RetainResult.STORED);
@@ -61,7 +61,7 @@ class SharedBoundsTest {
   }
 
   @Test
-  void whatIsOnItsWayToOneRangeIsNotLeftForAnother() {
+  void pendingMessagesOfOneRangeReduceTheShareOfAnother() {
     var bounds = new SharedBounds(Messages.atMost(1), ranges);
     var message = Messages.message("a", "1");
 
@@ -74,7 +74,7 @@ class SharedBoundsTest {
   }
 
   @Test
-  void manyAtOnceAreAllTakenWhenThereIsRoomForAll() {
+  void manyAtOnceAreAllAcceptedWhenThereIsRoomForAll() {
     var bounds = new SharedBounds(Messages.atMost(100), ranges);
     var sets = new ArrayDeque<Set>();
     for (int i = 0; i < 100; i++) {
@@ -87,10 +87,10 @@ class SharedBoundsTest {
 
   private record UnderWay(int range, SharedBounds.Claim claim, Set set) {}
 
-  /** Commands are applied in any order, as threads that propose to one range may pass each other. */
+  /** Commands are applied in any order, since threads that propose to one range may overtake each other. */
   @ParameterizedTest
   @MethodSource("seeds")
-  void theSumsNeverPassTheBoundsWhateverIsOnItsWay(long seed) {
+  void theSumsNeverExceedTheLimitsWhateverIsPending(long seed) {
     var random = new Random(seed);
     var most = new RetainBounds(20, 400, 3_000);
     var bounds = new SharedBounds(most, ranges);
@@ -127,14 +127,14 @@ class SharedBoundsTest {
   }
 
   @Test
-  void threadsThatClaimAtOnceDoNotGoBeyondTheBounds() throws Exception {
+  void concurrentClaimsDoNotExceedTheLimits() throws Exception {
     int rounds = 2_000;
     var bounds = new SharedBounds(Messages.atMost(rounds / 2), ranges);
     var start = new CyclicBarrier(ranges.size());
     try (var threads = Executors.newFixedThreadPool(ranges.size())) {
       var tasks = new ArrayList<Callable<Integer>>();
       for (int range = 0; range < ranges.size(); range++) {
-        int own = range; // each is the applying thread of its range
+        int own = range; // each thread is the applying thread of its range
         tasks.add(
             () -> {
               start.await();

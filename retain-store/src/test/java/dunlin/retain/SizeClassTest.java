@@ -15,7 +15,7 @@ final class SizeClassTest {
   }
 
   @Test
-  void noMessageHasNoBytes() {
+  void noneHasNoBytes() {
     assertThat(SizeClass.bytes(SizeClass.NONE)).isZero();
   }
 

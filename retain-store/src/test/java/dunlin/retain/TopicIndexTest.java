@@ -29,14 +29,14 @@ class TopicIndexTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void holdsWhatASortedSetHolds(long seed) {
+  void behavesAsASortedSet(long seed) {
     Random random = new Random(seed);
     TopicIndex index = new TopicIndex();
     NavigableMap<byte[], Integer> model = new TreeMap<>(Arrays::compareUnsigned);
 
     for (int i = 0; i < 6000; i++) {
       byte[] key = key(random, 3000);
-      // It grows, shrinks to almost nothing and grows again.
+      // The index grows, shrinks to almost nothing, and grows again.
       boolean adds = random.nextInt(10) < (i / 2000 == 1 ? 1 : 7);
       int size = random.nextInt(256);
       int had = adds ? index.put(key, (byte) size) : index.remove(key);
@@ -92,7 +92,7 @@ class TopicIndexTest {
   }
 
   @Test
-  void walksMeetEveryKeyThatStaysExactlyOnceWhileOthersComeAndGo() throws Exception {
+  void walksMeetEveryLastingKeyExactlyOnceDuringChanges() throws Exception {
     TopicIndex index = new TopicIndex();
     Set<String> stable = new HashSet<>();
     for (int i = 0; i < 5000; i += 5) {
@@ -105,7 +105,7 @@ class TopicIndexTest {
     try (var pool = Executors.newVirtualThreadPerTaskExecutor()) {
       Future<?> writer = pool.submit(() -> {
         Random random = new Random(7);
-        // Bursts of adding split blocks, bursts of removing empty them.
+        // Bursts of additions split blocks, bursts of removals empty them.
         for (int i = 0; !done.get(); i++) {
           int number = random.nextInt(5000);
           byte[] key = TopicKeys.of(Messages.message("t/" + number + (number % 5 == 0 ? "/x" : ""), "1"));

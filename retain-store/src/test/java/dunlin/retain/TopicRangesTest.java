@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The ranges that a filter is looked up in, against all topics of a few short levels. */
+/** The ranges in which a filter is looked up, checked against all topics of a few short levels. */
 class TopicRangesTest {
   private static final String TENANT = "tenant";
   private static final String[] LEVELS = {"", "a", "b", "ab", "a!", "$", "$a", "é"};
@@ -40,7 +40,7 @@ class TopicRangesTest {
     return ranges.of(key, key.length);
   }
 
-  /** Those that a filter visits while there is no topic in any, which would let it skip more. */
+  /** The ranges that a filter visits when all are empty, so that it cannot skip any by their topics. */
   private static Set<Integer> visited(TopicRanges ranges, String filter) {
     var seek = new FilterSeek(TENANT, filter);
     var visited = new HashSet<Integer>();
@@ -54,7 +54,7 @@ class TopicRangesTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void everyTopicThatAFilterMatchesStandsInARangeThatItVisits(long seed) {
+  void everyMatchingTopicIsInAVisitedRange(long seed) {
     var random = new Topics(seed);
     var ranges = new TopicRanges(random.cuts(TENANT, 12));
     var topics = allTopics();
@@ -79,7 +79,7 @@ class TopicRangesTest {
     return random.random().nextBoolean() ? filter : filter + "/#";
   }
 
-  /** The ranges from the first to the last topic that can begin as the filter does in front of its first wildcard. */
+  /** The ranges of all possible topics with the filter's prefix before its first wildcard. */
   private static List<Integer> interval(TopicRanges ranges, String filter) {
     var levels = new ArrayList<String>();
     boolean wildcard = false;
@@ -91,7 +91,7 @@ class TopicRangesTest {
     byte[] first = TopicKeys.of(TENANT, String.join("/", levels));
     byte[] last = first;
     if (wildcard) {
-      // Behind all below it: one byte more than a character of UTF-8 ever has, at the separator's place or at that of the first level.
+      // Behind all possible keys: a byte that UTF-8 never uses, in the place of the separator or of the first level.
       last = Arrays.copyOf(first, first.length + 2);
       last[first.length] = levels.isEmpty() ? (byte) 0xFF : TopicKeys.SEPARATOR;
       last[first.length + 1] = (byte) 0xFF;
@@ -102,7 +102,7 @@ class TopicRangesTest {
   }
 
   @Test
-  void aKeyStandsInTheRangeWhoseFirstKeyIsNotBehindIt() {
+  void aKeyIsInTheLastRangeThatBeginsAtOrBeforeIt() {
     var ranges = new TopicRanges(List.of(new byte[] {5}, new byte[] {5, 0}, new byte[] {(byte) 0x80}));
 
     assertThat(ranges.count()).isEqualTo(4);

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.TreeSet;
 
-/** Topic names and filters from a seed, few enough different levels that they meet: empty ones, '$', neighbours of '/'. */
+/** Topic names and filters from a seed, with few enough different levels that they match: empty ones, '$', neighbours of '/'. */
 final class Topics {
   // '!' and U+0001 sort before '/' in ASCII, '0' after it; "a", "a!" and "ab" share prefixes; é and the emoji are multi-byte.
   private static final List<String> LEVELS =
@@ -39,7 +39,7 @@ final class Topics {
     }
   }
 
-  /** Where to cut into so many ranges at most: at any byte of keys of a tenant, behind its beginning or within. */
+  /** Cuts for at most this many ranges: at any byte of a tenant's keys, after or inside of its prefix. */
   List<byte[]> cuts(String tenant, int rangesMax) {
     var cuts = new TreeSet<byte[]>(Arrays::compareUnsigned);
     for (int i = 1; i < rangesMax; i++) {

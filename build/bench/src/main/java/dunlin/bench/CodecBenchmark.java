@@ -41,8 +41,8 @@ import org.openjdk.jmh.annotations.Warmup;
 import org.openjdk.jmh.infra.Blackhole;
 
 /**
- * What does a PUBLISH of 256 bytes at QoS 0 cost to decode when 64 of them stand in one buffer, and to encode into a
- * buffer that gathers 64, beside Netty's own MQTT codec?
+ * Measures the cost of decoding a PUBLISH of 256 bytes at QoS 0 when 64 of them are in one buffer, and of encoding 64
+ * into one buffer. Compares it with Netty's own MQTT codec.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -54,7 +54,7 @@ import org.openjdk.jmh.infra.Blackhole;
       "-Xmx1g",
       "-XX:+UseCompactObjectHeaders",
       "-XX:+UseParallelGC",
-      // As bin/dunlin has it: without it Netty allocates at each copy out of a direct buffer.
+      // Same as bin/dunlin: without this option, Netty allocates at each copy out of a direct buffer.
       "--sun-misc-unsafe-memory-access=allow"
     })
 @Warmup(iterations = 3, time = 2)
@@ -83,7 +83,7 @@ public class CodecBenchmark {
   @Setup
   public void fill(Blackhole blackhole) {
     int overhead = PacketEncoder.publishLength(version, message, QoS.AT_MOST_ONCE, NO_IDENTIFIERS, 0) - 1;
-    // The second byte of the remaining length comes with a longer payload.
+    // A longer payload needs a second byte of remaining length.
     byte[] content = new byte[FRAME_BYTES - overhead - 1];
     message = Publication.of(PUBLISHER, TOPIC, QoS.AT_MOST_ONCE, false, 0, content);
     payload.writeBytes(content);
@@ -110,14 +110,14 @@ public class CodecBenchmark {
     nettyEncoder.finishAndReleaseAll();
   }
 
-  /** Decoding and checking alone: what a publish costs that is refused, or counted. */
+  /** Decoding and validation alone: the cost of a publish that is refused or only counted. */
   @Benchmark
   public void decode() {
     frames.readerIndex(0);
     while (decoder.decode(frames, looking)) {}
   }
 
-  /** Decoding up to the message that the broker keeps. */
+  /** Decoding, including the message that the broker keeps. */
   @Benchmark
   public void decodeToPublication() {
     frames.readerIndex(0);
@@ -159,7 +159,7 @@ public class CodecBenchmark {
     return out;
   }
 
-  /** Hands everything to JMH, which must not find out that nobody looks at it. */
+  /** Hands all results to JMH's black hole, so that the JIT compiler cannot remove the work. */
   private static final class Handler implements PacketHandler {
     private final boolean materialise;
     private @Nullable Blackhole blackhole;

@@ -19,11 +19,13 @@ import java.util.StringTokenizer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Does the rate into one shared subscription depend on how many topics feed it? Publishers spread messages of 256 bytes, QoS 0 and
- * MQTT 3.1.1, over so many topics; the members of one group take them; at most a window of messages is on its way.
+ * Measures whether the rate into one shared subscription depends on the number of topics that feed it. Publishers
+ * spread messages of 256 bytes (QoS 0, MQTT 3.1.1) over the topics; the members of one group receive them. A window
+ * limits the messages in flight.
  *
- * <p>Arguments: port, process id of the broker, topics, members, publishers, seconds (as long again for the warm-up). Prints one line
- * of JSON: deliveries per CPU-second of the broker, what was lost, and how evenly the members were served.
+ * <p>Arguments: port, process id of the broker, topics, members, publishers, seconds (the warm-up takes the same time
+ * again). Prints one line of JSON: deliveries per CPU-second of the broker, lost messages, and how evenly the members
+ * were served.
  */
 public final class DistinctTopics {
   private static final int PAYLOAD = 256;
@@ -40,7 +42,7 @@ public final class DistinctTopics {
   private long published;
   private long delivered;
 
-  /** A connection that either publishes or counts what it is sent. */
+  /** A connection that either publishes, or counts the messages that it receives. */
   private static final class Client {
     final SocketChannel channel;
     final ByteBuffer in = ByteBuffer.allocateDirect(256 * 1_024);
@@ -104,7 +106,7 @@ public final class DistinctTopics {
     }
   }
 
-  /** Offers messages as long as the window has room, and takes what comes. */
+  /** Publishes messages while the window has room, and reads the deliveries. */
   private void until(Selector selector, long window, long endNanos) throws IOException {
     while (System.nanoTime() - endNanos < 0) {
       boolean wrote = false;
@@ -152,7 +154,7 @@ public final class DistinctTopics {
     selector.selectedKeys().clear();
   }
 
-  /** Skips one packet, all of which are PUBLISH here and longer than 127 bytes. */
+  /** Skips one packet. All packets here are PUBLISH and longer than 127 bytes. */
   private static boolean packetIsWhole(ByteBuffer in) {
     if (in.remaining() < 3) return false;
     int at = in.position();

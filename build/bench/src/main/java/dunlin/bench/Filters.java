@@ -5,13 +5,13 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Random;
 
-/** Filters of the shapes that load tests of MQTT brokers use, and topics that each match one of them. */
+/** Topic filters of the shapes that load tests of MQTT brokers use, and topics that each match one of these filters. */
 public final class Filters {
   static final String TENANT = "default";
 
   private Filters() {}
 
-  /** Which filters. */
+  /** The kind of filters. */
   public enum Shape {
     /** No wildcards, five levels: fleets, then devices. */
     EXACT {
@@ -47,7 +47,7 @@ public final class Filters {
         return "t/mqttx/pub/" + i + "/sub/x/status";
       }
     },
-    /** A third of each. */
+    /** One third of each other shape. */
     MIXED {
       @Override
       String filter(int i) {
@@ -94,7 +94,7 @@ public final class Filters {
     }
   }
 
-  /** Prints how much memory the index takes for each filter, and how long it takes to build. */
+  /** Prints the memory of the index for each filter, and the time to build it. */
   public static void main(String[] args) {
     Integer value = 1;
     for (Shape shape : Shape.values()) {

@@ -44,8 +44,9 @@ import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does a message cost from the lane's append to the destination's deliver, in one process: match, grouping by destination,
- * and for a shared subscription the pick of a shard? The routes are real ones in a range on disk; the destination only counts.
+ * Measures the cost of a message from the lane's append to the destination's deliver, in one process: the match, the
+ * grouping by destination and, for a shared subscription, the pick of a shard. The routes are in a real range on disk;
+ * the destination only counts.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -61,7 +62,7 @@ public class LocalLaneBenchmark {
   private static final Publisher PUBLISHER = new Publisher(Publisher.DEFAULT_TENANT, "bench");
   private static final int TOPICS = 1_024;
 
-  /** Topic filters with a route each. */
+  /** The number of topic filters, with one route each. */
   @Param({"1000", "10000"})
   public int filters;
 
@@ -77,7 +78,7 @@ public class LocalLaneBenchmark {
   private int next;
   private long delivered;
 
-  /** Counts what reaches it and answers at once. */
+  /** Counts the messages that reach it, and answers at once. */
   private final class Counter implements Delivery {
     @Override
     public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {

@@ -19,8 +19,8 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.Warmup;
 
 /**
- * What does a shared subscription's group cost as its members grow: the pick of one for a message, the member that a publisher
- * stays with, and a member that joins and leaves?
+ * Measures how the costs of a shared subscription's group grow with its members: the pick of a member for a message,
+ * the look-up of the member that a publisher stays with, and a member's join and leave.
  */
 @State(Scope.Thread)
 @BenchmarkMode(Mode.AverageTime)
@@ -40,7 +40,7 @@ public class PickBenchmark {
   private final Member passer = new Member("passer");
   private int next;
 
-  /** A member with what waits for it, which other threads would change. */
+  /** A member and the number of messages that wait for it, which other threads change in the broker. */
   static final class Member implements Roster.Placed {
     private final String clientId;
     private final AtomicInteger load = new AtomicInteger();

@@ -16,27 +16,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Proves what a range promises when something breaks: three processes over real files and sockets, a fault, and a check of every
- * single write. build/chaos/README.md says how it is used and what it can see.
+ * Checks the guarantees of a range under faults: three processes over real files and sockets, a fault, and a check of
+ * every single write. See build/chaos/README.md for its use and its limits.
  */
 public final class Chaos {
   /*
-   * How a row comes about. A Trial takes three Sites of the Stage (ports on loopback, or a network namespace, a file system, a
-   * steerable fsync of its own for each node), starts a Cluster of LedgerNodes there and puts a Load on it: writers with many
-   * writes in flight, and a reader that asks for barriers. Round for round the Fault strikes, is healed, and writes must be answered
-   * again. Then the load ends, all replicas must come to the same log entry, and the Checker compares their rows with the History.
+   * How a row is run. A Trial takes three Sites of the Stage (ports on loopback, or for each node a network namespace,
+   * a file system and a controllable fsync of its own), starts a Cluster of LedgerNodes there and puts a Load on it:
+   * writers with many writes in flight, and a reader that asks for barriers. In each round the Fault strikes and is
+   * healed, and writes must be answered again. Then the load ends, all replicas must reach the same log entry, and the
+   * Checker compares their rows with the History.
    *
-   * Why a list and not registers: rows in the order of the log make every rule one pass over what is there, a write that is applied
-   * twice shows, and no search for a possible order of operations is needed. Each write carries the last place that its writer knew
-   * to be taken, so that a leader that has lost something says so at once.
+   * Why a list and not registers: with rows in the order of the log, every rule is one pass over the rows, a write that
+   * is applied twice is visible, and no search for a possible order of operations is needed. Each write carries the
+   * last place that its writer knows to be taken, so that a leader that has lost writes reports it at once.
    *
    * Owner: main runs one trial after the other.
-   * Failure: nodes, links and mounts live in namespaces and processes that end with this one, also when it is killed.
+   * Failure: nodes, links and mounts are in namespaces and processes that end with this one, also when it is killed.
    */
   private static final Logger log = LoggerFactory.getLogger(Chaos.class);
   private static final Set<String> SHORT = Set.of("kill-leader", "kill-all", "pause-leader");
   private static final int USAGE = 2;
-  /** More than three nodes on two cores can take, so that the writers' windows are the limit. */
+  /** More than three nodes on two cores can handle, so that the writers' windows are the limit. */
   private static final int WRITES_PER_SECOND = 4000;
   private static final Duration STEADY = Duration.ofSeconds(1);
 
@@ -104,7 +105,7 @@ public final class Chaos {
     return new Request(only, seed, new Conditions(rounds, election, logCut, writesPerSecond, steady, nodeFlags), out, programs, isolated);
   }
 
-  /** Runs what is asked for, and writes chaos.md and chaos.json after each row. */
+  /** Runs the requested rows, and writes chaos.md and chaos.json after each row. */
   static List<Result> run(Request request) throws IOException {
     Path out = request.out.toAbsolutePath();
     if (Files.exists(out)) Damage.wipe(out);
@@ -114,7 +115,7 @@ public final class Chaos {
     try (var stage = new Stage(request.programs, request.isolated, new Random(request.seed))) {
       for (var fault : Faults.ALL) {
         if (!request.only.isEmpty() && !request.only.contains(fault.name())) continue;
-        // A row has the same seed whichever other rows there are.
+        // A row has the same seed whichever other rows are run.
         long seed = request.seed * 31 + fault.name().hashCode();
         var result =
             stage.offers(fault.needs())

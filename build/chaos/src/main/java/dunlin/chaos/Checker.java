@@ -12,15 +12,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
 
-/** Compares what callers were told with what the replicas have in the end. Knows nothing of faults: nothing excuses a violation. */
+/** Compares the answers that callers got with the replicas' final contents. It does not know the faults: nothing excuses a violation. */
 final class Checker {
   /*
-   * Owner: its creator, for one check.
-   * The ledger of a replica is a list, so the order of the log is there to be read, and no search over possible orders is
-   * needed: every rule is one pass.
+   * Owner: its creator, for one check. The ledger of a replica is a list in the order of the log, so no search over
+   * possible orders is needed: every rule is one pass.
    */
 
-  /** What must not be. */
+  /** The kinds of violations. */
   enum Violation {
     LOST("acknowledged, and not in the ledger at the place that was told"),
     DOUBLED("more than once in the ledger"),
@@ -40,10 +39,10 @@ final class Checker {
   }
 
   /**
-   * What came of a history.
+   * The result of a check.
    *
-   * @param unknownDone of the unknown ones those that were done
-   * @param counts how many of each violation; those that did not occur are not there
+   * @param unknownDone how many of the unknown writes were done
+   * @param counts the number of each violation that occurred
    * @param samples one sentence for the first few of each
    */
   record Findings(
@@ -78,7 +77,7 @@ final class Checker {
     compareReplicas(replicas);
     for (var operation : history.operations())
       if (operation.outcome() instanceof Outcome.Behind) found(Violation.BEHIND, String.valueOf(operation));
-    // Each replica is held against the history: what one has lost, the copy of another must not hide.
+    // Each replica is compared with the history, so that one replica cannot hide the loss of another.
     var distinct = new LinkedHashMap<String, List<Row>>();
     replicas.forEach((name, rows) -> { if (!distinct.containsValue(rows)) distinct.put(name, rows); });
     distinct.forEach((name, rows) -> outcomes(history, name, places(name, rows)));
@@ -100,7 +99,7 @@ final class Checker {
     }
   }
 
-  /** The places of each write; says what is wrong with the rows themselves. */
+  /** The place of each write; reports errors in the rows themselves. */
   private Map<Long, Long> places(String replica, List<Row> rows) {
     var places = new HashMap<Long, Long>();
     long expected = 1;
@@ -151,7 +150,7 @@ final class Checker {
     return list.stream().sorted(Comparator.comparingLong(time)).toList();
   }
 
-  /** The highest place that had been acknowledged before a time; asked with times that grow. */
+  /** The highest place that had been acknowledged before a time; called with ascending times. */
   private static final class Floor {
     private final List<Operation> byAnswer;
     private final ToLongFunction<Operation> place;

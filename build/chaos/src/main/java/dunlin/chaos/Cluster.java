@@ -24,7 +24,7 @@ import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The three nodes of a trial. Also stands for what a cluster has to tell callers where the range is, and to repair it. */
+/** The three nodes of a trial. Also acts as the cluster's map of ranges for callers, and repairs the range. */
 final class Cluster implements RangeMap, AutoCloseable {
   /*
    * Owner: the thread of the trial; the load's threads ask for the map and for a node's last place.
@@ -36,7 +36,7 @@ final class Cluster implements RangeMap, AutoCloseable {
   private static final Duration STATUS = Duration.ofSeconds(1);
   private static final long POLL_NANOS = 100_000_000;
 
-  /** One node: its directory and addresses stay, its process comes and goes. */
+  /** One node: it keeps its directory and addresses over restarts. */
   final class Node {
     final Site site;
     private volatile @Nullable NodeProcess process;
@@ -78,7 +78,7 @@ final class Cluster implements RangeMap, AutoCloseable {
       process().kill();
     }
 
-    /** Starts it again, on what is on its disk. */
+    /** Restarts it on its disk. */
     void restart() {
       var before = place();
       open();
@@ -86,7 +86,7 @@ final class Cluster implements RangeMap, AutoCloseable {
       begin(Place.text(places()));
     }
 
-    /** Starts it on an empty disk, as a node that nobody knows. */
+    /** Starts it on an empty disk, as an unknown node. */
     void restartAsAnother() {
       var before = place();
       open();
@@ -108,7 +108,7 @@ final class Cluster implements RangeMap, AutoCloseable {
     }
   }
 
-  /** What a node says of its replica. */
+  /** A node's status of its replica. */
   record Status(String role, long term, long committed, long applied, Set<UUID> voters, Set<UUID> peers) {
     static Status parse(String text) {
       var words = text.split(" ", -1);
@@ -145,7 +145,7 @@ final class Cluster implements RangeMap, AutoCloseable {
     for (var site : sites) nodes.add(new Node(site));
   }
 
-  /** A new range of all nodes, and waits until one leads it. */
+  /** Creates a range on all nodes, and waits until one leads it. */
   void start() {
     each(nodes, Node::open);
     moved();
@@ -171,7 +171,7 @@ final class Cluster implements RangeMap, AutoCloseable {
     return "map " + location.epoch() + " " + Place.text(places());
   }
 
-  /** Tells those that run where the range is since another node has a replica. */
+  /** Sends running nodes the new location of the range. */
   void moved() {
     location = Place.location(++epoch, places());
     for (var node : nodes) if (node.alive()) node.process().ask(ASK, map());
@@ -184,12 +184,12 @@ final class Cluster implements RangeMap, AutoCloseable {
 
   @Override
   public void learned(RangeLocation now) {
-    // Callers share the map with those that change it.
+    // Callers share the map with the threads that change it.
   }
 
   @Override
   public void doubted(UUID range) {
-    // There is nobody else to ask.
+    // There is no other source to ask.
   }
 
   /** The last place that a node shows. */
@@ -197,12 +197,12 @@ final class Cluster implements RangeMap, AutoCloseable {
     return Long.parseLong(node(id).process().ask(ASK, "last"));
   }
 
-  /** The node that leads, waited for. */
+  /** Waits for a leader. */
   Node leader() {
     return await("lead the range", () -> leaderAmong(nodes));
   }
 
-  /** The node of these that says that it leads, of the highest term where several do. */
+  /** The node among these that reports to lead, with the highest term if several do. */
   static Optional<Node> leaderAmong(List<Node> nodes) {
     Node found = null;
     long term = -1;
@@ -229,8 +229,8 @@ final class Cluster implements RangeMap, AutoCloseable {
   }
 
   /**
-   * What a leader has to do: again as long as it is refused, for a leader may change meanwhile. What was done the first time
-   * without being told must be no error the second time, so `done` is asked first.
+   * Sends a request to the leader, and repeats it while it is refused, since the leader may change. A first attempt may
+   * have succeeded without an answer and must not be an error the second time, so `done` is checked first.
    */
   void onLeader(String request, Supplier<Boolean> done) {
     TrialException[] last = {new TrialException("nobody leads")};
@@ -252,12 +252,12 @@ final class Cluster implements RangeMap, AutoCloseable {
     }
   }
 
-  /** What the leader says, when there is one. */
+  /** The leader's status, if there is a leader. */
   private Optional<Status> leading() {
     return leaderAmong(nodes).flatMap(Node::statusIfAny);
   }
 
-  /** Takes a node in that has no replica, or not any more. */
+  /** Adds a replica on a node that has none. */
   void takeIn(Node node) {
     moved();
     node.process().ask(DEADLINE.plus(ASK), "join " + Place.text(places()));
@@ -298,7 +298,7 @@ final class Cluster implements RangeMap, AutoCloseable {
     return all.stream().allMatch(status -> status.applied() == committed);
   }
 
-  /** What one replica has, whatever the others have. */
+  /** The rows of one replica, independent of the others. */
   static List<Row> rows(Node node) {
     Path file = node.site.log().resolveSibling(node.site.name() + ".rows");
     long count = Long.parseLong(node.process().ask(DEADLINE, "dump " + file));
@@ -311,7 +311,7 @@ final class Cluster implements RangeMap, AutoCloseable {
     }
   }
 
-  /** Looks again and again until there is an answer. */
+  /** Polls until there is a result. */
   static <T> T await(String what, Supplier<Optional<T>> look) {
     return await(what, DEADLINE, look);
   }
@@ -340,7 +340,7 @@ final class Cluster implements RangeMap, AutoCloseable {
     }
   }
 
-  /** Ends what still runs, the hard way: whether nodes end well is a question for other tests. */
+  /** Kills the nodes that still run: their orderly stop is left to other tests. */
   @Override
   public void close() {
     for (var node : nodes) if (node.alive()) node.kill();

@@ -5,13 +5,14 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What rows of the suite run under.
+ * The conditions of a run.
  *
  * @param rounds how often the fault strikes one cluster
- * @param electionTimeout of the nodes, and the time after which callers doubt a silent node; the product has 1 s for both
- * @param writesPerSecond at most so many are begun by all writers together, at least 1
- * @param steady how long writes go well before a fault strikes, and after it
- * @param nodeFlags of the nodes' JVMs, beside those that they always have
+ * @param electionTimeout of the nodes, and the time after which callers suspect a silent node; the product has 1 s for
+ *     both
+ * @param writesPerSecond the most writes that all writers together begin in a second, at least 1
+ * @param steady how long writes must succeed before a fault strikes, and after it
+ * @param nodeFlags additional JVM options of the nodes
  */
 record Conditions(
     int rounds, Duration electionTimeout, LogCut logCut, int writesPerSecond, Duration steady, List<String> nodeFlags) {

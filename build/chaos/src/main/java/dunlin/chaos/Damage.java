@@ -9,11 +9,11 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 
-/** What a disk can do to the files of a node that is not running. */
+/** Damage to the files of a stopped node, as a disk can do it. */
 final class Damage {
   private Damage() {}
 
-  /** Flips a bit of the Raft log, among those that an entry was written to. */
+  /** Flips a bit in an entry of the Raft log. */
   static String flipLog(Trial trial, Cluster.Node node) throws IOException {
     var directory = node.site.data().resolve("raft").resolve(Ledger.RANGE.uuid().toString()).resolve("current");
     return flip(pick(files(directory, "log_*"), trial.random()), trial.random());
@@ -43,7 +43,7 @@ final class Damage {
   private static String flip(Path file, Random random) throws IOException {
     byte[] bytes = Files.readAllBytes(file);
     int end = bytes.length;
-    while (end > 1 && bytes[end - 1] == 0) end--; // zeros that were written ahead hold nothing yet
+    while (end > 1 && bytes[end - 1] == 0) end--; // zeros that were written ahead contain no entry yet
     int at = random.nextInt(end);
     int bit = random.nextInt(8);
     bytes[at] ^= (byte) (1 << bit);

@@ -5,23 +5,23 @@ import java.util.Set;
 /**
  * One row of the suite: something that happens to the nodes, several times in one trial.
  *
- * @param what in a few words
- * @param fsync what the nodes run with; without it acknowledged writes must be found lost, or the suite sees nothing
- * @param diskFreeMin likewise; 0 for the product's own
- * @param strike does it once, and heals it
+ * @param what a short description
+ * @param fsync whether the nodes use fsync; without it the suite must find lost acknowledged writes, or it is blind
+ * @param diskFreeMin the nodes' limit of free space; 0 for the product's default
+ * @param strike causes the fault once, and heals it
  */
 record Fault(String name, String what, Set<Need> needs, boolean fsync, long diskFreeMin, Strike strike) {
-  /** What the stage must offer. */
+  /** The requirements on the stage. */
   enum Need {
-    /** Nodes with a network of their own, to be cut and slowed: needs root. */
+    /** Nodes with a network of their own, which can be cut and slowed: needs root. */
     NETWORK,
-    /** Nodes with a file system of their own, to be filled and to lose power: needs root. */
+    /** Nodes with a file system of their own, which can be filled and lose power: needs root. */
     DISK,
     /** An fsync that can be slow or fail: needs a C compiler. */
     FSYNC
   }
 
-  /** What happens once. */
+  /** A single strike of the fault. */
   interface Strike {
     void on(Trial trial);
   }

@@ -114,7 +114,7 @@ final class Faults {
     long before = trial.links().lost();
     trial.struck();
     how.accept(node);
-    trial.pause(500, 1000); // what the node has sent before may still be answered
+    trial.pause(500, 1000); // requests that the node has sent before may still be answered
     trial.awaitProgress();
     trial.pause(2000, 5000);
     trial.require(trial.links().lost() > before, "the links were really cut");
@@ -205,7 +205,7 @@ final class Faults {
         "stop on a full disk",
         STOPS,
         () -> {
-          if (leader.alive()) leader.site.ownDisk().fill(0); // what it has let go meanwhile is taken again
+          if (leader.alive()) leader.site.ownDisk().fill(0); // fill the space that it has freed in the meantime
           else exit[0] = leader.process().exit(STOPS);
           return leader.alive() ? Optional.empty() : Optional.of(true);
         });
@@ -226,7 +226,8 @@ final class Faults {
   }
 
   /**
-   * Only what is acknowledged and not on the disk at that instant can be lost: hence slow fsyncs and many writes under way.
+   * Cuts the power of nodes. Only writes that are acknowledged and not on disk at that instant can be lost: hence slow
+   * fsyncs and many writes in flight.
    */
   private static void powerLoss(Trial trial, List<Node> nodes) {
     for (var node : nodes) node.site.steeredFsync().slow(trial.random().nextInt(300, 501));
@@ -245,7 +246,7 @@ final class Faults {
 
   // --------------------------------------------------------------------------------------------------------------- damage
 
-  /** Damages the files of a stopped node, and says what it has done. */
+  /** Damages the files of a stopped node, and returns a description. */
   private interface Damaging {
     String damage(Trial trial, Node node) throws IOException;
   }
@@ -262,7 +263,7 @@ final class Faults {
     }
     follower.restart();
     if (!putAside(follower)) {
-      if (readsEverything(follower)) return; // the bit is in a part that is of no row any more, or in a file that is gone
+      if (readsEverything(follower)) return; // the bit is in a part without rows, or in a file that was deleted
       trial.require(follower.process().exit(STOPS) == LedgerNode.FATAL, "a node that reads damaged files stops: " + damaged);
       follower.restart();
     }
@@ -271,7 +272,7 @@ final class Faults {
     if (putAside) replaceHere(trial, follower);
   }
 
-  /** What an operator does with a replica that was put aside. */
+  /** Replaces a quarantined replica, as an operator does. */
   private static void replaceHere(Trial trial, Node node) {
     trial.cluster().takeOut(node.place().node());
     trial.cluster().takeIn(node);
@@ -281,7 +282,7 @@ final class Faults {
     return node.statusIfAny().filter(status -> status.is(ReplicaRole.QUARANTINED)).isPresent();
   }
 
-  /** A block of rows has a checksum, which is compared when it is read. */
+  /** Reads all rows, which compares the checksum of each block. */
   private static boolean readsEverything(Node node) {
     try {
       Cluster.rows(node);

@@ -7,7 +7,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.Map;
 
-/** Makes every fsync of one process's Raft log wait or fail; src/main/c/fsync.c does it, and reads this file before each. */
+/**
+ * Makes every fsync of one process's Raft log wait or fail. src/main/c/fsync.c implements it, and reads the control
+ * file before each fsync.
+ */
 public record FsyncFault(Path library, Path control) {
   private static final String LOG = "/raft/";
 

@@ -2,7 +2,7 @@ package dunlin.chaos;
 
 import java.util.List;
 
-/** All that the callers of one trial have done. */
+/** All operations of one trial's callers. */
 record History(List<Operation> operations, List<Read> reads) {
   History {
     operations = List.copyOf(operations);

@@ -11,8 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What the range of a trial means: a list of writes in the order of the log. Nothing keeps a write from being listed twice, so
- * that it shows.
+ * The state machine of a trial's range: a list of writes in the order of the log. A repeated write is listed twice, so
+ * that it is visible.
  *
  * <pre>
  *   key 0             the last place, 8 bytes
@@ -34,16 +34,16 @@ final class Ledger implements RangeLogic<Ledger.Write, Ledger.Answer> {
    * One write.
    *
    * @param id unique in its trial
-   * @param seen the last place that its writer knew to be taken when it wrote: the ledger cannot end before it
+   * @param seen the last place that its writer knew to be taken: the ledger cannot end before it
    */
   record Write(long id, long seen) {}
 
-  /** What came of a write. */
+  /** The result of a write. */
   sealed interface Answer {
-    /** It has this place. */
+    /** The write has this place. */
     record Placed(long place) implements Answer {}
 
-    /** The ledger ends here, before what the writer has seen acknowledged: something is lost, and nothing was written. */
+    /** The ledger ends here, before a place that the writer has seen acknowledged: writes are lost, and nothing was written. */
     record Behind(long last) implements Answer {}
   }
 
@@ -119,7 +119,7 @@ final class Ledger implements RangeLogic<Ledger.Write, Ledger.Answer> {
     return known == null ? 0 : ByteBuffer.wrap(known).getLong();
   }
 
-  /** The key of a place; all of them are behind this one for place 0. */
+  /** The key of a place; that of place 0 sorts before all others. */
   static byte[] key(long place) {
     return ByteBuffer.allocate(1 + Long.BYTES).put((byte) 1).putLong(place).array();
   }

@@ -46,8 +46,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The process that faults happen to: one replica of the ledger and its store service, told what to do by lines on standard
- * input, which it answers on standard output.
+ * The process that faults are applied to: one replica of the ledger and its store service. It is controlled by lines on
+ * standard input, and answers on standard output.
  *
  * <pre>
  *   node: 0 ok NODE/HOST/PORT/PORT      who it is, as soon as its data directory is open
@@ -62,11 +62,12 @@ import org.slf4j.LoggerFactory;
  */
 public final class LedgerNode implements LocalRanges {
   /*
-   * Owner: main reads the lines; each is answered by a virtual thread of its own, so that one that waits holds up none.
-   * Failure: a range that cannot go on ends the process with FATAL, as a node of the product does. The end of standard input
-   * does as well: the harness is gone.
+   * Owner: main reads the lines; each is answered by a virtual thread of its own, so that one that waits does not block
+   * others.
+   * Failure: a failed range ends the process with FATAL, as in a node of the product. So does the end of standard
+   * input, since the harness has ended.
    */
-  /** How the process ends when its range has failed. */
+  /** The exit code when the range has failed. */
   static final int FATAL = 3;
 
   private static final Logger log = LoggerFactory.getLogger(LedgerNode.class);
@@ -97,7 +98,7 @@ public final class LedgerNode implements LocalRanges {
 
   public static void main(String[] args) throws IOException {
     var answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-    System.setOut(System.err); // whatever libraries print
+    System.setOut(System.err); // for output of libraries
     var node = new LedgerNode(NodeOptions.parse(List.of(args)), answers);
     node.answer("0 ok " + node.self);
     try (var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
@@ -137,7 +138,7 @@ public final class LedgerNode implements LocalRanges {
     try {
       answer(number + " ok " + done(words[1], words.length > 2 ? words[2] : ""));
       if (words[1].equals("stop")) Runtime.getRuntime().halt(0);
-    } catch (Exception e) { // whatever it is, the harness has to hear of it
+    } catch (Exception e) { // any failure must be reported to the harness
       log.warn("'{}' has failed", line, e);
       answer(number + " failed " + String.valueOf(e).replaceAll("\\s+", " "));
     }
@@ -175,7 +176,7 @@ public final class LedgerNode implements LocalRanges {
     store.start(DEADLINE);
     var address = new InetSocketAddress(self.host(), self.servicePort());
     var d = RangeServiceSettings.defaults();
-    // In a network namespace of its own nobody else reaches it.
+    // In its own network namespace no other host can reach it.
     var settings =
         new RangeServiceSettings(
             d.streamsMax(), d.requestsMax(), d.bytesMax(), d.nodeBytesMax(), d.frameBytesMax(), d.closeTimeout(), true);
@@ -230,7 +231,7 @@ public final class LedgerNode implements LocalRanges {
         .get(DEADLINE.toSeconds(), TimeUnit.SECONDS);
   }
 
-  /** Writes place, identifier and what was seen, 24 bytes a row. */
+  /** Writes place, identifier and {@code seen} of each row, 24 bytes a row. */
   private static String dump(RangeReader reader, Path file) {
     long[] rows = {0};
     try (var out = new DataOutputStream(new BufferedOutputStream(Files.newOutputStream(file)))) {
@@ -255,7 +256,7 @@ public final class LedgerNode implements LocalRanges {
     return String.valueOf(rows[0]);
   }
 
-  /** What {@link #dump} has written. */
+  /** Reads the output of {@link #dump}. */
   static List<Row> dumped(Path file) throws IOException {
     var rows = new ArrayList<Row>();
     long count = Files.size(file) / (3 * Long.BYTES);

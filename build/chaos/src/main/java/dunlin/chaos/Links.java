@@ -13,7 +13,7 @@ import java.util.List;
 final class Links implements AutoCloseable {
   /*
    * Owner: the thread of the trials; one request at a time.
-   * Failure: namespaces and devices live as long as the process does, and that as long as the harness.
+   * Failure: namespaces and devices end with the process, and that ends with the harness.
    */
   private static final int HARNESS = 0;
 
@@ -40,12 +40,12 @@ final class Links implements AutoCloseable {
     return "10.89.0." + (port + 1);
   }
 
-  /** What comes before a command that shall run in the network namespace of a port. */
+  /** The prefix of a command that runs it in the network namespace of a port. */
   List<String> prefix(int port) {
     return List.of("nsenter", "--net=/proc/" + process.pid() + "/fd/" + ready[port]);
   }
 
-  /** Cuts a port off from all others, the harness too. */
+  /** Cuts a port off from all others, including the harness. */
   void isolate(int port) {
     for (int other = HARNESS; other <= Cluster.NODES; other++) if (other != port) cut(port, other);
   }
@@ -55,7 +55,7 @@ final class Links implements AutoCloseable {
     for (int other = HARNESS + 1; other <= Cluster.NODES; other++) if (other != port) cut(port, other);
   }
 
-  /** The port still sends to the other nodes, and hears nothing from them. */
+  /** The port still sends to the other nodes, but receives nothing from them. */
   void deafen(int port) {
     for (int other = HARNESS + 1; other <= Cluster.NODES; other++) if (other != port) link(other, port, 0, true);
   }
@@ -65,7 +65,7 @@ final class Links implements AutoCloseable {
     link(other, port, 0, true);
   }
 
-  /** All packets on all links take so long. */
+  /** Delays all packets on all links. */
   void slow(int millis) {
     for (int from = HARNESS; from <= Cluster.NODES; from++)
       for (int to = HARNESS; to <= Cluster.NODES; to++) if (from != to) link(from, to, millis, false);
@@ -79,7 +79,7 @@ final class Links implements AutoCloseable {
     ask("link " + from + " " + to + " " + millis + " " + (cut ? 1 : 0));
   }
 
-  /** Packets that were lost on cut links so far: a partition that loses nothing has tested nothing. */
+  /** The number of packets lost on cut links so far: a partition without losses has tested nothing. */
   long lost() {
     return Long.parseLong(ask("lost"));
   }

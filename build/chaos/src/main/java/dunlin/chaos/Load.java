@@ -22,11 +22,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.ToLongFunction;
 
-/** Writers with many writes in flight each, a reader that asks for barriers, and the record of how everything ended. */
+/** Writers with many writes in flight each, a reader that asks for barriers, and the history of all outcomes. */
 final class Load implements AutoCloseable {
   /*
    * Owner: writers and reader have a thread each; completions come on the client's.
-   * Bounds: WINDOW writes in flight for each writer, and so many writes begun in a second, so that the record of a trial stays small.
+   * Bounds: WINDOW writes in flight for each writer, and a rate of writes, so that the history of a trial stays small.
    */
   static final int WRITERS = 4;
   static final int WINDOW = 64;
@@ -45,16 +45,16 @@ final class Load implements AutoCloseable {
 
         @Override
         public boolean idempotent(Ledger.Write write) {
-          return false; // never sent again when it may be done; the checker sees whether the client keeps to it
+          return false; // never resent when it may be done; the checker detects a client that breaks this
         }
       };
 
   private final RangeClient client;
   private final RemoteRange<Ledger.Write, Ledger.Answer> range;
   private final ToLongFunction<UUID> lastOn;
-  private final long pauseNanos; // of a writer, after each write
+  private final long pauseNanos; // the pause of a writer after each write
   private final List<Operation> operations = new ArrayList<>(); // guarded by itself
-  private final List<Read> reads = new ArrayList<>(); // of the reader, until it has ended
+  private final List<Read> reads = new ArrayList<>(); // used by the reader until it has ended
   private final List<Thread> threads = new ArrayList<>();
   private final Semaphore window = new Semaphore(WRITERS * WINDOW);
   private final AtomicLong ids = new AtomicLong();
@@ -64,8 +64,8 @@ final class Load implements AutoCloseable {
   private volatile boolean stopping;
 
   /**
-   * @param patience how long a silent node is trusted; then it has twice as long for a sign of life
-   * @param writesPerSecond at most so many are begun by all writers together
+   * @param patience after how much silence a node is suspected; it then has twice as long to answer a ping
+   * @param writesPerSecond the most writes that all writers together begin in a second
    * @param lastOn the last place that a node shows; throws TrialException where the node does not answer
    */
   Load(RangeMap map, Duration patience, int writesPerSecond, Random random, ToLongFunction<UUID> lastOn) {
@@ -89,7 +89,7 @@ final class Load implements AutoCloseable {
     return placed.get();
   }
 
-  /** Writes that a leader has answered so far, also with the loss of others. */
+  /** Writes that a leader has answered so far, including those answered with a loss. */
   long answered() {
     return answered.get();
   }
@@ -105,7 +105,7 @@ final class Load implements AutoCloseable {
       var write = new Ledger.Write(ids.incrementAndGet(), highest.get());
       var completion = recording(write);
       boolean begun = range.propose(write, completion);
-      while (!begun && !stopping) { // the client is full
+      while (!begun && !stopping) { // the client's queue is full
         LockSupport.parkNanos(FULL_PAUSE_NANOS);
         begun = range.propose(write, completion);
       }
@@ -150,7 +150,7 @@ final class Load implements AutoCloseable {
     };
   }
 
-  /** Asks for a barrier, and then the node that has granted it: it must show what had been acknowledged before. */
+  /** Asks for a barrier, and then reads from the node that has granted it: it must show all writes acknowledged before. */
   private void read() {
     while (!stopping) {
       long invoked = System.nanoTime();
@@ -173,14 +173,14 @@ final class Load implements AutoCloseable {
         try {
           reads.add(new Read(invoked, lastOn.applyAsLong(granted.join())));
         } catch (RuntimeException e) {
-          // Not granted, or the node has ended or stands still since: nothing was read.
+          // Not granted, or the node has ended or is paused since: nothing was read.
         }
       }
       LockSupport.parkNanos(READ_PAUSE_NANOS);
     }
   }
 
-  /** Begins nothing more, waits until everything has an end, and tells all. */
+  /** Stops, waits until all operations have an outcome, and returns the history. */
   History stop() {
     stopping = true;
     try {

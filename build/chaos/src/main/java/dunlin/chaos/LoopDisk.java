@@ -8,11 +8,11 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Optional;
 
-/** An ext4 file system of its own for one node, in a file: it can be full, and lose power. */
+/** An ext4 file system for one node, in a file: it can be filled and lose power. */
 public final class LoopDisk implements AutoCloseable {
   /*
    * Owner: the thread of the trial.
-   * Failure: mounted in a mount namespace that ends with the harness, so that a harness that is killed leaves no mount.
+   * Failure: mounted in a mount namespace that ends with the harness, so that a killed harness leaves no mount.
    */
   private static final long BYTES = 256L * 1024 * 1024;
   private static final String FILLER = "dlchaos.filler";
@@ -37,7 +37,7 @@ public final class LoopDisk implements AutoCloseable {
     mount();
   }
 
-  /** Where a node may have its data directory; not the root of the file system, for lost+found is there. */
+  /** The place for a node's data directory; not the root of the file system, which has lost+found. */
   public Path data() {
     return directory.resolve("data");
   }
@@ -47,12 +47,12 @@ public final class LoopDisk implements AutoCloseable {
     mounted = true;
   }
 
-  /** What was not yet written to the disk never will be, and every access fails from now on. */
+  /** Data that is not on disk yet is lost, and every access fails from now on. */
   public void cutPower() {
     Programs.run(powercut.toString(), directory.toString());
   }
 
-  /** What is on the disk when the power has come back; nothing may have files open there. */
+  /** Makes the disk accessible again, with the data that was written before the power loss; no files may be open. */
   public void restorePower() {
     unmount();
     mount();
@@ -60,7 +60,7 @@ public final class LoopDisk implements AutoCloseable {
 
   private void unmount() {
     if (!mounted) return;
-    // A process that was killed may still be letting its files go.
+    // A killed process may still be closing its files.
     Cluster.await(
         "unmount " + directory,
         Duration.ofSeconds(20),
@@ -75,7 +75,7 @@ public final class LoopDisk implements AutoCloseable {
     mounted = false;
   }
 
-  /** Fills the disk until so many bytes are left. */
+  /** Fills the disk until this many bytes are left. */
   public void fill(long left) {
     long more = directory.toFile().getUsableSpace() - left;
     if (more <= 0) return;
@@ -84,7 +84,7 @@ public final class LoopDisk implements AutoCloseable {
     try {
       Programs.run("fallocate", "-l", String.valueOf(already + more), filler.toString());
     } catch (TrialException e) {
-      // Others write meanwhile: then it is full, which was wanted.
+      // Others write at the same time: the disk is then full, as intended.
     }
   }
 

@@ -9,7 +9,7 @@ import java.util.HashMap;
 import java.util.List;
 
 /**
- * What a node process is started with.
+ * The options of a node process.
  *
  * @param fsync false for the trial that must find a loss
  */
@@ -24,13 +24,13 @@ record NodeOptions(
     LogCut logCut) {
 
   /**
-   * When a node flushes its rows and cuts its log.
+   * When a node flushes its rows and truncates its log.
    *
-   * @param snapshotEntries after so many entries
-   * @param snapshotBytes after so many bytes
+   * @param snapshotEntries after this many entries
+   * @param snapshotBytes after this many bytes
    */
   record LogCut(int entriesKept, int snapshotEntries, long snapshotBytes) {
-    /** Many times within a trial, so that a node that was away fetches a copy of the rows, or several. */
+    /** Many times within a trial, so that a node that was away must install snapshots. */
     static final LogCut OFTEN = new LogCut(50, 300, 512 * 1024);
 
     static final LogCut USUAL =

@@ -18,11 +18,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** One life of a {@link LedgerNode}, as the harness sees it. */
+/** One run of a {@link LedgerNode}, controlled by the harness. */
 final class NodeProcess {
   /*
-   * Owner: any thread asks; a virtual thread reads the answers.
-   * Failure: a process that ends fails what waits for it. It ends with the harness, whose end of the pipe it watches.
+   * Owner: any thread sends requests; a virtual thread reads the answers.
+   * Failure: the end of a process fails all pending requests. It ends with the harness, since it watches the pipe.
    */
   private static final int HEAP_MEGABYTES = 256;
 
@@ -44,9 +44,9 @@ final class NodeProcess {
   /**
    * Starts a process; {@link #place} waits until it has opened its directory.
    *
-   * @param prefix the program that puts it where it shall run, or nothing
-   * @param flags of the JVM, beside those that all have
-   * @param log where its standard error is added to
+   * @param prefix a command that runs it in another namespace, or nothing
+   * @param flags additional JVM options
+   * @param log its standard error is appended here
    */
   static NodeProcess start(
       String name, List<String> prefix, Map<String, String> environment, List<String> flags, Path log, NodeOptions options) {
@@ -72,7 +72,7 @@ final class NodeProcess {
   private void readAnswers() {
     try (var lines = new BufferedReader(new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
       for (String line; (line = lines.readLine()) != null; ) {
-        if (line.isEmpty() || !Character.isDigit(line.charAt(0))) continue; // the JVM has something to say
+        if (line.isEmpty() || !Character.isDigit(line.charAt(0))) continue; // output of the JVM
         var words = line.split(" ", 3);
         var asked = waiting.remove(Long.valueOf(words[0]));
         if (asked == null) continue;
@@ -81,7 +81,7 @@ final class NodeProcess {
         else asked.completeExceptionally(new TrialException("node " + name + ": " + rest));
       }
     } catch (IOException e) {
-      // It was killed; that is what most trials are about.
+      // It was killed, as in most trials.
     } finally {
       waiting.values().forEach(asked -> asked.completeExceptionally(gone()));
     }
@@ -91,12 +91,12 @@ final class NodeProcess {
     return new TrialException("node " + name + " has ended");
   }
 
-  /** Who it is. */
+  /** Its identity and addresses. */
   Place place(Duration deadline) {
     return Place.parse(await("open its directory", opened, deadline));
   }
 
-  /** What a node answers to a request. */
+  /** Sends a request and returns the node's answer. */
   String ask(Duration deadline, String request) {
     long number = numbers.incrementAndGet();
     var answer = new CompletableFuture<String>();
@@ -137,13 +137,13 @@ final class NodeProcess {
     Programs.run("kill", "-" + signal, String.valueOf(process.pid()));
   }
 
-  /** kill -9, and waits until the process is gone. */
+  /** Kills the process with kill -9, and waits for its end. */
   void kill() {
     process.destroyForcibly();
     exit(Duration.ofSeconds(30));
   }
 
-  /** How the process has ended, which it must within the time. */
+  /** The exit code of the process, which must end within the time. */
   int exit(Duration deadline) {
     try {
       if (!process.waitFor(deadline.toMillis(), TimeUnit.MILLISECONDS))

@@ -6,7 +6,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.UUID;
 
-/** Who a node is and where it is reached, as nodes and harness tell each other. */
+/** The identity and addresses of a node, as exchanged between nodes and harness. */
 record Place(UUID node, String host, int raftPort, int servicePort) {
   static Place parse(String text) {
     var parts = text.split("/", -1);

@@ -11,7 +11,7 @@ public final class Programs {
 
   private Programs() {}
 
-  /** What a program has printed; it must end well. */
+  /** Runs a program and returns its output; it must succeed. */
   public static String run(String... command) {
     try {
       var process = new ProcessBuilder(command).redirectErrorStream(true).start();

@@ -1,4 +1,4 @@
 package dunlin.chaos;
 
-/** The end of the ledger as a node has shown it after a read barrier that began at this time. */
+/** The end of the ledger as read from a node after a barrier that began at this time. */
 record Read(long invokedNanos, long last) {}

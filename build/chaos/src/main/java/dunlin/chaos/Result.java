@@ -5,11 +5,11 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What came of one trial.
+ * The result of one trial.
  *
  * @param gapsNanos for each round the longest time without an acknowledged write
- * @param findings empty when it did not come to the check
- * @param problems what was wrong beside what the checker has found
+ * @param findings empty when the check was not reached
+ * @param problems problems beside the checker's findings
  */
 record Result(Fault fault, long seed, Verdict verdict, List<Long> gapsNanos, Optional<Findings> findings, List<String> problems) {
   /** How a trial ended. */
@@ -18,9 +18,9 @@ record Result(Fault fault, long seed, Verdict verdict, List<Long> gapsNanos, Opt
     VIOLATED("VIOLATED", false),
     BROKEN("BROKEN", false),
     SKIPPED("skipped", true),
-    /** Without fsync the suite has found the loss that there must be. */
+    /** Without fsync the suite has found the expected loss. */
     FOUND("loss found, as it must be", true),
-    /** It has not: then its other rows about power say nothing either. */
+    /** The expected loss was not found, so the other rows about power prove nothing either. */
     BLIND("BLIND: no loss found", false);
 
     final String text;
@@ -45,7 +45,7 @@ record Result(Fault fault, long seed, Verdict verdict, List<Long> gapsNanos, Opt
     return new Result(fault, seed, Verdict.BROKEN, gapsNanos, Optional.empty(), problems);
   }
 
-  /** The gap that so many in a hundred rounds do not exceed, in milliseconds. */
+  /** The percentile of the gaps, in milliseconds. */
   Optional<Long> gapMillis(int percent) {
     if (gapsNanos.isEmpty()) return Optional.empty();
     var sorted = gapsNanos.stream().sorted().toList();

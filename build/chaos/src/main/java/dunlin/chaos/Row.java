@@ -1,4 +1,4 @@
 package dunlin.chaos;
 
-/** A write as a replica has it in the end. */
+/** A write in a replica's final rows. */
 record Row(long place, long id, long seen) {}

@@ -6,15 +6,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where one node of a trial lives.
+ * The environment of one node of a trial.
  *
  * @param data its data directory
- * @param log what it says on standard error, over all its lives
- * @param prefix the program that puts its process into a network of its own, or nothing
- * @param environment what makes its disk steerable, or nothing
- * @param port of its network, 0 when it has none of its own
- * @param fsync steers what an fsync of it does, null where it cannot be
- * @param disk the file system that it has for itself, null where it has none
+ * @param log its standard error, over all its runs
+ * @param prefix a command that runs its process in a network namespace, or nothing
+ * @param environment variables that make its fsync controllable, or nothing
+ * @param port the port of its network namespace, 0 when it has none
+ * @param fsync controls its fsyncs, null when they are not controllable
+ * @param disk its own file system, null when it has none
  */
 record Site(
     String name,

@@ -16,7 +16,7 @@ import java.util.Random;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What trials can be made with on this machine, and the sites of their nodes. */
+/** The means for trials on this machine, and the sites of their nodes. */
 final class Stage implements AutoCloseable {
   /*
    * Owner: the thread of the trials.
@@ -24,7 +24,7 @@ final class Stage implements AutoCloseable {
   private static final String LOOPBACK = "127.0.0.1";
   private static final int RAFT_PORT = 7000;
   private static final int SERVICE_PORT = 7001;
-  // Below those that the system gives to connections: a node comes back at its port.
+  // Below the ephemeral ports, so that a restarted node gets its port again.
   private static final int LOWEST_PORT = 20_000;
   private static final int HIGHEST_PORT = 30_000;
 
@@ -35,8 +35,8 @@ final class Stage implements AutoCloseable {
   private final Set<Integer> taken = new HashSet<>();
 
   /**
-   * @param programs where the programs of src/main/c have been built; null when they are not
-   * @param isolated whether the process has namespaces of its own for mounts, network and processes, as root
+   * @param programs the directory of the built programs of src/main/c; null when they are not built
+   * @param isolated whether the process is root in its own namespaces for mounts, network and processes
    */
   Stage(@Nullable Path programs, boolean isolated, Random random) {
     this.programs = programs;
@@ -99,7 +99,7 @@ final class Stage implements AutoCloseable {
       try (var socket = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return socket.getLocalPort();
       } catch (IOException e) {
-        // Somebody else's.
+        // In use by another process.
       }
     }
   }

@@ -14,15 +14,15 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One fault, several times, against one new cluster under load, and then the check. */
+/** Runs one fault, several times, against a new cluster under load, and then the check. */
 final class Trial {
   /*
    * Owner: the thread of the trials.
-   * Failure: whatever goes wrong ends the trial as broken, never the suite; nodes and mounts are gone afterwards.
+   * Failure: any error ends only the trial, as broken; nodes and mounts are removed afterwards.
    */
   private static final Logger log = LoggerFactory.getLogger(Trial.class);
   private static final long PROGRESS_ANSWERS = 100;
-  /** Much more than an election needs, so that only what does not come back by itself is found. */
+  /** Much more than an election needs, so that only a cluster that does not recover by itself exceeds it. */
   private static final Duration GAP_MOST = Duration.ofSeconds(30);
 
   private record Round(long fromNanos, long untilNanos) {}
@@ -59,7 +59,7 @@ final class Trial {
   /**
    * Runs one row of the suite.
    *
-   * @param seed of everything that is left to chance, but for the order in which threads come
+   * @param seed of all random choices, except the order of threads
    */
   static Result run(Fault fault, Stage stage, Path directory, long seed, Conditions conditions) {
     Trial trial;
@@ -114,7 +114,7 @@ final class Trial {
 
   private Map<String, List<Row>> rows() {
     if (!fault.mustLose()) return cluster.rows();
-    // Nothing is promised here, not even that the replicas come together again.
+    // Nothing is guaranteed here, not even that the replicas converge.
     var rows = new LinkedHashMap<String, List<Row>>();
     for (var node : cluster.nodes()) {
       try {
@@ -132,7 +132,8 @@ final class Trial {
     return findings.clean() && problems.isEmpty() ? Result.Verdict.PASSED : Result.Verdict.VIOLATED;
   }
 
-  // ------------------------------------------------------------------------------------------------ what faults work with
+  // ------------------------------------------------------------------------------------------------ the interface for
+  // faults
 
   Cluster cluster() {
     return cluster;
@@ -151,12 +152,12 @@ final class Trial {
     return load;
   }
 
-  /** The fault begins; asked for once a round. */
+  /** Called once a round, when the fault begins. */
   void struck() {
     struckNanos = System.nanoTime();
   }
 
-  /** A rule beside those of the checker. */
+  /** Checks a rule beside those of the checker. */
   void require(boolean kept, String rule) {
     if (kept) return;
     log.error("{}: {}", fault.name(), rule);
@@ -178,7 +179,7 @@ final class Trial {
     }
   }
 
-  /** For a time between these, by the seed. */
+  /** Pauses for a random time between these. */
   void pause(int leastMillis, int mostMillis) {
     pause(Duration.ofMillis(random.nextInt(leastMillis, mostMillis + 1)));
   }

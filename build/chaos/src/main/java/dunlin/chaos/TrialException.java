@@ -2,7 +2,7 @@ package dunlin.chaos;
 
 import java.io.Serial;
 
-/** A trial cannot go on: a process, a tool or the cluster did not do what it has to in the time it has. */
+/** A trial cannot continue: a process, a tool or the cluster did not do something in time. */
 public final class TrialException extends RuntimeException {
   @Serial private static final long serialVersionUID = 1;
 

@@ -1,4 +1,4 @@
-/** Faults against a range of three nodes, each a process of its own, and the check of what came of them. */
+/** Faults against a range of three nodes, each a process of its own, and the check of the results. */
 @NullMarked
 package dunlin.chaos;
 

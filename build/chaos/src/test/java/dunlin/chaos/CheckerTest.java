@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** The checker of the checker: histories that are as they must be, and the same with one thing wrong. */
+/** Tests the checker with correct histories, and with the same histories with one error. */
 class CheckerTest {
   private final List<Operation> operations = new ArrayList<>();
   private final List<Read> reads = new ArrayList<>();
@@ -25,7 +25,7 @@ class CheckerTest {
   private long nextId = 1;
   private long nanos = 1000;
 
-  /** A ledger of some writes that end in every way, one after the other or several at once. */
+  /** A ledger of writes with all kinds of outcomes, sequential or concurrent. */
   private void someWrites(Random random, int count) {
     long acknowledged = 0;
     while (operations.size() < count) {
@@ -49,7 +49,7 @@ class CheckerTest {
       }
       reads.add(new Read(tick(), rows.size()));
     }
-    Collections.shuffle(operations, random); // they are recorded as they end, on any thread
+    Collections.shuffle(operations, random); // they are recorded in the order in which they end, on any thread
   }
 
   private long tick() {
@@ -101,7 +101,7 @@ class CheckerTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
-  void aHistoryWithEveryWayToEndIsClean(long seed) {
+  void aCorrectHistoryWithAllOutcomesIsClean(long seed) {
     someWrites(new Random(seed), 500);
 
     var findings = check();
@@ -114,7 +114,7 @@ class CheckerTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
-  void anAcknowledgedWriteThatIsNotThereIsLost(long seed) {
+  void aMissingAcknowledgedWriteIsLost(long seed) {
     var random = new Random(seed);
     someWrites(random, 200);
     operations.add(new Operation(nextId, 0, nanos, nanos + 1, new Outcome.Placed(rows.size() + 1)));
@@ -124,7 +124,7 @@ class CheckerTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
-  void anAcknowledgedWriteInWhosePlaceIsNothingIsLost(long seed) {
+  void anAcknowledgedWriteWithAnEmptyPlaceIsLost(long seed) {
     var random = new Random(seed);
     someWrites(random, 200);
     var victim = operations.get(anyPlaced(random));
@@ -137,7 +137,7 @@ class CheckerTest {
   }
 
   @Test
-  void writesBehindALostOneAreNotWhereTheyWereToldToBe() {
+  void writesAfterALostOneAreInTheWrongPlace() {
     someWrites(new Random(1), 200);
     rows.removeFirst();
     renumber();
@@ -146,7 +146,7 @@ class CheckerTest {
   }
 
   @Test
-  void aLossOnOneReplicaIsFoundThoughTheOthersHaveTheWrite() {
+  void aLossOnOneReplicaIsFoundThoughOthersHaveTheWrite() {
     someWrites(new Random(1), 200);
     var fewer = new ArrayList<>(rows);
     long last = lastAcknowledged();
@@ -158,7 +158,7 @@ class CheckerTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
-  void aWriteThatIsThereTwiceIsDoubled(long seed) {
+  void aRepeatedWriteIsFound(long seed) {
     var random = new Random(seed);
     someWrites(random, 200);
     var twice = rows.get(random.nextInt(rows.size()));
@@ -168,7 +168,7 @@ class CheckerTest {
   }
 
   @Test
-  void anUnknownWriteIsThereOnceAtMost() {
+  void anUnknownWriteMayBeAppliedAtMostOnce() {
     someWrites(new Random(1), 200);
     long id = nextId++;
     operations.add(new Operation(id, 0, nanos, nanos + 1, new Outcome.Unknown("stream broken")));
@@ -180,7 +180,7 @@ class CheckerTest {
   }
 
   @Test
-  void aWriteOfNobodyIsInvented() {
+  void anUnsentWriteIsInvented() {
     someWrites(new Random(1), 200);
     place(nextId, 0);
 
@@ -198,7 +198,7 @@ class CheckerTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
-  void aRefusedWriteIsNeverThere(long seed) {
+  void aRefusedWriteMustNotBeApplied(long seed) {
     var random = new Random(seed);
     someWrites(random, 200);
     change(anyPlaced(random), new Outcome.Refused("not leader"));
@@ -207,7 +207,7 @@ class CheckerTest {
   }
 
   @Test
-  void aLeaderThatHasLostWhatAWriterHasSeenIsFound() {
+  void aLeaderThatHasLostSeenWritesIsFound() {
     someWrites(new Random(1), 200);
     operations.add(new Operation(nextId, rows.size(), nanos, nanos + 1, new Outcome.Behind(rows.size() - 1)));
 
@@ -215,7 +215,7 @@ class CheckerTest {
   }
 
   @Test
-  void aWriteComesBehindThoseThatWereAcknowledgedWhenItBegan() {
+  void aWriteIsAfterThoseAcknowledgedBeforeItBegan() {
     for (long id = 1; id <= 3; id++) operations.add(new Operation(id, 0, id * 10, id * 10 + 5, new Outcome.Placed(4 - id)));
     for (long id = 3; id >= 1; id--) place(id, 0);
 
@@ -226,7 +226,7 @@ class CheckerTest {
   }
 
   @Test
-  void anUnknownWriteThatWasDoneComesBehindThemToo() {
+  void anAppliedUnknownWriteIsAfterThemToo() {
     operations.add(new Operation(1, 0, 10, 11, new Outcome.Placed(2)));
     operations.add(new Operation(2, 0, 20, 21, new Outcome.Unknown("stream broken")));
     place(2, 0);
@@ -236,7 +236,7 @@ class CheckerTest {
   }
 
   @Test
-  void writesAtTheSameTimeMayComeInAnyOrder() {
+  void concurrentWritesMayBeInAnyOrder() {
     operations.add(new Operation(1, 0, 10, 30, new Outcome.Placed(2)));
     operations.add(new Operation(2, 0, 20, 40, new Outcome.Placed(1)));
     place(2, 0);
@@ -246,7 +246,7 @@ class CheckerTest {
   }
 
   @Test
-  void aReadAfterABarrierShowsWhatWasAcknowledgedBefore() {
+  void aReadAfterABarrierShowsEarlierAcknowledgedWrites() {
     someWrites(new Random(1), 200);
     nanos = operations.stream().mapToLong(Operation::answeredNanos).max().orElseThrow();
     long last = lastAcknowledged();
@@ -280,7 +280,7 @@ class CheckerTest {
   }
 
   @Test
-  void replicasThatAreNotEqualAreFoundEvenIfNobodyWasToldAnything() {
+  void differentReplicasAreFoundEvenWithoutAcknowledgements() {
     long id = nextId++;
     operations.add(new Operation(id, 0, 10, 20, new Outcome.Unknown("stream broken")));
     place(id, 0);
@@ -289,12 +289,12 @@ class CheckerTest {
   }
 
   @Test
-  void nothingIsCheckedWithoutAReplica() {
+  void aCheckNeedsAReplica() {
     assertThatThrownBy(() -> Checker.check(new History(List.of(), List.of()), Map.of())).hasMessage("no replica to compare with");
   }
 
   @Test
-  void anIdentifierThatWasUsedTwiceIsAFaultOfTheSuite() {
+  void anIdentifierThatIsUsedTwiceIsAnErrorOfTheSuite() {
     operations.add(new Operation(1, 0, 10, 20, new Outcome.Refused("")));
     operations.add(new Operation(1, 0, 10, 20, new Outcome.Refused("")));
     assertThatThrownBy(this::check).hasMessage("two operations have the id 1");

@@ -56,7 +56,7 @@ class LedgerTest {
   }
 
   @Test
-  void aLedgerThatEndsBeforeWhatAWriterHasSeenSaysSo() {
+  void aLedgerThatEndsBeforeASeenPlaceReportsIt() {
     ledger.open(rows);
     ledger.apply(List.of(new Write(7, 0)), rows);
 
@@ -64,7 +64,7 @@ class LedgerTest {
   }
 
   @Test
-  void aRestartGoesOnBehindTheLastPlace() {
+  void aRestartContinuesAfterTheLastPlace() {
     ledger.open(rows);
     ledger.apply(List.of(new Write(7, 0)), rows);
 
@@ -75,7 +75,7 @@ class LedgerTest {
   }
 
   @Test
-  void aWriteIsReadAsItWasWrittenAndEveryFlippedBitIsNoticed() {
+  void writesAreReadAsWrittenAndEveryFlippedBitIsNoticed() {
     var random = new Random(1);
     for (int i = 0; i < 100; i++) {
       var write = new Write(random.nextLong(), random.nextLong());

@@ -20,7 +20,7 @@ class ReportTest {
   }
 
   @Test
-  void aRowSaysWhatHappenedAndHowLongNothingWasAcknowledged() {
+  void aRowShowsTheOutcomeAndTheGaps() {
     String table = Report.markdown(42, List.of(result(Result.Verdict.PASSED, Map.of())));
 
     assertThat(table)
@@ -30,7 +30,7 @@ class ReportTest {
   }
 
   @Test
-  void aViolationComesWithTheCommandThatRepeatsIt() {
+  void aViolationIsReportedWithTheCommandThatRepeatsIt() {
     var broken = result(Result.Verdict.VIOLATED, Map.of(Violation.LOST, 2L, Violation.DOUBLED, 1L, Violation.STALE, 4L));
 
     assertThat(Report.markdown(42, List.of(broken)))
@@ -44,7 +44,7 @@ class ReportTest {
   }
 
   @Test
-  void theCommandLineIsReadAndMistakesAreNamed() {
+  void theCommandLineIsParsedAndErrorsAreNamed() {
     var request = Chaos.parse(List.of("--only", "kill-all,wiped", "--rounds", "7"), 99);
     assertThat(request.only()).containsExactly("kill-all", "wiped");
     assertThat(request.conditions().rounds()).isEqualTo(7);
@@ -71,7 +71,7 @@ class ReportTest {
   }
 
   @Test
-  void everyFaultHasANameOfItsOwn() {
+  void everyFaultHasItsOwnName() {
     assertThat(Faults.ALL.stream().map(Fault::name)).doesNotHaveDuplicates().allMatch(name -> name.matches("[a-z-]+"));
   }
 }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Clients with certificates of their own from a CSV file, and behind a header of the PROXY protocol, against Dunlin. */
+/** Clients with their own certificates from a CSV file, and clients that send a PROXY protocol header, against Dunlin. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class AccessTest {
   @TempDir private static Path directory;
@@ -52,7 +52,7 @@ class AccessTest {
     broker.close();
   }
 
-  /** Two clients that send to each other, with what a scenario says of the broker and of the pool. */
+  /** Runs two clients that publish to each other, with a scenario's settings of the broker and of the pool. */
   private Bench twoClients(String listener, String access, String pool) throws Exception {
     Path scenario =
         Files.writeString(
@@ -98,7 +98,7 @@ class AccessTest {
   }
 
   @Test
-  void whoHasNoCertificateOrAStrangersIsNotConnected() throws Exception {
+  void aClientWithoutATrustedCertificateIsRefused() throws Exception {
     String strange = credentials("strange.csv", "stranger,stranger-cert.pem,stranger-key.pem", "stranger2,stranger-cert.pem,stranger-key.pem");
 
     Bench none = twoClients("mutual", "tls: {ca: localhost-cert.pem}", "client-id: c-%i");
@@ -112,7 +112,7 @@ class AccessTest {
   }
 
   @Test
-  void aCertificateThatIsNotThereIsNamed() throws Exception {
+  void anErrorNamesAMissingCertificate() throws Exception {
     Bench outcome = twoClients("mutual", "tls: {ca: localhost-cert.pem}", credentials("gone.csv", "one,none.pem,one-key.pem"));
 
     assertThat(outcome.status()).isEqualTo(2);
@@ -120,7 +120,7 @@ class AccessTest {
   }
 
   @Test
-  void aHeaderOfAProxyComesFirst() throws Exception {
+  void aConnectionBeginsWithTheProxyHeader() throws Exception {
     Bench plain = twoClients("proxied", "proxy-protocol: true", "client-id: p-%i");
     Bench secure = twoClients("both", "proxy-protocol: true, tls: {ca: localhost-cert.pem}", "client-id: b-%i");
 

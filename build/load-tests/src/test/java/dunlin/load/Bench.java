@@ -3,7 +3,7 @@ package dunlin.load;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 
-/** What a command answered that was run in this JVM. */
+/** The result of a command that ran in this JVM. */
 public record Bench(int status, String out, String err) {
   public static Bench run(String... arguments) {
     var out = new StringWriter();

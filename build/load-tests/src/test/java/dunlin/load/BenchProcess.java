@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** The tool in a process of its own. */
+/** Runs the tool in its own process. */
 public final class BenchProcess implements AutoCloseable {
   private final Process process;
   private final BufferedReader out;
@@ -24,7 +24,7 @@ public final class BenchProcess implements AutoCloseable {
     out = process.inputReader();
   }
 
-  /** A shell's background job ignores SIGINT, and so would all that it starts. */
+  /** The prefix of the command that restores SIGINT: a shell's background job and all its children ignore it. */
   private static List<String> heedingCtrlC() throws IOException {
     Path status = Path.of("/proc/self/status");
     if (!Files.exists(status)) return List.of();
@@ -33,21 +33,21 @@ public final class BenchProcess implements AutoCloseable {
     return ignoresSigint ? List.of("env", "--default-signal=INT") : List.of();
   }
 
-  /** Reads lines until one has a text in it, and answers that. */
+  /** Reads lines until one contains a text, and returns it. */
   public String lineWith(String text) throws IOException {
     var before = new ArrayList<String>();
     for (String line; (line = out.readLine()) != null; before.add(line)) if (line.contains(text)) return line;
     throw new AssertionError("no line with \"%s\", but %s".formatted(text, before));
   }
 
-  /** Reads to the end. */
+  /** Reads all remaining output. */
   public String rest() throws IOException {
     var rest = new StringBuilder();
     for (String line; (line = out.readLine()) != null; ) rest.append(line).append('\n');
     return rest.toString();
   }
 
-  /** As Ctrl-C does. */
+  /** Sends SIGINT, as Ctrl-C does. */
   public void interrupt() throws IOException, InterruptedException {
     int status = new ProcessBuilder("kill", "-INT", Long.toString(process.pid())).inheritIO().start().waitFor();
     if (status != 0) throw new AssertionError("kill answered " + status);

@@ -9,11 +9,11 @@ import java.security.KeyStore;
 import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 
-/** A certificate of this host, signed by itself so that it is its own authority, made by the JDK's own tool. */
+/** A self-signed certificate for this host, which is its own authority; made by the JDK's keytool. */
 public record Certificates(Path certificate, Path key) {
   private static final char[] PASSWORD = "secret".toCharArray();
 
-  /** @param name of the subject and, with an ending, of the files */
+  /** @param name the name of the subject and, with an extension, of the files */
   public static Certificates make(Path directory, String name) throws Exception {
     Path store = directory.resolve(name + ".p12");
     Process tool =

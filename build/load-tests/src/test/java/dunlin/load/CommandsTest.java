@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** The commands as people type them. */
+/** Runs the commands as users type them. */
 class CommandsTest {
   private static String port(FaultyBroker broker) {
     return Integer.toString(broker.port());
@@ -81,7 +81,7 @@ class CommandsTest {
   }
 
   @Test
-  void aBrokerThatIsNotThereIsNamed() {
+  void anErrorNamesAnUnreachableBroker() {
     int port;
     try (var broker = new FaultyBroker()) {
       port = broker.port();
@@ -115,7 +115,7 @@ class CommandsTest {
         "run no-such.yaml|no-such.yaml: there is no such file",
         "run ramp --set colour=red|the scenario has no variable \"colour\"",
       })
-  void whatIsNotUnderstoodIsSaidInOneSentence(String line, String message) {
+  void aWrongCommandGetsAnErrorOfOneSentence(String line, String message) {
     Bench outcome = Bench.run(line.split(" ", -1));
 
     assertThat(outcome.status()).isEqualTo(2);
@@ -124,7 +124,7 @@ class CommandsTest {
   }
 
   @Test
-  void twoResultsStandSideBySide(@TempDir Path directory) throws Exception {
+  void compareShowsTwoResultsSideBySide(@TempDir Path directory) throws Exception {
     Path first = directory.resolve("1.json");
     Path second = directory.resolve("2.json");
     Path page = directory.resolve("page.html");
@@ -147,14 +147,14 @@ class CommandsTest {
   }
 
   @Test
-  void theDoctorAnswersWithItsStatus() {
+  void doctorExitsWithItsStatus() {
     assertThat(Bench.run("doctor", "-c", "10").out()).contains("heap");
     assertThat(Bench.run("doctor", "-c", "100000000").status()).isEqualTo(1);
     assertThat(Bench.run("doctor", "-c", "0").err()).contains("there are no connections to look at");
   }
 
   @Test
-  void helpAndScenariosAreThere() {
+  void helpAndScenariosArePrinted() {
     assertThat(Bench.run("pub", "--help").out()).contains("--topic", "-I", "--ifaddr", "-L");
     assertThat(Bench.run("scenarios").out()).contains("reconnect-storm", "offline-queues");
     assertThat(Bench.run("scenarios", "ramp").out()).contains("connect-rate: ${rate}");

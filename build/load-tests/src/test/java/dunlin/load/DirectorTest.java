@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A director and workers in processes of their own. */
+/** Runs a director and workers in separate processes. */
 class DirectorTest {
   private static final String SCENARIO =
       """
@@ -33,14 +33,14 @@ class DirectorTest {
     return new BenchProcess(arguments.toArray(String[]::new));
   }
 
-  /** Its address, once it waits. */
+  /** The address of a worker, once it waits. */
   private static String address(BenchProcess worker) throws Exception {
     String line = worker.lineWith("Waits for a director on ");
     return line.substring(line.lastIndexOf(' ') + 1);
   }
 
   @Test
-  void aWorkerThatIsKilledIsNamedAndTheOthersGoOn(@TempDir Path directory) throws Exception {
+  void aKilledWorkerIsReportedAndTheOthersGoOn(@TempDir Path directory) throws Exception {
     Path scenario = Files.writeString(directory.resolve("s.yaml"), SCENARIO);
     Path json = directory.resolve("r.json");
     try (var broker = new FaultyBroker();
@@ -60,7 +60,7 @@ class DirectorTest {
       assertThat(outcome.out()).contains("MISSING: worker " + two + " (share 2 of 2: 1 of sub, 1 of pub) is not reachable: ");
       assertThat(outcome.out()).containsPattern("published +0 +300 +0").containsPattern("lost +0 +0 +0").contains("met   lost: 0 (was 0)", "1 of 2 workers.");
       assertThat(Files.readString(json)).contains("\"missing\": [\"worker " + two);
-      // The other one waits for the next run.
+      // The other worker waits for the next run.
       Bench alone = Bench.run("director", scenario.toString(), "-w", one, "-p", Integer.toString(broker.port()), "--quiet");
       assertThat(alone.status()).as(alone.toString()).isZero();
     }
@@ -103,7 +103,7 @@ class DirectorTest {
   }
 
   @Test
-  void ctrlCOnTheDirectorEndsAllInOrder(@TempDir Path directory) throws Exception {
+  void ctrlCOnTheDirectorStopsAllWorkersCleanly(@TempDir Path directory) throws Exception {
     Path scenario = Files.writeString(directory.resolve("s.yaml"), SCENARIO);
     try (var broker = new FaultyBroker();
         var first = worker();
@@ -144,12 +144,12 @@ class DirectorTest {
   }
 
   @Test
-  void whatIsWrongIsSaidInOneSentence(@TempDir Path directory) throws Exception {
+  void aWrongSetupGetsAnErrorOfOneSentence(@TempDir Path directory) throws Exception {
     String scenario = Files.writeString(directory.resolve("s.yaml"), SCENARIO).toString();
     int closedPort;
     try (var broker = new FaultyBroker()) {
       closedPort = broker.port();
-      refused(Bench.run("director", scenario, "-w", "127.0.0.1:" + broker.port()), "worker 127.0.0.1:%d takes no message for 10 s".formatted(broker.port())); // that is no worker
+      refused(Bench.run("director", scenario, "-w", "127.0.0.1:" + broker.port()), "worker 127.0.0.1:%d takes no message for 10 s".formatted(broker.port())); // this port is not a worker's
     }
     refused(Bench.run("director", scenario, "-w", "127.0.0.1:" + closedPort), "worker 127.0.0.1:%d is not reachable: ".formatted(closedPort));
     refused(Bench.run("director", scenario, "-w", "192.0.2.1:1"), "192.0.2.1 is another machine: give --ca, --cert and --key for TLS, or ask for --plain-text");

@@ -40,16 +40,16 @@ import java.util.function.IntFunction;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
 
-/** A broker on the wire that keeps nothing, and does wrong what it is told to. Its codec is Netty's, so that ours has a second opinion. */
+/** A broker without state that injects configured faults. It uses Netty's codec, which checks ours independently. */
 public final class FaultyBroker implements AutoCloseable {
-  /* Owner: one event loop does everything; settings are made before clients connect. */
+  /* Owner: one event loop does everything; settings are changed before clients connect. */
 
-  /** What happens to one delivery. */
+  /** The fault of one delivery. */
   public enum Fault {
     NONE,
     DROP,
     DOUBLE,
-    /** The delivery comes behind the next one to the same receiver. */
+    /** The delivery is sent after the next one to the same receiver. */
     SWAP
   }
 
@@ -66,9 +66,9 @@ public final class FaultyBroker implements AutoCloseable {
   public IntPredicate refusesPublish = _ -> false;
   public IntPredicate swallowsPublish = _ -> false;
   public IntPredicate endsAfterPublish = _ -> false;
-  /** Whether a message for a shared group goes to two of its members. */
+  /** Whether a message for a shared group is sent to two of its members. */
   public IntPredicate givesToTwo = _ -> false;
-  /** Gets each client identifier, on the broker's thread. */
+  /** Receives each client identifier, on the broker's thread. */
   public Consumer<String> connecting = _ -> {};
 
   private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
@@ -136,7 +136,7 @@ public final class FaultyBroker implements AutoCloseable {
           disconnected.incrementAndGet();
           where.close();
         }
-        default -> {} // PUBACK, PUBCOMP: nothing is kept
+        default -> {} // PUBACK, PUBCOMP: the broker has no state to change
       }
     }
 

@@ -7,12 +7,12 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Ctrl-C while a run goes on, in a process of its own. */
+/** Ctrl-C during a run, in a separate process. */
 class InterruptTest {
   private static final int BY_SIGNAL = 130;
 
   @Test
-  void ctrlCEndsInOrderAndSaysWhatWasMeasured(@TempDir Path directory) throws Exception {
+  void ctrlCStopsCleanlyAndPrintsTheResult(@TempDir Path directory) throws Exception {
     Path json = directory.resolve("r.json");
     Path after = directory.resolve("after");
     try (var broker = new FaultyBroker();
@@ -33,7 +33,7 @@ class InterruptTest {
   }
 
   @Test
-  void ctrlCWhileClientsConnectEndsToo() throws Exception {
+  void ctrlCWhileClientsConnectStopsToo() throws Exception {
     try (var broker = new FaultyBroker();
         var bench = new BenchProcess("conn", "-p", Integer.toString(broker.port()), "-c", "1000", "-R", "10")) {
       Patience.until(() -> broker.connected.get() >= 3);

@@ -4,7 +4,7 @@ import java.time.Duration;
 import java.util.concurrent.Callable;
 import org.awaitility.Awaitility;
 
-/** Waits for what happens at once on a quiet machine: the limit only ends what hangs. */
+/** Waits for a condition that a quiet machine fulfils at once: the limit only ends a test that hangs. */
 final class Patience {
   private Patience() {}
 

@@ -19,7 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Small plans for tests, and what comes out of them. */
+/** Small plans for tests, and their results. */
 public final class Plans {
   private Plans() {}
 
@@ -33,7 +33,7 @@ public final class Plans {
     return new Subscribing(new Template(filter), qos);
   }
 
-  /** In an open loop. */
+  /** A publishing in an open loop. */
   public static Publishing open(String topic, int qos, double perSecond) {
     return publishing(topic, qos, new Rate(perSecond), 1);
   }
@@ -46,7 +46,7 @@ public final class Plans {
     return new Publishing(new Template(topic), List.of(qos), false, rate, window, Payload.ofSize(32));
   }
 
-  /** Connects receivers, then senders, lets these publish so many messages in all, and waits for them. */
+  /** Connects receivers, then senders, which publish a number of messages in all, and waits for the messages. */
   public static Plan plan(Pool receivers, Pool senders, long messages) {
     return plan(
         List.of(receivers, senders),

@@ -18,7 +18,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** What conn, pub and sub have in common: which clients there are, and how they reach the broker. The names are those of emqtt-bench and mqttx. */
+/** Options of conn, pub and sub: the clients, and how they reach the broker. Their names are the same as in emqtt-bench and mqttx. */
 final class ClientOptions {
   private static final int PORT = 1883;
   private static final int TLS_PORT = 8883;

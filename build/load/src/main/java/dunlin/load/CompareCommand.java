@@ -13,7 +13,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code bench compare}: two results side by side. */
+/** {@code bench compare}: shows two results side by side. */
 @Command(name = "compare", description = "Shows two results side by side that --json has written.")
 final class CompareCommand extends HelpOption implements Callable<Integer> {
   @Parameters(index = "0", paramLabel = "FIRST", description = "The result to compare with.")

@@ -15,7 +15,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code bench conn}: connects, and holds the connections. */
+/** {@code bench conn}: opens connections and holds them. */
 @Command(name = "conn", description = "Connects clients, and holds the connections until Ctrl-C or --duration.")
 final class ConnCommand extends HelpOption implements Callable<Integer> {
   static final Duration TIMEOUT = Duration.ofSeconds(30);
@@ -40,7 +40,7 @@ final class ConnCommand extends HelpOption implements Callable<Integer> {
     return new Step.Connect("connect", List.of(pool.name()), null);
   }
 
-  /** Waits, for ever unless told otherwise. */
+  /** Waits for a duration, or forever when it is null. */
   static Step hold(@Nullable String duration) {
     return new Step.Traffic("hold", List.of(), List.of(), duration == null ? Step.FOREVER.minusSeconds(1) : Units.duration(duration));
   }

@@ -15,7 +15,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code bench director}: a scenario, shared out to workers. */
+/** {@code bench director}: runs a scenario on several workers. */
 @Command(name = "director", description = "Runs a scenario as \"run\" does, with its clients in workers, and adds up. Exits with 1 also when a worker was lost.")
 final class DirectorCommand extends HelpOption implements Callable<Integer> {
   @Mixin private final ScenarioOptions scenario = new ScenarioOptions();

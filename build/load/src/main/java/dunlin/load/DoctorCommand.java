@@ -11,7 +11,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code bench doctor}: what this machine lacks for a number of connections. */
+/** {@code bench doctor}: checks whether this machine's limits allow a number of connections. */
 @Command(name = "doctor", description = "Says what on this machine is too small for a number of connections, and how to mend it. Exits with 1 when something is.")
 final class DoctorCommand extends HelpOption implements Callable<Integer> {
   @Option(names = {"-c", "--count"}, defaultValue = "10000", paramLabel = "N", description = "How many connections. Default: ${DEFAULT-VALUE}")

@@ -2,8 +2,8 @@ package dunlin.load;
 
 import picocli.CommandLine.Option;
 
-/** {@code --help}; -h is the host, as with other load tests. */
+/** The option {@code --help}. -h is the host, as in other load test tools. */
 abstract class HelpOption {
   @Option(names = "--help", usageHelp = true, description = "Says what there is.")
-  void help(boolean asked) {} // that it was given is enough
+  void help(boolean asked) {} // picocli handles the option
 }

@@ -4,14 +4,14 @@ import java.io.IOException;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** A command of the user's before or after a run. */
+/** A user's command that runs before or after a run. */
 final class Hook {
-  /* Owner: the thread that runs it, which waits for MINUTES_MAX. Failure: one that fails or does not end is an error, said in a sentence. */
+  /* Owner: the thread that runs it, which waits up to MINUTES_MAX. Failure: a command that fails or does not end is an error. */
   private static final int MINUTES_MAX = 10;
 
   private Hook() {}
 
-  /** Runs it; what it prints goes where the tool's own output goes. */
+  /** Runs the command; its output goes to the tool's own output. */
   static void run(String when, String command) {
     try {
       Process process = new ProcessBuilder("sh", "-c", command).inheritIO().start();

@@ -10,18 +10,21 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Spec;
 
-/** The load test {@code dunlin bench}. Exits with 0 when all is well, 1 when an expectation was not met or the broker not reached, 2 when it was not understood. */
+/**
+ * The load test {@code dunlin bench}. Exits with 0 on success, with 1 when an expectation was not met or the broker was
+ * not reached, and with 2 when the arguments or a file are wrong.
+ */
 @Command(
     name = "bench",
     description = "Loads an MQTT broker, and says what it did with every message.",
     synopsisSubcommandLabel = "COMMAND",
     subcommands = {ConnCommand.class, PubCommand.class, SubCommand.class, RunCommand.class, DirectorCommand.class, WorkerCommand.class, ScenariosCommand.class, DoctorCommand.class, CompareCommand.class})
 public final class Main extends HelpOption implements Runnable {
-  /** What a command answers when all is well. */
+  /** The exit status of a successful command. */
   static final int GOOD = 0;
-  /** When an expectation was not met, or the broker was not reached. */
+  /** The exit status when an expectation was not met or the broker was not reached. */
   static final int NOT_GOOD = 1;
-  /** When the arguments or a file were not understood. */
+  /** The exit status when the arguments or a file are wrong. */
   static final int NOT_UNDERSTOOD = 2;
 
   @Spec private CommandLine.Model.@org.jspecify.annotations.Nullable CommandSpec spec;
@@ -31,7 +34,7 @@ public final class Main extends HelpOption implements Runnable {
     System.exit(run(args, new PrintWriter(System.out, true, UTF_8), new PrintWriter(System.err, true, UTF_8)));
   }
 
-  /** Runs one command; answers the exit status. */
+  /** Runs a command and returns the exit status. */
   static int run(String[] args, PrintWriter out, PrintWriter err) {
     return new CommandLine(new Main())
         .setOut(out)

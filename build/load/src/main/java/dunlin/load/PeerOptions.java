@@ -5,7 +5,7 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** How director and workers know each other. */
+/** Options for authentication between the director and its workers. */
 final class PeerOptions {
   @Option(names = "--ca", paramLabel = "FILE", description = "The authority that both certificates are of, PEM.")
   private @Nullable Path ca;

@@ -20,7 +20,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code bench pub}: publishes, in an open loop unless told otherwise. */
+/** {@code bench pub}: publishes, in an open loop by default. */
 @Command(name = "pub", description = "Publishes until Ctrl-C, --duration or --limit.")
 final class PubCommand extends HelpOption implements Callable<Integer> {
   private static final Duration DRAIN = Duration.ofSeconds(10);

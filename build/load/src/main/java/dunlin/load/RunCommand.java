@@ -10,7 +10,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Spec;
 
-/** {@code bench run}: a scenario. */
+/** {@code bench run}: runs a scenario. */
 @Command(name = "run", description = "Runs a scenario: a YAML file, or a published one by its name; \"bench scenarios\" lists them.")
 final class RunCommand extends HelpOption implements Callable<Integer> {
   @Mixin private final ScenarioOptions scenario = new ScenarioOptions();

@@ -33,7 +33,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** How a run is watched, and where its result goes. */
+/** Options for watching a run and for its results. */
 final class RunOptions {
   private static final int PRINT_SECONDS_MAX = 30;
   private static final Path PROC = Path.of("/proc");
@@ -88,7 +88,7 @@ final class RunOptions {
     return force;
   }
 
-  /** Looks whether this machine carries a plan. */
+  /** Checks whether this machine's limits are large enough for a plan. */
   void examine(Plan plan, PrintWriter err) {
     boolean stops = false;
     for (Finding finding : Doctor.here().look(Wanted.of(plan, Offer.of(plan, new Audience(plan))))) {
@@ -99,7 +99,7 @@ final class RunOptions {
     if (stops && !force) throw new IllegalArgumentException("this machine is too small for the run, as said above; --force runs it all the same");
   }
 
-  /** Runs a plan, prints and writes what it measured, and answers the exit status. */
+  /** Runs a plan, prints and writes its result, and returns the exit status. */
   int execute(Plan plan, Crew.Maker maker, PrintWriter out, PrintWriter err) {
     for (Offer offer : Offer.of(plan, new Audience(plan))) {
       out.println(offer.line());
@@ -151,7 +151,7 @@ final class RunOptions {
     }
   }
 
-  /** On Ctrl-C: what was measured is still printed. */
+  /** Stops the run on Ctrl-C; the result so far is still printed. */
   private static void endInOrder(Run run, CountDownLatch printed) {
     run.stop();
     try {

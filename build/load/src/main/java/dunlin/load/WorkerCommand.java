@@ -14,7 +14,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code bench worker}: waits for a director, and has a share of its clients. */
+/** {@code bench worker}: waits for a director and runs a share of its clients. */
 @Command(name = "worker", description = "Waits for \"director\", and has a share of its clients, one run after the other, until Ctrl-C.")
 final class WorkerCommand extends HelpOption implements Callable<Integer> {
   static final int PORT = 7883;

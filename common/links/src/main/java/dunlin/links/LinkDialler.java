@@ -27,14 +27,15 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Begins links to other processes, and keeps each of them going with one stream of gRPC after the other. */
+/** Opens links to other processes over gRPC, and replaces the stream of a link when it breaks. */
 public final class LinkDialler implements AutoCloseable {
   /*
-   * Owner: a link belongs to the thread that its caller hands in, and so does its DialledLink; any thread may dial one of its own.
-   * Bounds: a connection for each link, so that one that is not read from holds up no other. FRAMES_AHEAD frames of a stream are handed over and not handled.
-   *   What is sent waits in gRPC while the other side does not read: no more than the link may have unconfirmed.
-   * Failure: a stream that breaks, or does not come about, is replaced after a pause of up to PAUSE_MAX_MILLIS, until the link says that it is lost. The first
-   *   failure in a row is logged.
+   * Owner: a link and its DialledLink belong to the caller's thread; any thread may dial.
+   * Bounds: a connection for each link, so that one that is not read from does not block others. FRAMES_AHEAD frames of
+   * a stream may wait for the link's thread. Sent frames wait in gRPC while the other side does not read, up to the
+   * link's bounds.
+   * Failure: a stream that breaks or cannot be opened is replaced after a pause of up to PAUSE_MAX_MILLIS, until the
+   * link is lost. The first failure in a row is logged.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkDialler.class);
   private static final long TICK_MILLIS = 1_000;
@@ -61,17 +62,17 @@ public final class LinkDialler implements AutoCloseable {
     this.node = node;
     this.settings = settings;
     this.tls = tls;
-    broken = Counter.builder("dunlin.links.broken").description("Streams to other processes that broke or did not come about").register(meters);
+    broken = Counter.builder("dunlin.links.broken").description("Streams to other processes that broke or could not be opened").register(meters);
     Gauge.builder("dunlin.links.dialled", links, Set::size).description("Links to other processes that are not lost").register(meters);
     var _ = timer.scheduleWithFixedDelay(() -> links.forEach(DialledLink::tickSoon), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   /**
-   * Begins a link. On the link's thread, as all that becomes of it.
+   * Opens a link. Called on the link's thread, where all of its events occur.
    *
-   * @param name under which the other side accepts it
-   * @param opening what this side says of itself; 64 KiB at most
-   * @param owner runs tasks on the link's thread, in the order in which one thread hands them over
+   * @param name the name under which the other side accepts it
+   * @param opening data of this side for the acceptor; 64 KiB at most
+   * @param owner runs tasks on the link's thread, in the order of each submitting thread
    */
   public Link dial(LinkPeer to, String name, byte[] opening, Executor owner, Link.Handler handler) {
     long identity = random.nextLong();
@@ -82,14 +83,14 @@ public final class LinkDialler implements AutoCloseable {
     return link;
   }
 
-  /** Dials nothing more. Links that are not lost are ended by their owners. */
+  /** Stops dialling. The owners of live links close them. */
   @Override
   public void close() {
     timer.shutdownNow();
     links.clear();
   }
 
-  /** A link and the stream that it goes on with. Of the link's thread. */
+  /** A link and its current stream; used by the link's thread only. */
   private final class DialledLink {
     private final LinkPeer to;
     private final String name;
@@ -164,7 +165,7 @@ public final class LinkDialler implements AutoCloseable {
         .build();
   }
 
-  /** One stream, on a connection of its own. What is sent and closed comes from the link's thread, as gRPC wants it from one. */
+  /** One stream, on a connection of its own. Only the link's thread sends and closes, since gRPC requires a single thread. */
   private final class DialledPipe extends ClientCall.Listener<byte[]> implements Pipe {
     private final DialledLink of;
     private final ManagedChannel channel;
@@ -214,7 +215,7 @@ public final class LinkDialler implements AutoCloseable {
       closed = true;
       call.halfClose();
       try {
-        var _ = timer.schedule(channel::shutdownNow, CLOSE_SECONDS, TimeUnit.SECONDS); // when the other side does not end it
+        var _ = timer.schedule(channel::shutdownNow, CLOSE_SECONDS, TimeUnit.SECONDS); // if the other side does not close it
       } catch (RejectedExecutionException over) {
         channel.shutdownNow();
       }

@@ -3,10 +3,10 @@ package dunlin.links;
 import java.util.UUID;
 
 /**
- * A process that links lead to.
+ * A process that links can be opened to.
  *
- * @param node its id; another node that has its address now refuses the link
- * @param host with TLS its certificate must be valid for it
+ * @param node its id; another node at the same address refuses the link
+ * @param host its host; with TLS its certificate must be valid for it
  */
 public record LinkPeer(UUID node, String host, int port) {
   @Override

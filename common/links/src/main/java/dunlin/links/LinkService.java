@@ -27,20 +27,23 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The links that other processes begin to this one, as a service of a gRPC server: each stream is a pipe. */
+/** Accepts links from other processes, as a service of a gRPC server: each stream is a pipe. */
 public final class LinkService implements PeerService, AutoCloseable {
   /*
-   * Owner: any thread adds acceptors. Frames arrive on gRPC's event loops and are handed to the thread of their acceptor, which nothing blocks.
-   * Bounds: STREAMS_MAX streams; one more is refused. FRAMES_AHEAD frames of a stream are handed over and not handled; further ones are not read. What is
-   *   sent waits in gRPC while the other side does not read: no more than its link may have unconfirmed.
-   * Failure: a stream of another version, for another node, or for a name that has no acceptor is refused with a sentence, and counted. So is one of a node
-   *   that is not known here, or that its caller has not proved to be: what is accepted is the caller's, by name. A stream that breaks
-   *   is reported to its acceptor. close() closes all acceptors, and with them their links.
+   * Owner: any thread adds acceptors. Frames arrive on gRPC's event loops, which are never blocked, and are passed to
+   * the thread of their acceptor.
+   * Bounds: STREAMS_MAX streams; one more is refused. FRAMES_AHEAD frames of a stream may wait for the acceptor's
+   * thread; further ones are not read. Sent frames wait in gRPC while the other side does not read, up to the link's
+   * bounds.
+   * Failure: a stream of another version, for another node, or for a name that has no acceptor is refused with a
+   * sentence, and counted. So is a stream of an unknown node, or of a caller whose certificate is not that node's: a
+   * link belongs to its caller, by name. A broken stream is reported to its acceptor. close() closes all acceptors and
+   * their links.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkService.class);
   private static final int STREAMS_MAX = 16_384;
   private static final long TICK_MILLIS = 1_000;
-  private static final Status STOPS = Status.UNAVAILABLE.withDescription("the process stops");
+  private static final Status STOPS = Status.UNAVAILABLE.withDescription("the process is stopping");
 
   private final UUID node;
   private final Function<UUID, Optional<String>> hosts;
@@ -60,21 +63,21 @@ public final class LinkService implements PeerService, AutoCloseable {
   }
 
   /**
-   * @param node id of this node
-   * @param hosts where a node of the cluster is, as far as this node has heard; any thread
+   * @param node the id of this node
+   * @param hosts the host of a node of the cluster, if this node knows it; any thread
    */
   public LinkService(UUID node, Function<UUID, Optional<String>> hosts, MeterRegistry meters) {
     this.node = node;
     this.hosts = hosts;
-    refused = Counter.builder("dunlin.links.refused").description("Streams of other processes that were refused").register(meters);
-    Gauge.builder("dunlin.links.accepted", streams, AtomicInteger::get).description("Streams of other processes that are open").register(meters);
+    refused = Counter.builder("dunlin.links.refused").description("Streams from other processes that were refused").register(meters);
+    Gauge.builder("dunlin.links.accepted", streams, AtomicInteger::get).description("Open streams from other processes").register(meters);
     var _ = timer.scheduleWithFixedDelay(() -> byName.values().forEach(Accepting::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   /**
    * Accepts links under a name from now on.
    *
-   * @param owner runs tasks on the acceptor's thread, in the order in which one thread hands them over
+   * @param owner runs tasks on the acceptor's thread, in the order of each submitting thread
    */
   public void accept(String name, LinkAcceptor acceptor, Executor owner) {
     if (byName.putIfAbsent(name, new Accepting(acceptor, owner)) != null) throw new IllegalStateException("links named " + name + " are accepted already");
@@ -90,7 +93,7 @@ public final class LinkService implements PeerService, AutoCloseable {
     return ServerServiceDefinition.builder(LinkWire.SERVICE).addMethod(LinkWire.PIPE, this::begin).build();
   }
 
-  /** Accepts nothing more, and ends what was accepted. */
+  /** Stops accepting, and closes accepted links. */
   @Override
   public void close() {
     timer.shutdownNow();
@@ -139,17 +142,17 @@ public final class LinkService implements PeerService, AutoCloseable {
 
   private ServerCall.Listener<byte[]> refuse(ServerCall<byte[], byte[]> call, Status status, String why) {
     refused.increment();
-    LOG.warn("A link of {} is refused: {}", call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), why);
+    LOG.warn("A link from {} is refused: {}", call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR), why);
     call.close(status.withDescription(why), new Metadata());
     return new ServerCall.Listener<>() {};
   }
 
-  /** One stream. What is sent and closed comes from the acceptor's thread, as gRPC wants it from one. */
+  /** One stream. Only the acceptor's thread sends and closes, since gRPC requires a single thread. */
   private final class AcceptedPipe extends ServerCall.Listener<byte[]> implements Pipe {
     private final Accepting to;
     private final String caller;
     private final ServerCall<byte[], byte[]> call;
-    private boolean closed; // of the acceptor's thread
+    private boolean closed; // used by the acceptor's thread only
 
     private AcceptedPipe(Accepting to, String caller, ServerCall<byte[], byte[]> call) {
       this.to = to;
@@ -178,7 +181,7 @@ public final class LinkService implements PeerService, AutoCloseable {
         to.owner().execute(work);
         return true;
       } catch (RejectedExecutionException over) {
-        return false; // the process stops, and the stream ends with its server
+        return false; // the process is stopping, and the stream ends with its server
       }
     }
 
@@ -191,7 +194,7 @@ public final class LinkService implements PeerService, AutoCloseable {
           });
     }
 
-    /** The dialler has closed it. */
+    /** The dialler has closed the stream. */
     @Override
     public void onHalfClose() {
       hand(this::close);

@@ -4,9 +4,9 @@ import dunlin.store.grpc.RawBytes;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
 
-/** The one method of the service, and what a stream says before its first frame. */
+/** The method of the service, and the headers of a stream. */
 final class LinkWire {
-  /** Of what links carry: 1. Both sides must have the same. */
+  /** The version of the links' contents. Both sides must have the same. */
   static final String VERSION = "1";
 
   static final String SERVICE = "dunlin.links.Links";
@@ -20,19 +20,19 @@ final class LinkWire {
 
   static final Metadata.Key<String> VERSION_KEY = key("dunlin-version");
 
-  /** The id of the node that is called. */
+  /** The id of the called node. */
   static final Metadata.Key<String> NODE_KEY = key("dunlin-node");
 
-  /** The id of the node that calls. */
+  /** The id of the calling node. */
   static final Metadata.Key<String> FROM_KEY = key("dunlin-from");
 
   /** The name under which the links are accepted there. */
   static final Metadata.Key<String> NAME_KEY = key("dunlin-link");
 
-  /** Larger than any answer of a session tier; beyond, gRPC ends the stream. */
+  /** Larger than any answer of a session tier; gRPC ends a stream with a larger frame. */
   static final int FRAME_BYTES_MAX = 17 << 20;
 
-  /** Frames of a stream that are handed to the links' thread and not handled. */
+  /** The most frames of a stream that may wait for the link's thread. */
   static final int FRAMES_AHEAD = 8;
 
   private LinkWire() {}

@@ -60,7 +60,7 @@ class LinkPipesTest {
     }
   }
 
-  /** A process that accepts links under one name, for as long as its server runs. */
+  /** A process that accepts links under one name while its server runs. */
   private final class Accepting {
     final ExecutorService thread = thread();
     final List<Side> sides = new CopyOnWriteArrayList<>();
@@ -158,7 +158,7 @@ class LinkPipesTest {
   }
 
   @Test
-  void framesGoBothWaysOnceAndInOrder() throws IOException {
+  void framesArriveOnceAndInOrderInBothDirections() throws IOException {
     var there = new Accepting("lane", 1_000, PATIENT);
     int port = there.serve(0);
     var here = new Dialling(PATIENT);
@@ -176,7 +176,7 @@ class LinkPipesTest {
   }
 
   @Test
-  void aLinkGoesOnWhereItWasWhenItsStreamBreaks() throws Exception {
+  void aLinkResumesWhenItsStreamBreaks() throws Exception {
     var there = new Accepting("lane", 1_000, PATIENT);
     int port = there.serve(0);
     var here = new Dialling(PATIENT);
@@ -201,7 +201,7 @@ class LinkPipesTest {
   }
 
   @Test
-  void aLinkIsLostWhenTheOtherSideIsAnotherLife() throws Exception {
+  void aLinkIsLostWhenTheOtherSideHasRestarted() throws Exception {
     var first = new Accepting("lane", 1_000, PATIENT);
     int port = first.serve(0);
     var here = new Dialling(PATIENT);
@@ -218,7 +218,7 @@ class LinkPipesTest {
   }
 
   @Test
-  void whatIsNotAcceptedIsRefusedAndTheLinkLostInTime() throws Exception {
+  void aRefusedLinkIsLostInTime() throws Exception {
     var there = new Accepting("lane", 1_000, PATIENT);
     int port = there.serve(0);
     var here = new Dialling(SHORT);
@@ -236,7 +236,7 @@ class LinkPipesTest {
   }
 
   @Test
-  void aNodeThatIsNotKnownYetIsAcceptedOnceItIs() throws IOException {
+  void anUnknownNodeIsAcceptedOnceItIsKnown() throws IOException {
     var there = new Accepting("lane", 1_000, PATIENT);
     int port = there.serve(0);
     known.clear();
@@ -253,7 +253,7 @@ class LinkPipesTest {
   }
 
   @Test
-  void aLinkToAProcessThatIsGoneOrSaysNothingIsLostInTime() throws Exception {
+  void aLinkToADeadOrSilentProcessIsLostInTime() throws Exception {
     var here = new Dialling(SHORT);
     var gone = new Side();
     var silent = new Side();
@@ -272,7 +272,7 @@ class LinkPipesTest {
   }
 
   @Test
-  void aLinkThatIsClosedIsLostForTheOtherSide() throws Exception {
+  void aClosedLinkIsLostForTheOtherSide() throws Exception {
     var there = new Accepting("lane", 1_000, PATIENT);
     int port = there.serve(0);
     var here = new Dialling(PATIENT);
@@ -295,7 +295,7 @@ class LinkPipesTest {
   }
 
   @Test
-  void aSideThatDoesNotReadHoldsUpNoOtherLink() throws Exception {
+  void aSideThatDoesNotReadBlocksNoOtherLink() throws Exception {
     var there = new Accepting("slow", 1_000, PATIENT);
     var fastThread = thread();
     var fast = new Side();

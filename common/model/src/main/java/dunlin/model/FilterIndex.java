@@ -8,34 +8,34 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Topic filters of all tenants with a value each, to be found by the topic names that they match; MQTT 5, section 4.7.
+ * A map from topic filters of all tenants to values, which are looked up by matching topic names; MQTT 5, section 4.7.
  *
- * <p>One thread at a time changes it, any thread reads it without a lock. A match visits every filter that was there from
- * its beginning to its end exactly once, whatever the writer does at the same time; a change is seen by every match that begins
- * after the call returned, on whichever thread. Filters are plain ones, without {@code $share/group/} in front.
+ * <p>One thread at a time changes it, any thread reads it without a lock. A match visits every filter that was present
+ * throughout the match exactly once, whatever the writer does at the same time; a match on any thread that begins after
+ * a change has returned sees the change. Filters are plain ones, without the prefix {@code $share/group/}.
  */
 public final class FilterIndex<V> {
   /*
-   * A trie of topic levels in one flat open-addressed table (FilterTable). A node is found by the hash of its whole path,
-   * tenant first, not by its parent and a level: the places of all levels of a topic are known before the first of them has
-   * been read, so the processor fetches them at the same time. Cold memory is what a match costs.
+   * A trie of topic levels in one flat open-addressed table (FilterTable). A node is found by the hash of its whole
+   * path, tenant first, not by its parent and a level: the places of all levels of a topic are known before the first
+   * of them has been read, so the processor fetches them in parallel. Cache misses dominate the cost of a match.
    *
-   * A filter that alone has some path in front stands at that path's node as a whole (a tail); it moves down a level when
-   * a second one comes. So there is about one node for a filter, however many levels it has.
+   * The only filter with some path as its prefix is stored at that path's node as a whole (a tail); it moves down a
+   * level when a second one is added. So there is about one node for a filter, however many levels it has.
    *
-   * Collisions: hashes are keyed at random but prove nothing. A match compares the whole filter with the whole topic before
-   * it visits a value. put() compares the text of every node that it passes with its own path, so two paths never share a
-   * node; if they ever would, the table is built again with other keys. Comparing levels at each node instead would cost a
-   * fetch of cold memory for each level, here it is one for each filter found.
-   * One thing is left to chance: a path of the topic that no filter has, such as "a/b" beside a filter "a/+", may have the
-   * hash of that filter's node, once in 2^56, and then the filter is visited twice in this match.
+   * Collisions: hashes have random keys, but equal hashes do not prove equal paths. A match compares the whole filter
+   * with the whole topic before it visits a value. put() compares the text of every node on its path with that path, so
+   * two paths never share a node; if they would, the table is rebuilt with other keys. Comparing levels at each node
+   * instead would cost a cache miss for each level; here it is one for each filter found. One case is left to chance: a
+   * path of the topic that no filter has, such as "a/b" beside a filter "a/+", may have the hash of that filter's node,
+   * once in 2^56, and then the filter is visited twice in this match.
    *
    * Owner: the thread that calls put and remove. Readers take the current generation of the table, which is published
-   * whole, and stay with it; inside one, a node is announced to its parent after it is there.
+   * as a whole, and stay with it; within a generation, a node is linked to its parent after it was written.
    * Bounds: 20 B at a load between 0.44 and 0.67 for each node, the filter's text and 8 B; as much text again may be dead.
-   * A match reads at most the existing nodes whose path matches the beginning of the topic: for a topic of n levels at most
-   * 2^n paths, but each of them takes a filter that somebody subscribed to. It goes down by "+" recursively, at most 254
-   * levels deep, because a filter has no more; the levels of a topic are not bounded here, those too deep find nothing.
+   * A match reads at most the existing nodes whose path matches the beginning of the topic: for a topic of n levels at
+   * most 2^n paths, but each of them requires a subscribed filter. It descends by "+" recursively, at most 254 levels
+   * deep, the maximum of a filter; topics may have more levels, which match nothing.
    * Failure: none; nothing is kept on disk.
    */
 
@@ -59,7 +59,7 @@ public final class FilterIndex<V> {
   private final long[] edges = new long[LEVELS_MAX + 1];
 
   private volatile FilterTable<V> table;
-  private volatile int size; // for readers; the writer counts in filters
+  private volatile int size; // for readers; the writer counts in `filters`
   private int filters;
   private long tenantsSoFar;
   private long deadText;
@@ -68,7 +68,7 @@ public final class FilterIndex<V> {
     this(random());
   }
 
-  /** With these keys for its hashes, for tests that want bad ones. */
+  /** An index with these keys for its hashes, for tests with bad keys. */
   FilterIndex(LongSupplier keys) {
     this.keys = keys;
     table = new FilterTable<>(newHash(), new FilterTexts(), 0);
@@ -84,7 +84,7 @@ public final class FilterIndex<V> {
     return new PathHash(keys.getAsLong(), keys.getAsLong());
   }
 
-  /** How many filters there are. Any thread. */
+  /** The number of filters. Any thread. */
   public int size() {
     return size;
   }
@@ -98,9 +98,9 @@ public final class FilterIndex<V> {
   }
 
   /**
-   * Goes down from the node of a path.
+   * Descends from the node of a path.
    *
-   * @param from where in the topic the level behind the path begins; behind {@code end} when the topic is used up
+   * @param from where in the topic the level after the path begins; greater than {@code end} when there is none
    */
   private void walk(
       FilterTable<V> now, long tenant, long path, byte[] topic, int start, int from, int end, Consumer<? super V> visitor) {
@@ -130,10 +130,10 @@ public final class FilterIndex<V> {
   }
 
   /**
-   * Visits the value at a place if it is of a filter that matches.
+   * Visits the value at a place if its filter matches.
    *
    * @param ended whether a filter that ends at the node can match
-   * @return the word of the node that says where to go on: none of its children had the value that was looked at here
+   * @return the node's word that leads to the children to visit: none of them had the value that was looked at here
    */
   private long visit(
       FilterTable<V> now,
@@ -152,7 +152,7 @@ public final class FilterIndex<V> {
         if (now.texts.matches(FilterTable.text(word), tenant, topic, start, end)) visitor.accept(value);
         return word;
       }
-      word = after; // the filter went away or down a level in between
+      word = after; // the filter was removed or moved down a level in between
     }
     return word;
   }
@@ -188,7 +188,7 @@ public final class FilterIndex<V> {
    * Sets the value of a filter. Writer only.
    *
    * @param filter a valid topic filter of at most {@link #LEVELS_MAX} levels
-   * @return the value that it had, or null
+   * @return its previous value, or null
    */
   public @Nullable V put(String tenant, String filter, V value) {
     byte[] text = filter.getBytes(StandardCharsets.UTF_8);
@@ -261,7 +261,7 @@ public final class FilterIndex<V> {
     }
   }
 
-  /** Moves the filter whose tail stands at a node one level down; false when another node is in its way. */
+  /** Moves the filter whose tail is at a node one level down; false when another node has its place. */
   private static <V> boolean pushDown(FilterTable<V> in, int place, long path, int from) {
     long offset = FilterTable.text(in.word(place));
     byte[] text = in.texts.text(offset);
@@ -275,7 +275,7 @@ public final class FilterIndex<V> {
     return true;
   }
 
-  /** Two paths have one hash: about once in 10^5 indexes of a million filters. Takes the time of a rebuild. */
+  /** Rebuilds the table when two paths have the same hash: about once in 10^5 indexes of a million filters. */
   private FilterTable<V> withOtherKeys(int more) {
     while (true) {
       var next = table.withKeys(newHash(), more);
@@ -293,7 +293,7 @@ public final class FilterIndex<V> {
   /**
    * Removes a filter. Writer only.
    *
-   * @return the value that it had, or null
+   * @return its previous value, or null
    */
   public @Nullable V remove(String tenant, String filter) {
     Tenant known = tenants.get(tenant);

@@ -10,25 +10,25 @@ final class FilterTable<V> {
    * A place is 20 bytes: the path's hash, one word about the node, and the value of the filter at the node.
    * The word: offset of a text (36 bits) | number of children by plain levels (24) | TAIL | PLUS | HASH | FILTER.
    *
-   * Owner: the index's writer writes, any thread reads. A place never changes its hash: of a removed node the place stays,
-   * with the word 0, for a node of the same path or until the next generation. A value is set before the word that announces
-   * it and cleared after it, so a reader that finds the word's text unchanged behind the value has a pair that belongs
-   * together. Places are in the order of the hashes, so copying to the next generation runs through both in order.
-   * Bounds: two thirds of the places are used at most; the index makes the next generation before that.
+   * Owner: the index's writer writes, any thread reads. A place never changes its hash: the place of a removed node
+   * stays, with the word 0, for a node of the same path or until the next generation. A value is set before the word
+   * that announces it and cleared after it, so a reader that finds the word's text unchanged after reading the value
+   * has a matching pair. Places are in the order of the hashes, so copying to the next generation visits both in order.
+   * Bounds: at most two thirds of the places are used; the index makes the next generation before that.
    */
   private static final VarHandle LONGS = MethodHandles.arrayElementVarHandle(long[].class);
   private static final VarHandle VALUES = MethodHandles.arrayElementVarHandle(Object[].class);
 
-  /** A filter's value is here: of the filter that ends at this node, or with TAIL of one that goes on behind it. */
+  /** The node has a filter's value: that of the filter that ends here, or with TAIL that of a longer one. */
   static final long FILTER = 1;
 
-  /** There is a child by {@code #}. */
+  /** There is a child for {@code #}. */
   static final long HASH = 2;
 
-  /** There is a child by {@code +}. */
+  /** There is a child for {@code +}. */
   static final long PLUS = 4;
 
-  /** No other filter has this node's path in front, so the only one stands here as a whole. Such a node has no children. */
+  /** Only one filter has this node's path as its prefix, and it is stored here as a whole. Such a node has no children. */
   static final long TAIL = 8;
 
   private static final int CHILDREN_SHIFT = 4;
@@ -47,7 +47,7 @@ final class FilterTable<V> {
   final PathHash hash;
   final FilterTexts texts;
 
-  /** An empty one that takes half as many nodes again as are expected now. */
+  /** An empty table with room for half as many nodes again as expected. */
   FilterTable(PathHash hash, FilterTexts texts, int expected) {
     long wanted = Math.max(CAPACITY_MIN, expected * 9L / 4 + 1);
     if (wanted > 1 << 30) throw new IllegalStateException("an index of " + expected + " nodes");
@@ -58,7 +58,7 @@ final class FilterTable<V> {
     values = new @Nullable Object[capacity];
   }
 
-  /** The next generation: the same nodes, room for some more, and the same texts or live ones copied to another object. */
+  /** The next generation: the same nodes, room for more, and the same texts or a copy of the live ones. */
   FilterTable<V> next(FilterTexts nextTexts, int more) {
     var next = new FilterTable<V>(hash, nextTexts, live + more);
     for (int i = 0; i < capacity; i++) {
@@ -70,12 +70,12 @@ final class FilterTable<V> {
     return next;
   }
 
-  /** An empty one with other keys, for the same filters and room for some more nodes. */
+  /** An empty table with other keys, for the same filters and room for more nodes. */
   FilterTable<V> withKeys(PathHash otherHash, int more) {
     return new FilterTable<>(otherHash, new FilterTexts(), live + more);
   }
 
-  /** Only a node's own path is kept of a text that is there for the path only: its filter may be gone. */
+  /** Copies a node's text, or only its path if the node holds no filter: the text's filter may have been removed. */
   private long copyText(long path, long word, FilterTexts target) {
     long offset = text(word);
     long tenant = texts.tenant(offset);
@@ -92,7 +92,7 @@ final class FilterTable<V> {
     return target.append(tenant, text, Math.max(0, length));
   }
 
-  /** Whether that many nodes more still fit. */
+  /** Whether this many more nodes fit. */
   boolean hasRoomFor(int nodes) {
     return (used + nodes) * 3L <= capacity * 2L;
   }
@@ -117,7 +117,7 @@ final class FilterTable<V> {
     return (long) LONGS.getAcquire(slots, 2 * place + 1);
   }
 
-  /** The value at a place. Any thread, but only {@link #sameText} tells which filter it is of. */
+  /** The value at a place. Any thread, but {@link #sameText} must confirm which filter it belongs to. */
   @SuppressWarnings("unchecked") // only put() and insert() write to it
   @Nullable V value(int place) {
     return (V) VALUES.getAcquire(values, place);
@@ -153,7 +153,7 @@ final class FilterTable<V> {
     return (word & CHILDREN) != 0;
   }
 
-  /** Makes or revives a node that holds a filter. */
+  /** Creates or revives a node that holds a filter. */
   void add(long path, long text, boolean tail, V value) {
     long word = text << TEXT_SHIFT | FILTER | (tail ? TAIL : 0);
     int place = find(path);
@@ -177,7 +177,7 @@ final class FilterTable<V> {
     live++;
   }
 
-  /** Gives the filter that ends at a live node its value. */
+  /** Sets the value of the filter that ends at a live node. */
   void setFilter(int place, long text, V value) {
     VALUES.setRelease(values, place, value);
     LONGS.setRelease(slots, 2 * place + 1, withText(slots[2 * place + 1], text) | FILTER);
@@ -187,7 +187,7 @@ final class FilterTable<V> {
     VALUES.setRelease(values, place, value);
   }
 
-  /** Takes the filter from a node; the answer is whether the node is gone with it. */
+  /** Removes the filter from a node; returns whether the node is removed with it. */
   boolean clearFilter(int place) {
     long word = slots[2 * place + 1] & ~(FILTER | TAIL);
     boolean gone = !hasChildren(word);
@@ -197,7 +197,7 @@ final class FilterTable<V> {
     return gone;
   }
 
-  /** Notes that a child appeared at a node. A node that held a filter's tail loses it here, to that child. */
+  /** Notes a new child of a node. A node that held a filter's tail loses it to that child. */
   void link(int place, long edge) {
     long word = slots[2 * place + 1];
     boolean tail = isTail(word);
@@ -212,12 +212,12 @@ final class FilterTable<V> {
     if (tail) VALUES.setRelease(values, place, null);
   }
 
-  /** Notes that a child is gone; the answer is whether the node is gone with it. */
+  /** Notes the removal of a child; returns whether the node is removed with it. */
   boolean unlink(int place, long edge) {
     long word = slots[2 * place + 1];
     if (edge != CHILD) {
       word &= ~edge;
-    } else if ((word & CHILDREN) != CHILDREN) { // a full count was lost: the node stays
+    } else if ((word & CHILDREN) != CHILDREN) { // a saturated count is unknown, so the node stays
       word -= CHILD;
     }
     boolean gone = !hasFilter(word) && !hasChildren(word);
@@ -226,19 +226,19 @@ final class FilterTable<V> {
     return gone;
   }
 
-  /** What {@link #link} needs to know of a child by this level. */
+  /** The edge for {@link #link} to a child with this level. */
   static long edge(byte[] text, int from, int to) {
     if (PathHash.isLevel(text, from, to, '+')) return PLUS;
     if (PathHash.isLevel(text, from, to, '#')) return HASH;
     return CHILD;
   }
 
-  /** Visits what the index holds. */
+  /** Visits the filters of the index. */
   interface Visitor<V> {
     void filter(long tenant, byte[] text, V value);
   }
 
-  /** Visits all filters; by the writer. */
+  /** Visits all filters; called by the writer. */
   void forEach(Visitor<V> visitor) {
     for (int i = 0; i < capacity; i++) {
       V value = value(i);

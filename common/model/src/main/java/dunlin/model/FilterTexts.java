@@ -5,15 +5,15 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 
-/** The texts of an index's filters, each with the number of its tenant, back to back in large arrays. */
+/** The texts of an index's filters, each with the number of its tenant, contiguous in large arrays. */
 final class FilterTexts {
   /*
-   * A byte[] and an object for each filter would cost some 30 B more than the text; here the overhead is 8 B: the tenant's
-   * number (48 bits, so that one is never given twice) and the length (16 bits).
+   * A byte[] and an object for each filter would cost some 30 B more than the text; here the overhead is 8 B: the
+   * tenant's number (48 bits, so that none is used twice) and the length (16 bits).
    *
-   * Owner: the index's writer appends; any thread reads a text that it found the offset of in the table, whose release and
-   * acquire also order the bytes. A text never changes and its offset is never used again, so an offset that is still the
-   * same proves that the text is.
+   * Owner: the index's writer appends; any thread reads a text by an offset from the table, whose release and acquire
+   * also order the bytes. A text never changes and its offset is never reused, so an unchanged offset proves an
+   * unchanged text.
    * Bounds: the texts of live filters, as much again of dead ones (the index then copies the live ones into a new object),
    * and one chunk of slack. Within an offset's 36 bits: 64 GiB.
    */
@@ -29,7 +29,7 @@ final class FilterTexts {
   /** One more than the largest offset. */
   static final long OFFSET_LIMIT = 1L << 36;
 
-  // Written by the index's writer; a chunk is complete up to every offset that was handed out before it was set.
+  // Written by the index's writer; a chunk is complete up to every offset that was returned before it was set.
   private volatile byte[][] chunks = {new byte[FIRST]};
   private long end;
 
@@ -42,10 +42,10 @@ final class FilterTexts {
     return HEADER + text.length;
   }
 
-  /** Keeps a text; the answer is its offset. */
+  /** Appends a text and returns its offset. */
   long append(long tenant, byte[] text, int length) {
     int needed = HEADER + length;
-    if (((end + needed - 1) ^ end) >>> CHUNK_BITS != 0) end = (end | (CHUNK - 1)) + 1; // never over two chunks
+    if (((end + needed - 1) ^ end) >>> CHUNK_BITS != 0) end = (end | (CHUNK - 1)) + 1; // a text never spans two chunks
     if (end + needed > OFFSET_LIMIT) throw new IllegalStateException("more than 64 GiB of topic filters");
     byte[] chunk = room((int) (end >>> CHUNK_BITS), at(end) + needed);
     int at = at(end);
@@ -89,7 +89,7 @@ final class FilterTexts {
     return header >>> 16 == tenant && Arrays.equals(chunk, from, from + length(header), text, 0, text.length);
   }
 
-  /** Whether the text is that path, or goes on behind it with a slash; the path without any level is {@code length} -1. */
+  /** Whether the text is this path, or begins with it and a slash; {@code length} is -1 for the path without a level. */
   boolean isOnPath(long offset, long tenant, byte[] path, int length) {
     byte[] chunk = chunk(offset);
     int from = at(offset) + HEADER;
@@ -127,7 +127,7 @@ final class FilterTexts {
           return true;
         }
         case '/' -> {
-          // What is left of the filter is "/#", which also matches its parent level.
+          // The rest of the filter is "/#", which also matches its parent level.
           return t == end && f + 2 == filterEnd && chunk[f + 1] == '#';
         }
         default -> {

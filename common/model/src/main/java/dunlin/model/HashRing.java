@@ -5,14 +5,14 @@ import java.util.concurrent.ConcurrentSkipListMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives each name a member that it stays with: consistent hashing. A member that comes or goes moves only its own share of
- * the names, and finding one takes logarithmic time.
+ * Consistent hashing: assigns each name to a member. Adding or removing a member only moves its own share of the names,
+ * and a lookup takes logarithmic time.
  */
 public final class HashRing<M> {
   /*
    * Owner: one thread adds and removes; any thread finds, without a lock.
-   * Bounds: POINTS entries a member. Shares of members differ by about a third with that many.
-   * The same members give the same answer in every process and version: no hash of the JVM's own is used.
+   * Bounds: POINTS entries a member. Shares of members differ by about a third with that many. The same members give
+   * the same result in every process and version: no hash of the JVM is used.
    */
   private static final int POINTS = 16;
   private static final long STEP = 0x9E3779B97F4A7C15L;
@@ -25,13 +25,13 @@ public final class HashRing<M> {
     for (int i = 1; i <= POINTS; i++) ring.putIfAbsent(mix(hash + i * STEP), member);
   }
 
-  /** Removes what was added under this name. */
+  /** Removes the member with this name. */
   public void remove(String name, M member) {
     long hash = hash(name);
     for (int i = 1; i <= POINTS; i++) ring.remove(mix(hash + i * STEP), member);
   }
 
-  /** The member that a name stays with, or null when there is none. */
+  /** The member that a name is assigned to, or null when there are no members. */
   public @Nullable M find(String name) {
     Map.Entry<Long, M> next = ring.ceilingEntry(mix(hash(name)));
     if (next == null) next = ring.firstEntry();

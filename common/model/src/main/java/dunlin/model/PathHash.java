@@ -5,21 +5,22 @@ import java.lang.invoke.VarHandle;
 import java.nio.ByteOrder;
 
 /**
- * Hashes of paths of topic levels, one level folded onto the hash of the path in front of it.
+ * Hashes of paths of topic levels; each level is folded into the hash of the path before it.
  *
- * <p>The hash of a path depends on nothing but its text and the two keys, so the places of all levels of a topic in a
- * table are known without a look at the table.
+ * <p>The hash of a path depends only on its text and the two keys, so the places of all levels of a topic in a table
+ * are known without reading the table.
  *
  * @param wordKey multiplies the full eight-byte words of a level
  * @param endKey multiplies the rest of a level
  */
 record PathHash(long wordKey, long endKey) {
   /*
-   * Keyed multiply-and-fold over eight bytes at a time: one multiplication for a level of up to seven bytes. Without the
-   * keys no client can prepare levels that collide, and a collision costs time only: FilterIndex takes no hash for a proof.
-   * The last word of a level carries the count of its bytes on top, so levels, "+" and "#" are never folded in alike.
-   * The low byte is no hash but the number of levels plus one: paths of different depth never collide, and no path is 0,
-   * which says that a place is free. A path deeper than DEPTH_MAX gets the low byte 0, or is 0, and is never found.
+   * Keyed multiply-and-fold over eight bytes at a time: one multiplication for a level of up to seven bytes. Clients
+   * cannot construct colliding levels without the keys, and a collision only costs time, since FilterIndex compares
+   * texts. The last word of a level has the count of its bytes at the top, so levels, "+" and "#" are always folded
+   * differently. The low byte is not hashed: it is the number of levels plus one. So paths of different depth never
+   * collide, and no path is 0, which marks a free place. A path deeper than DEPTH_MAX gets the low byte 0, or is 0, and
+   * is never found.
    */
   private static final VarHandle LONGS =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
@@ -35,22 +36,22 @@ record PathHash(long wordKey, long endKey) {
   private static final long ONES = 0x0101_0101_0101_0101L;
   private static final long HIGHS = 0x8080_8080_8080_8080L;
 
-  /** The path with no level yet, of the tenant with this number. */
+  /** The path without a level, of the tenant with this number. */
   long root(long tenant) {
     return end(wordKey ^ tenant, 0);
   }
 
-  /** The path with a {@code +} behind it. */
+  /** The path followed by {@code +}. */
   long plus(long path) {
     return end(path ^ PLUS, path);
   }
 
-  /** The path with a {@code #} behind it. */
+  /** The path followed by {@code #}. */
   long hash(long path) {
     return end(path ^ HASH, path);
   }
 
-  /** The path with the level of these bytes behind it. */
+  /** The path followed by the level of these bytes. */
   long level(long path, byte[] text, int from, int to) {
     long h = path;
     int i = from;
@@ -65,7 +66,7 @@ record PathHash(long wordKey, long endKey) {
     return end(h ^ (word | (left + 1L) << 56), path);
   }
 
-  /** The path with a filter's level behind it, which may be a wildcard. */
+  /** The path followed by a filter's level, which may be a wildcard. */
   long filterLevel(long path, byte[] text, int from, int to) {
     if (isLevel(text, from, to, '+')) return plus(path);
     if (isLevel(text, from, to, '#')) return hash(path);

@@ -5,15 +5,15 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One application message on its way through the broker: topic name, properties and payload in the form of an MQTT 5
- * PUBLISH packet, whatever version it came in with.
+ * An application message inside the broker: topic name, properties and payload in the form of an MQTT 5 PUBLISH packet,
+ * whatever version it was published with.
  *
  * <p>Immutable and shared: every tier, thread and session that handles the message holds the same instance.
  */
 public final class Publication {
   /*
    * The body is a heap array, not a pooled buffer: a message of a few hundred bytes is copied once out of the socket's
-   * buffer (about 10 ns), then has no owner, needs no reference count on its way over threads and the log, and cannot leak.
+   * buffer (about 10 ns), and then has no owner, needs no reference count across threads and the log, and cannot leak.
    * Layout: topic name | properties without their length | payload. Topic alias and subscription identifiers belong to one
    * connection and are never part of the properties here.
    */
@@ -33,8 +33,8 @@ public final class Publication {
   private final @Nullable Exchange exchange;
 
   /**
-   * The QoS 2 exchange that a message of a durable session came in: who recorded the packet identifier must record it in
-   * one step with the message, so that a crash leaves both or neither. Not part of the stored form.
+   * The QoS 2 exchange of a message from a durable session. The packet identifier must be recorded atomically with the
+   * message, so that a crash leaves both or neither. Not part of the stored form.
    *
    * @param epoch the owner epoch of the publishing session
    * @param packetId the packet identifier, 1 to 65,535
@@ -45,14 +45,14 @@ public final class Publication {
   public static final int NEVER_EXPIRES = -1;
 
   /**
-   * Takes over an encoded body; the caller gives the array up.
+   * Wraps an encoded body; the caller must not use the array afterwards.
    *
    * @param acceptedAtMillis when the broker accepted the message, wall clock
    * @param expirySeconds Message Expiry Interval as an unsigned 32-bit number, or {@link #NEVER_EXPIRES} with {@code
    *     expiryOffset} -1
-   * @param expiryOffset where in the body the four bytes of the Message Expiry Interval stand, or -1
+   * @param expiryOffset the offset in the body of the Message Expiry Interval's four bytes, or -1
    * @param topicLength bytes of the topic name at the start of the body, 1 to 65,535
-   * @param propertiesLength bytes of the properties behind it
+   * @param propertiesLength bytes of the properties after it
    * @param exchange the QoS 2 exchange with a durable session, or null
    */
   public Publication(
@@ -128,7 +128,7 @@ public final class Publication {
     return acceptedAtMillis;
   }
 
-  /** Bytes of the topic name, which stands at the start of {@link #body()}. */
+  /** Bytes of the topic name, which is at the start of {@link #body()}. */
   public int topicLength() {
     return topicLength;
   }
@@ -145,12 +145,12 @@ public final class Publication {
     return body.length - topicLength - propertiesLength;
   }
 
-  /** Topic name, properties, payload. Never to be written to, but for handing it to a socket, a log or a hash. */
+  /** Topic name, properties, payload. Must not be modified; only for writing to a socket, a log or a hash. */
   public byte[] body() {
     return body;
   }
 
-  /** Where in {@link #body()} the Message Expiry Interval's four bytes stand, or -1. */
+  /** The offset in {@link #body()} of the Message Expiry Interval's four bytes, or -1. */
   public int expiryOffset() {
     return expiryOffset;
   }
@@ -175,7 +175,7 @@ public final class Publication {
     return expiryOffset >= 0 && nowMillis - acceptedAtMillis >= expiryMillis();
   }
 
-  /** Seconds of the Message Expiry Interval that are left, 0 to 4,294,967,295 [MQTT-3.3.2-6]; only with an expiry. */
+  /** The remaining seconds of the Message Expiry Interval, 0 to 4,294,967,295 [MQTT-3.3.2-6]; only with an expiry. */
   public long remainingExpirySeconds(long nowMillis) {
     long left = expiryMillis() - Math.max(0, nowMillis - acceptedAtMillis);
     return Math.max(0, (left + 999) / 1000);
@@ -190,7 +190,7 @@ public final class Publication {
     return HEADER + encodedText(publisher.tenant()).length + encodedText(publisher.clientId()).length + body.length;
   }
 
-  /** Writes the form in which the logs and stores keep a message; {@link #readFrom} reads it. */
+  /** Writes the stored form, which logs and stores use; {@link #readFrom} reads it. */
   public void writeTo(ByteBuffer out) {
     byte[] tenant = encodedText(publisher.tenant());
     byte[] clientId = encodedText(publisher.clientId());
@@ -208,9 +208,9 @@ public final class Publication {
   }
 
   /**
-   * Reads what {@link #writeTo} wrote and leaves the buffer behind it.
+   * Reads the stored form and moves the buffer past it.
    *
-   * @throws IllegalStateException when the bytes are not of a known format
+   * @throws IllegalStateException when the format of the bytes is unknown
    */
   public static Publication readFrom(ByteBuffer in) {
     byte format = in.get();

@@ -3,7 +3,7 @@ package dunlin.model;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** Why something ended as it did; MQTT 5, section 2.4. Codes below 0x80 are successes. */
+/** The reason codes of MQTT 5, section 2.4. Codes below 0x80 are successes. */
 public enum ReasonCode {
   SUCCESS(0x00),
   GRANTED_QOS_1(0x01),
@@ -66,7 +66,7 @@ public enum ReasonCode {
     return code;
   }
 
-  /** Whether this says that something failed. */
+  /** Whether the code is an error. */
   public boolean isError() {
     return code >= 0x80;
   }

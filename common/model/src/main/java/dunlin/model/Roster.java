@@ -3,18 +3,17 @@ package dunlin.model;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
-/** Members of a group that come and go in constant time, and that any thread may look at without a lock. */
+/** The members of a group, with addition and removal in constant time, readable by any thread without a lock. */
 public final class Roster<M extends Roster.Placed> {
   /*
-   * Owner: one thread adds and removes.
-   * The last member takes the place of one that goes, so a reader may for a moment miss a member, meet one twice, or meet one
-   * that has just gone; who needs to be sure asks the member.
-   * Bounds: grows by doubling, to the most members that there ever were.
+   * Owner: one thread adds and removes. The last member takes the place of a removed one, so a reader may briefly miss
+   * a member, see one twice, or see one that was just removed; a reader that needs certainty asks the member.
+   * Bounds: grows by doubling, up to the largest number of members so far.
    */
   private volatile AtomicReferenceArray<@Nullable M> members = new AtomicReferenceArray<>(2);
   private volatile int size;
 
-  /** What a member keeps for the roster that it is on: its place, which only the roster changes. */
+  /** A member, which stores its place for the roster; only the roster changes it. */
   public interface Placed {
     int place();
 
@@ -25,7 +24,7 @@ public final class Roster<M extends Roster.Placed> {
     return size;
   }
 
-  /** The member at a place from 0 to size - 1; null when it has left since. */
+  /** The member at a place from 0 to size - 1; null when it was removed since. */
   public @Nullable M at(int place) {
     AtomicReferenceArray<@Nullable M> current = members;
     return place < current.length() ? current.getAcquire(place) : null;
@@ -46,7 +45,7 @@ public final class Roster<M extends Roster.Placed> {
   }
 
   /** Removes a member that is on this roster. */
-  @SuppressWarnings("ReferenceEquality") // whether it is this very member that stands there
+  @SuppressWarnings("ReferenceEquality") // compares the member's identity
   public void remove(M member) {
     AtomicReferenceArray<@Nullable M> current = members;
     int hole = member.place();

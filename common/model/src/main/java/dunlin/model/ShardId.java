@@ -1,13 +1,14 @@
 package dunlin.model;
 
 /**
- * A place that can deliver: a frontend with its connected sessions, or a part of the durable sessions, by a hash of tenant and client identifier.
+ * A shard: a place that delivers messages. It is a frontend with its connected sessions, or a part of the durable
+ * sessions, by a hash of tenant and client identifier.
  *
- * @param kind which of the two
+ * @param kind the kind of shard
  * @param name the frontend's node id, or the number of the part
  */
 public record ShardId(Kind kind, String name) implements Comparable<ShardId> {
-  /** What delivers at a shard. */
+  /** The kinds of shards. */
   public enum Kind {
     FRONTEND(1),
     INBOX(2);
@@ -18,7 +19,7 @@ public record ShardId(Kind kind, String name) implements Comparable<ShardId> {
       this.code = code;
     }
 
-    /** The byte that stands for it in stored keys. */
+    /** The byte for this kind in stored keys. */
     public int code() {
       return code;
     }

@@ -1,10 +1,10 @@
 package dunlin.model;
 
 /**
- * How a client wants the messages of one subscription; MQTT 5, section 3.8.3.1.
+ * The options of one subscription; MQTT 5, section 3.8.3.1.
  *
  * @param maximumQoS the highest QoS at which the server may send
- * @param noLocal whether the client's own publishes are left out
+ * @param noLocal whether the client's own publishes are excluded
  * @param retainAsPublished whether the RETAIN flag is passed on as it was published
  * @param retainHandling when retained messages are sent: 0 always, 1 for a new subscription only, 2 never
  * @param subscriptionIdentifier 1 to 268,435,455, or 0 for none
@@ -17,7 +17,7 @@ public record SubscriptionOptions(
 
   private static final int RETAIN_HANDLINGS = 3;
 
-  /** All there are without a subscription identifier, by {@link #place}. */
+  /** All options without a subscription identifier, by {@link #place}. */
   private static final SubscriptionOptions[] PLAIN = plain();
 
   public SubscriptionOptions {
@@ -29,7 +29,7 @@ public record SubscriptionOptions(
     }
   }
 
-  /** What an MQTT 3 SUBSCRIBE asks for: a QoS and nothing else. */
+  /** The options of an MQTT 3 subscription, which only has a QoS. */
   public static SubscriptionOptions of(QoS maximumQoS) {
     return new SubscriptionOptions(maximumQoS, false, false, 0, 0);
   }
@@ -50,7 +50,7 @@ public record SubscriptionOptions(
     return (maximumQoS.code() * 4 + flags) * RETAIN_HANDLINGS + retainHandling;
   }
 
-  /** The same options, for those who keep them: one instance serves all subscriptions that have no identifier. */
+  /** A shared instance of equal options, to be stored: there is one for all subscriptions without an identifier. */
   public SubscriptionOptions shared() {
     return subscriptionIdentifier == 0 ? PLAIN[place()] : this;
   }

@@ -5,10 +5,10 @@ import java.util.Optional;
 /**
  * A valid topic filter of a subscription, plain or shared; MQTT 5, sections 4.7 and 4.8.2.
  *
- * <p>Clients choose filters, and can choose many of the same hash code. Filters are comparable, so that a hash table finds one among
- * those in logarithmic time; a record that has a filter and is a key of a hash table must be comparable, too.
+ * <p>Clients can choose many filters with the same hash code. Filters are comparable, so that a hash table finds one
+ * among those in logarithmic time; a record that has a filter and is a key of a hash table must be comparable, too.
  *
- * @param filter the filter that topic names are matched with, without any {@code $share/group/} in front
+ * @param filter the filter that topic names are matched with, without the prefix {@code $share/group/}
  * @param group the name of the shared subscription's group, empty for a plain subscription
  * @param ordered whether a publisher stays with one member of the group ({@code $oshare})
  */
@@ -29,9 +29,9 @@ public record TopicFilter(String filter, String group, boolean ordered) implemen
   }
 
   /**
-   * Reads a topic filter as a SUBSCRIBE packet spells it. Empty when it is not a valid one: a wildcard that does not
-   * stand alone in its level, {@code #} before the end, no text, U+0000, {@code $share} without a group or a filter
-   * [MQTT-4.7.1-1, -2, MQTT-4.7.3-1, -2, MQTT-4.8.2-1, -2].
+   * Parses a topic filter of a SUBSCRIBE packet. Empty when it is not valid: a wildcard that is not alone in its level,
+   * {@code #} before the end, an empty text, U+0000, {@code $share} without a group or a filter [MQTT-4.7.1-1, -2,
+   * MQTT-4.7.3-1, -2, MQTT-4.8.2-1, -2].
    */
   public static Optional<TopicFilter> parse(String text) {
     String prefix = text.startsWith(SHARE) ? SHARE : text.startsWith(ORDERED_SHARE) ? ORDERED_SHARE : "";
@@ -52,12 +52,12 @@ public record TopicFilter(String filter, String group, boolean ordered) implemen
     return !group.isEmpty();
   }
 
-  /** Levels of the filter, empty ones included; what makes it a shared one does not count. */
+  /** The number of levels of the filter, including empty ones, without the prefix of a shared subscription. */
   public int levels() {
     return 1 + (int) filter.chars().filter(c -> c == '/').count();
   }
 
-  /** The filter as a SUBSCRIBE packet spells it. */
+  /** The filter as in a SUBSCRIBE packet. */
   public String text() {
     if (!shared()) return filter;
     return (ordered ? ORDERED_SHARE : SHARE) + group + '/' + filter;
@@ -71,7 +71,7 @@ public record TopicFilter(String filter, String group, boolean ordered) implemen
     return byGroup != 0 ? byGroup : Boolean.compare(ordered, other.ordered);
   }
 
-  /** Whether a topic name matches; the plain definition, which faster structures are tested against. */
+  /** Whether a topic name matches: the reference implementation, which faster ones are tested against. */
   public boolean matches(String topic) {
     if (topic.startsWith("$") && (filter.startsWith("#") || filter.startsWith("+"))) return false;
     int f = 0;

@@ -1,4 +1,4 @@
-/** MQTT's words: topic names and filters, messages, reason codes. Pure values, no I/O. */
+/** MQTT's types: topic names and filters, messages, reason codes. Pure values, no I/O. */
 @NullMarked
 package dunlin.model;
 

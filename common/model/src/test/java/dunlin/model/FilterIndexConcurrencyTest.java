@@ -18,14 +18,14 @@ import org.junit.jupiter.api.Test;
 class FilterIndexConcurrencyTest {
   private static final String TENANT = "t";
 
-  /** A value that knows its filter and whether it stays for the life of its index. */
+  /** A value with its filter, and whether that is never removed. */
   private record Value(String filter, boolean stays) {}
 
-  /** An index with the filters of it that are never removed, and topics with how many of those they match. */
+  /** An index, topics, and for each topic the number of matching filters that are never removed. */
   private record Round(FilterIndex<Value> index, List<String> topics, List<Integer> stayingMatches) {}
 
   @Test
-  void readersFindWhatStaysExactlyOnceWhateverTheWriterDoes() throws Exception {
+  void readersFindEveryLastingFilterExactlyOnceDuringChanges() throws Exception {
     long seed = 42;
     var random = new Random(seed);
     var current = new AtomicReference<@Nullable Round>(newRound(random));
@@ -34,7 +34,7 @@ class FilterIndexConcurrencyTest {
     try (var threads = Executors.newFixedThreadPool(2)) {
       Callable<Long> reading = () -> read(current);
       var readers = List.of(threads.submit(reading), threads.submit(reading));
-      // Fresh indexes again and again: filters move down a level only while their neighbourhood is young.
+      // New indexes again and again: filters move down a level only when others are added beside them.
       long end = System.nanoTime() + Duration.ofSeconds(1).toNanos();
       while (System.nanoTime() < end) {
         Round round = newRound(random);
@@ -90,7 +90,7 @@ class FilterIndexConcurrencyTest {
     }
   }
 
-  /** The first three puts each move the filter that stays down by a level. Keys that are no secret are quicker to make. */
+  /** The first three puts each move the lasting filter down by a level. Fixed keys are quicker to create. */
   private static void writeOneBehindTheOther(AtomicReference<@Nullable FilterIndex<String>> current) {
     var index = new FilterIndex<String>(() -> 0x9E37_79B9_7F4A_7C15L);
     index.put(TENANT, "a/b/c", "a/b/c");
@@ -101,16 +101,16 @@ class FilterIndexConcurrencyTest {
   }
 
   @Test
-  void aPlaceThatChangesItsFilterNeverGivesTheOthersValue() throws Exception {
+  void aPlaceThatChangesItsFilterNeverReturnsAnothersValue() throws Exception {
     var index = new FilterIndex<String>();
     var filters = List.of("a/1", "a/2", "a/+/x");
-    index.put(TENANT, "b", "b"); // so that the others share the place of "a", one after the other
+    index.put(TENANT, "b", "b"); // so that the other filters use the place of "a", one after the other
     var stop = new AtomicBoolean();
     try (var threads = Executors.newSingleThreadExecutor()) {
       var reader =
           threads.submit(
               () -> {
-                // Nothing but matching here: the wrong pair would be there for some ten nanoseconds.
+                // Only matching here: a wrong pair would be visible for about ten nanoseconds.
                 byte[] topic = "a/1".getBytes(StandardCharsets.UTF_8);
                 Consumer<String> check =
                     value -> {
@@ -168,8 +168,8 @@ class FilterIndexConcurrencyTest {
         round.index.match(TENANT, bytes, 0, bytes.length, found::add);
         assertThat(found).allMatch(value -> TopicFilter.plain(value.filter).matches(topic));
         var staying = found.stream().filter(Value::stays).map(Value::filter).toList();
-        assertThat(staying).as("what stays under '%s'", topic).doesNotHaveDuplicates();
-        assertThat(staying).as("what stays under '%s'", topic).hasSize(round.stayingMatches.get(i));
+        assertThat(staying).as("lasting filters of '%s'", topic).doesNotHaveDuplicates();
+        assertThat(staying).as("lasting filters of '%s'", topic).hasSize(round.stayingMatches.get(i));
       }
     }
   }

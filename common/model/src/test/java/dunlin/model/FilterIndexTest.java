@@ -77,7 +77,7 @@ class FilterIndexTest {
   }
 
   @Test
-  void keepsTenantsApart() {
+  void keepsTenantsSeparate() {
     var index = new FilterIndex<String>();
     index.put("one", "a/#", "first");
     index.put("two", "a/#", "second");
@@ -94,7 +94,7 @@ class FilterIndexTest {
   }
 
   @Test
-  void readsTheTopicWhereItStandsInTheArray() {
+  void readsTheTopicAtItsOffsetInTheArray() {
     var index = new FilterIndex<String>();
     index.put(TENANT, "a/b", "exact");
     index.put(TENANT, "a/+", "plus");
@@ -135,7 +135,7 @@ class FilterIndexTest {
     runAgainstModel(seed, new FilterIndex<>(), 3_000, 4);
   }
 
-  /** With these keys, levels and their order hardly matter to the hash until other keys are drawn. */
+  /** With these keys, the hash hardly depends on levels and their order until other keys are chosen. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void agreesWithTheDefinitionWhenHashesCollide(long seed) {
@@ -154,7 +154,7 @@ class FilterIndexTest {
     var model = new HashMap<String, String>();
     for (int step = 0; step < steps; step++) {
       String filter = Topics.filter(random, letters);
-      // Long phases of growing and of shrinking, so that the table is copied both ways.
+      // Long phases of growing and of shrinking, so that the table is copied in both directions.
       boolean add = random.nextInt(10) < (step / 500 % 2 == 0 ? 8 : 2);
       String value = filter + "@" + step;
       String before = model.get(filter);

@@ -14,7 +14,7 @@ class FilterTableTest {
       new FilterTable<>(new PathHash(0x9E3779B97F4A7C15L, 0xD1B54A32D192ED03L), texts, 0);
   private final long path = table.hash.plus(table.hash.root(0));
 
-  /** What a reader relies on that has the word of one filter and then the value of the next. */
+  /** A reader may have the word of one filter and the value of the next; it must be able to detect that. */
   @Test
   void aWordNeverStandsForTwoFilters() {
     table.add(path, texts.append(0, ONE, ONE.length), true, "one");
@@ -35,7 +35,7 @@ class FilterTableTest {
   }
 
   @Test
-  void aTailIsNoLongerThereOnceItHasMovedDown() {
+  void aTailIsGoneOnceItHasMovedDown() {
     table.add(path, texts.append(0, ONE, ONE.length), true, "one");
     int place = table.find(path);
     long tail = table.word(place);

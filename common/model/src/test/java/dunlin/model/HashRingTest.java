@@ -19,7 +19,7 @@ final class HashRingTest {
   }
 
   @Test
-  void withoutMembersThereIsNobodyToFind() {
+  void withoutMembersThereIsNoResult() {
     assertThat(ring.find("publisher")).isNull();
 
     ring.add("a", "a");
@@ -29,7 +29,7 @@ final class HashRingTest {
   }
 
   @Test
-  void aMemberThatComesTakesOnlyItsOwnShare() {
+  void anAddedMemberTakesOnlyItsShare() {
     for (int i = 0; i < 20; i++) ring.add("member-" + i, "member-" + i);
     Map<String, String> before = all();
 
@@ -44,7 +44,7 @@ final class HashRingTest {
   }
 
   @Test
-  void aMemberThatGoesLeavesTheOthersTheirs() {
+  void aRemovedMemberDoesNotAffectOtherShares() {
     for (int i = 0; i < 20; i++) ring.add("member-" + i, "member-" + i);
     Map<String, String> before = all();
 
@@ -58,7 +58,7 @@ final class HashRingTest {
   }
 
   @Test
-  void everybodyHasAShare() {
+  void everyMemberHasAShare() {
     for (int i = 0; i < 50; i++) ring.add("member-" + i, "member-" + i);
     Map<String, Integer> counts = new HashMap<>();
     all().values().forEach(member -> counts.merge(member, 1, Integer::sum));

@@ -13,13 +13,14 @@ import java.util.Random;
 import java.util.function.LongSupplier;
 
 /**
- * Fuzz target: topic filters and topic names, against the words of MQTT 5, sections 4.7 and 4.8.2, taken literally.
+ * Fuzz target: topic filters and topic names, compared with a literal implementation of MQTT 5, sections 4.7 and 4.8.2.
  *
  * <p>An input is a sequence of steps: a filter is subscribed, a filter is unsubscribed, a topic name is published. Checked are:
- * which filters are valid; that {@link TopicFilter#matches} and {@link FilterIndex} both find exactly what the specification says.
+ * which filters are valid, and that {@link TopicFilter#matches} and {@link FilterIndex} find exactly the filters of the
+ * specification.
  */
 public final class MatcherFuzz {
-  /** What texts are made of; the bytes of an input choose. */
+  /** The pieces of texts, chosen by the bytes of the input. */
   private static final String[] PIECES = {
     "a", "b", "/", "+", "#", "$", "$SYS", "$share/", "$oshare/", "/#", "/+", "ü", "\uD83D\uDE00", "\0", "a level of more bytes", "/"
   };
@@ -28,7 +29,7 @@ public final class MatcherFuzz {
 
   private MatcherFuzz() {}
 
-  /** The driver of Jazzer calls this by its name. */
+  /** Called by Jazzer's driver, by its name. */
   public static void fuzzerTestOneInput(byte[] input) {
     if (input.length < 2) return;
     boolean collisions = (input[0] & 1) == 1;
@@ -54,7 +55,7 @@ public final class MatcherFuzz {
     assertThat(index.size()).isZero();
   }
 
-  /** With these keys many paths have one hash, until others are drawn. */
+  /** Keys with which many paths have the same hash, until others are chosen. */
   private static LongSupplier badKeys(int seed) {
     var random = new Random(seed);
     var drawn = new int[1];
@@ -80,7 +81,7 @@ public final class MatcherFuzz {
   }
 
   private static void publish(FilterIndex<String> index, Map<String, String> model, String topic, boolean collisions) {
-    if (topic.isEmpty() || topic.matches("(?s).*[+#\0].*")) return; // no topic name: the decoder lets none of these through
+    if (topic.isEmpty() || topic.matches("(?s).*[+#\0].*")) return; // not a topic name: the decoder refuses these
     List<String> expected = new ArrayList<>();
     model.forEach(
         (filter, value) -> {
@@ -91,12 +92,12 @@ public final class MatcherFuzz {
     byte[] bytes = ("xx" + topic + "yy").getBytes(StandardCharsets.UTF_8);
     List<String> found = new ArrayList<>();
     index.match("t", bytes, 2, bytes.length - 4, found::add);
-    // A path of the topic that no filter has may then look like another that one has: FilterIndex says what that costs.
+    // A path of the topic that no filter has may then have the hash of another path: see FilterIndex.
     if (collisions) found = new ArrayList<>(new LinkedHashSet<>(found));
     assertThat(found).as("topic '%s'", topic).containsExactlyInAnyOrderElementsOf(expected);
   }
 
-  // --------------------------------------------------------------------- the specification, said once more and without haste
+  // --------------------------------------------------------------------- the specification, implemented literally
 
   private static String[] levels(String text) {
     return text.split("/", -1);

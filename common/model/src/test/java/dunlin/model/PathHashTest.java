@@ -10,7 +10,7 @@ class PathHashTest {
   private final PathHash hash = new PathHash(0x9E3779B97F4A7C15L, 0xD1B54A32D192ED03L);
 
   @Test
-  void dependsOnTheLevelOnlyAndNotOnWhereItStands() {
+  void dependsOnTheLevelAndNotOnItsOffset() {
     var random = new Random(1);
     for (int length = 0; length < 40; length++) {
       byte[] level = new byte[length];
@@ -40,7 +40,7 @@ class PathHashTest {
   }
 
   @Test
-  void tellsWildcardsFromLevelsAndDepthsApart() {
+  void distinguishesWildcardsLevelsAndDepths() {
     byte[] text = "+#".getBytes(StandardCharsets.UTF_8);
     long root = hash.root(0);
 

@@ -93,7 +93,7 @@ class PublicationTest {
   @Test
   @Tag("MQTT-3.3.2-5")
   @Tag("MQTT-3.3.2-6")
-  void expiresAfterItsIntervalAndTellsWhatIsLeft() {
+  void expiresAfterItsIntervalAndReturnsTheRemainingTime() {
     Publication message = expiring(1_000_000, 10);
 
     assertThat(message.expired(1_009_999)).isFalse();
@@ -106,7 +106,7 @@ class PublicationTest {
   }
 
   @Test
-  void takesTheExpiryIntervalAsUnsigned() {
+  void treatsTheExpiryIntervalAsUnsigned() {
     Publication message = expiring(0, -1);
 
     assertThat(message.expired(4_294_967_294_999L)).isFalse();

@@ -31,7 +31,7 @@ class ReasonCodeTest {
   }
 
   @Test
-  void metricsSpellItWithDashes() {
+  void labelsHaveDashes() {
     assertThat(ReasonCode.QUOTA_EXCEEDED.label()).isEqualTo("quota-exceeded");
   }
 }

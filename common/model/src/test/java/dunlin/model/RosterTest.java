@@ -36,7 +36,7 @@ final class RosterTest {
 
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
-  void holdsWhoCameAndHasNotGone(long seed) {
+  void holdsAddedMembersUntilTheyAreRemoved(long seed) {
     Random random = new Random(seed);
     List<Member> model = new ArrayList<>();
     for (int step = 0; step < 2_000; step++) {
@@ -55,7 +55,7 @@ final class RosterTest {
   }
 
   @Test
-  void aPlaceBehindTheEndIsEmpty() {
+  void aPlaceBeyondTheEndIsEmpty() {
     assertThat(roster.at(0)).isNull();
     assertThat(roster.at(1_000)).isNull();
   }

@@ -8,7 +8,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class SubscriptionOptionsTest {
   @ParameterizedTest
   @EnumSource(QoS.class)
-  void optionsWithoutAnIdentifierAreSharedAndEqualToWhatWasAskedFor(QoS qos) {
+  void optionsWithoutAnIdentifierAreSharedAndEqual(QoS qos) {
     for (int i = 0; i < 12; i++) {
       var options = new SubscriptionOptions(qos, (i & 1) != 0, (i & 2) != 0, i / 4, 0);
       var again = new SubscriptionOptions(qos, (i & 1) != 0, (i & 2) != 0, i / 4, 0);
@@ -19,7 +19,7 @@ class SubscriptionOptionsTest {
 
   @ParameterizedTest
   @EnumSource(QoS.class)
-  void optionsWithAnIdentifierStayThemselves(QoS qos) {
+  void optionsWithAnIdentifierAreNotShared(QoS qos) {
     var options = new SubscriptionOptions(qos, true, false, 1, 7);
 
     assertThat(options.shared()).isSameAs(options);

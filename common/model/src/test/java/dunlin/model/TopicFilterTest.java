@@ -59,7 +59,7 @@ class TopicFilterTest {
   @Tag("MQTT3-4.7.3-1")
   @Tag("MQTT3-4.7.3-2")
   @ValueSource(strings = {"", "sport+", "+sport", "a/#/b", "a#", "#a", "#/", "a/b#", "++", "a/+b", "a\0b"})
-  void refusesWhatIsNoFilter(String text) {
+  void refusesInvalidFilters(String text) {
     assertThat(TopicFilter.parse(text)).isEmpty();
     assertThatThrownBy(() -> TopicFilter.plain(text)).isInstanceOf(IllegalArgumentException.class);
   }
@@ -73,12 +73,12 @@ class TopicFilterTest {
         "$share", "$share/", "$share/g", "$share/g/", "$share//f", "$share/a+b/f", "$share/#/f", "$share/g/a#",
         "$oshare", "$oshare/g", "$oshare//f",
       })
-  void refusesWhatIsNoSharedFilter(String text) {
+  void refusesInvalidSharedFilters(String text) {
     assertThat(TopicFilter.parse(text)).isEmpty();
   }
 
   @Test
-  void refusesAnOrderThatHasNoGroup() {
+  void refusesAnOrderedFilterWithoutAGroup() {
     assertThatThrownBy(() -> new TopicFilter("a", "", true)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> new TopicFilter("a", "g/h", false)).isInstanceOf(IllegalArgumentException.class);
   }
@@ -89,7 +89,7 @@ class TopicFilterTest {
   @CsvSource({
     "'#', $SYS/a, false", "+/a, $SYS/a, false", "$SYS/#, $SYS/a, true", "$SYS/+, $SYS/a, true", "a/+, a/$b, true",
   })
-  void leadingWildcardsDoNotMatchTopicsOfTheServer(String filter, String topic, boolean matches) {
+  void leadingWildcardsDoNotMatchDollarTopics(String filter, String topic, boolean matches) {
     assertThat(TopicFilter.plain(filter).matches(topic)).isEqualTo(matches);
   }
 
@@ -131,7 +131,7 @@ class TopicFilterTest {
     assertThat(TopicFilter.parse(filter).orElseThrow().levels()).isEqualTo(levels);
   }
 
-  /** Without an order, this takes minutes: 32,768 filters of one hash code, each looked up by comparing it with all others. */
+  /** Without an order, this takes minutes: 32,768 filters with the same hash code, each compared with all others. */
   @Test
   void filtersOfOneHashCodeAreFoundFast() {
     List<TopicFilter> filters =
@@ -147,7 +147,7 @@ class TopicFilterTest {
         });
   }
 
-  /** "Aa" and "BB" have the same hash code, and so has every row of them. */
+  /** "Aa" and "BB" have the same hash code, and so has every sequence of them. */
   private static String ofOneHashCode(int number) {
     var text = new StringBuilder();
     for (int bit = 0; bit < 15; bit++) text.append((number >>> bit & 1) == 0 ? "Aa" : "BB");

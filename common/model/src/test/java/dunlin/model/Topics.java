@@ -2,7 +2,7 @@ package dunlin.model;
 
 import java.util.Random;
 
-/** Random topic names and filters over so few levels that they often meet. */
+/** Random topic names and filters with so few different levels that they often match. */
 final class Topics {
   private Topics() {}
 

@@ -15,16 +15,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Answers by HTTP what an orchestrator and a monitoring system ask: {@code GET /health} (the process lives), {@code
- * /ready} (it serves clients) and {@code /metrics} (Prometheus text). What is not so is answered with 503 and the reason. There is no authentication; it
- * belongs on loopback or on a network of operators.
+ * HTTP endpoints for an orchestrator and a monitoring system: {@code GET /health} (the process lives), {@code /ready}
+ * (it serves clients) and {@code /metrics} (Prometheus text). An unhealthy or unready node answers 503 with the reason.
+ * There is no authentication; it belongs on loopback or on a network of operators.
  */
 public final class AdminServer implements AutoCloseable {
   /*
-   * Owner: the JDK server's dispatcher thread and THREADS_MAX handlers, which share nothing with the message's way.
+   * Owner: the JDK server's dispatcher thread and THREADS_MAX handlers, which share nothing with the path of messages.
    * Bounds: THREADS_MAX requests at a time and QUEUE_MAX waiting ones; more connections are closed. A client that sends
-   *   half a request holds a handler until sun.net.httpserver.maxReqTime, which bin/dunlin sets.
-   * Failure: an answer that fails is logged, and the connection is closed.
+   * an incomplete request occupies a handler until sun.net.httpserver.maxReqTime, which bin/dunlin sets.
+   * Failure: a failed answer is logged, and the connection is closed.
    */
   private static final Logger log = LoggerFactory.getLogger(AdminServer.class);
   private static final int THREADS_MAX = 2;
@@ -36,7 +36,7 @@ public final class AdminServer implements AutoCloseable {
   private final ThreadPoolExecutor handlers;
   private final Supplier<Optional<String>> unhealthy;
   private final Supplier<Optional<String>> unready;
-  /** Null when it has none to show. */
+  /** Null when it does not serve metrics. */
   private final @Nullable Supplier<String> metrics;
 
   private AdminServer(
@@ -59,12 +59,12 @@ public final class AdminServer implements AutoCloseable {
   }
 
   /**
-   * Binds and starts answering.
+   * Binds the port and starts serving.
    *
-   * @param address where; port 0 takes any free one
-   * @param unhealthy why the process should be started anew, empty when it should not; asked on every request
-   * @param unready why no clients should be sent to it now, empty when they should; asked on every request
-   * @param metrics renders the metrics; asked on every request
+   * @param address the address to bind; port 0 takes any free one
+   * @param unhealthy why the process should be restarted, or empty; called for every request
+   * @param unready why no clients should be sent to it now, or empty; called for every request
+   * @param metrics renders the metrics; called for every request
    * @throws IllegalStateException naming the address when it cannot be bound
    */
   public static AdminServer start(
@@ -75,7 +75,7 @@ public final class AdminServer implements AutoCloseable {
     return open(address, unhealthy, unready, metrics);
   }
 
-  /** The same without the metrics: for an address that others than operators may reach. */
+  /** The same without the metrics, for an address that not only operators can reach. */
   public static AdminServer startHealth(
       InetSocketAddress address, Supplier<Optional<String>> unhealthy, Supplier<Optional<String>> unready) {
     return open(address, unhealthy, unready, null);

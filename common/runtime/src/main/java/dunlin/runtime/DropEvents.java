@@ -12,16 +12,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs drops: for each hop and reason at most one line a second, with the number of messages since the line before.
+ * Logs drops: for each hop and reason at most one line a second, with the number of messages since the previous line.
  *
- * <p>The numbers of all lines add up to all drops, once it is closed.
+ * <p>Once it is closed, the numbers of all lines add up to all drops.
  */
 public final class DropEvents implements Events, AutoCloseable {
   /*
-   * Owner: any thread. The thread that moves a tally's next line forward by compare-and-set writes that line.
+   * Owner: any thread. The thread that advances a tally's next time by compare-and-set writes the line.
    * Bounds: HOPS_MAX hops times the reasons; hops are constants in the code, so a further one is a bug, and is reported
-   *   under "other". A tally keeps one client id, the latest.
-   * Failure: what had no line yet when the process dies is missing from the log; the metrics have it.
+   * as "other". A tally keeps the latest client id.
+   * Failure: drops without a line when the process dies are missing in the log; the metrics have them.
    */
   private static final Logger log = LoggerFactory.getLogger(DropEvents.class);
   private static final int HOPS_MAX = 64;
@@ -48,14 +48,14 @@ public final class DropEvents implements Events, AutoCloseable {
     tally.writeIfDue();
   }
 
-  /** Logs events that waited for their second to pass. The node's housekeeping calls it about once a second. */
+  /** Logs drops whose second has passed. The node's housekeeping calls it about once a second. */
   public void flush() {
     for (Map<DropReason, Tally> ofHop : tallies.values()) {
       for (Tally tally : ofHop.values()) tally.writeIfDue();
     }
   }
 
-  /** Logs all that has not been. */
+  /** Logs all remaining drops. */
   @Override
   public void close() {
     for (Map<DropReason, Tally> ofHop : tallies.values()) {
@@ -69,7 +69,7 @@ public final class DropEvents implements Events, AutoCloseable {
     return Objects.requireNonNull(ofHop.get(reason));
   }
 
-  /** One for every reason, so that the map is never changed again. */
+  /** A tally for every reason, so that the map is never changed afterwards. */
   private Map<DropReason, Tally> newTallies(String hop) {
     Map<DropReason, Tally> ofHop = new EnumMap<>(DropReason.class);
     long now = nanoTime.getAsLong();
@@ -84,7 +84,7 @@ public final class DropEvents implements Events, AutoCloseable {
     private final LongAdder messages = new LongAdder();
     private final AtomicLong nextLineNanos;
 
-    private volatile String latestClientId = ""; // any writer; whichever comes last
+    private volatile String latestClientId = ""; // any thread writes; the last one wins
 
     Tally(String hop, DropReason reason, long now) {
       this.hop = hop;
@@ -98,7 +98,7 @@ public final class DropEvents implements Events, AutoCloseable {
       if (now - next >= 0 && nextLineNanos.compareAndSet(next, now + INTERVAL_NANOS)) write();
     }
 
-    /** sumThenReset may leave an addition that races it for the next line, but never loses or doubles it. */
+    /** A concurrent addition may miss this sumThenReset and count for the next line, but is never lost or counted twice. */
     void write() {
       long dropped = messages.sumThenReset();
       if (dropped == 0) return;

@@ -1,26 +1,26 @@
 package dunlin.runtime;
 
-/** Why a message that was received will not be delivered. A closed set: each is a value of the tag {@code reason}. */
+/** Why a message that was received will not be delivered. A closed set; each is a value of the tag {@code reason}. */
 public enum DropReason {
-  /** QoS 0 to a connection whose socket takes no more. */
+  /** QoS 0 to a connection whose socket is not writable. */
   NOT_WRITABLE,
-  /** The session's queue, its inbox, or what the node has for all queues, is at its bound. */
+  /** The session's queue, its inbox, or the node's limit for all queues is full. */
   QUEUE_FULL,
-  /** Its Message Expiry Interval passed while it waited. */
+  /** The message expired while it waited. */
   EXPIRED,
   /** Larger than the Maximum Packet Size that the client announced. */
   PACKET_TOO_LARGE,
-  /** No member of a shared subscription could take it. */
+  /** No member of a shared subscription could take the message. */
   NO_MEMBER,
   /** The session ended while the message waited. */
   SESSION_ENDED,
   /** QoS 0 to a session that is not connected. */
   OFFLINE,
-  /** The node sheds load: a lane or a range takes no more. */
+  /** The node sheds load: a lane or a range accepts no more. */
   OVERLOADED,
-  /** It could not be stored as safely as was promised; the publisher was told so. */
+  /** The message could not be stored durably; the publisher got an error. */
   NOT_DURABLE,
-  /** The publisher or the subscriber may not. */
+  /** The publisher or the subscriber is not authorized. */
   NOT_AUTHORIZED,
   /** Another process did not answer, or its stream could not be resumed. */
   UNREACHABLE,

@@ -1,12 +1,12 @@
 package dunlin.runtime;
 
-/** Where features tell what operators and auditors must be able to see, besides the counts in the metrics. */
+/** Events that operators and auditors must be able to see, besides the counts in the metrics. */
 public interface Events {
   /**
-   * Messages were given up. Comes with every count of {@link HopLedger.Local#dropped}; any thread, must not block.
+   * Messages were dropped. Called for every count of {@link HopLedger.Local#dropped}, on any thread; must not block.
    *
-   * @param hop where, as its ledger is named
-   * @param clientId whose messages, or empty when they had no receiver yet
+   * @param hop the name of the hop's ledger
+   * @param clientId the receiver of the messages, or empty when there was none yet
    */
   void dropped(String hop, DropReason reason, long messages, String clientId);
 }

@@ -13,18 +13,18 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The books of one hop on a message's way: {@code received = delivered + dropped + in flight}, whenever nothing moves.
+ * The message accounting of one hop: at rest, {@code received = delivered + returned + dropped + in flight}.
  *
- * <p>A hop counts what it must deliver: where it makes three copies of one message, it has received three. Threads count
- * in a {@link Local} of their own; readers add them up.
+ * <p>A hop counts what it must deliver: if it makes three copies of one message, it has received three. Each thread
+ * counts in a {@link Local} of its own; readers add them up.
  */
 public final class HopLedger implements AutoCloseable {
   /*
-   * Owner: any thread may read; each Local is written by the one thread that it was made for.
-   * Bounds: one Local a thread that counts, that is one an event loop or lane; they are kept when their thread ends,
-   *   since their counts remain true.
-   * Failure: counts live as long as the process. A reader that races the writers sees sums that are off by what moves
-   *   at the same time, never a torn value.
+   * Owner: any thread may read; each Local is written by its own thread only.
+   * Bounds: one Local for each counting thread, that is for each event loop or lane; they are kept when their thread
+   * ends, since their counts remain valid.
+   * Failure: counts end with the process. A concurrent reader sees sums that are off by the messages in motion, never a
+   * torn value.
    */
   private static final VarHandle COUNT = MethodHandles.arrayElementVarHandle(long[].class);
   private static final DropReason[] REASONS = DropReason.values();
@@ -44,33 +44,34 @@ public final class HopLedger implements AutoCloseable {
   private final List<Local> locals = new CopyOnWriteArrayList<>();
 
   /**
-   * Opens a hop's books and registers its meters.
+   * Opens a hop's ledger and registers its meters.
    *
-   * @param hop its name: the tag of its meters, such as {@code frontend} or {@code session}; one ledger a name and node
-   * @param inFlight how many messages the hop holds right now; called by readers, on any thread
+   * @param hop its name: the tag of its meters, such as {@code frontend} or {@code session}; one ledger for each name
+   *     and node
+   * @param inFlight how many messages the hop holds now; called by readers, on any thread
    */
   public HopLedger(MeterRegistry registry, String hop, LongSupplier inFlight) {
     this.registry = registry;
     this.inFlight = inFlight;
     meters.add(
         FunctionCounter.builder("dunlin.messages.received", this, HopLedger::received)
-            .description("Messages that a hop took over.")
+            .description("Messages that a hop has received.")
             .tag("hop", hop)
             .register(registry));
     meters.add(
         FunctionCounter.builder("dunlin.messages.delivered", this, HopLedger::delivered)
-            .description("Messages that a hop handed on.")
+            .description("Messages that a hop has delivered.")
             .tag("hop", hop)
             .register(registry));
     meters.add(
         FunctionCounter.builder("dunlin.messages.returned", this, HopLedger::returned)
-            .description("Messages that a hop gave back to where they came from.")
+            .description("Messages that a hop has returned to where they came from.")
             .tag("hop", hop)
             .register(registry));
     for (DropReason reason : REASONS) {
       meters.add(
           FunctionCounter.builder("dunlin.messages.dropped", this, ledger -> ledger.dropped(reason))
-              .description("Messages that a hop gave up, by reason.")
+              .description("Messages that a hop has dropped, by reason.")
               .tag("hop", hop)
               .tag("reason", reason.tag())
               .register(registry));
@@ -79,11 +80,11 @@ public final class HopLedger implements AutoCloseable {
         Gauge.builder("dunlin.messages.in-flight", this, HopLedger::inFlight)
             .description("Messages that a hop holds.")
             .tag("hop", hop)
-            .strongReference(true) // the counters hold us weakly; with this, our books live as long as their meters
+            .strongReference(true) // the counters hold the ledger weakly; this gauge keeps it alive as long as its meters
             .register(registry));
   }
 
-  /** A part of the books for one thread, which alone may write in it. */
+  /** A part of the ledger for one thread, the only one that may write to it. */
   public Local local() {
     Local local = new Local();
     locals.add(local);
@@ -98,7 +99,7 @@ public final class HopLedger implements AutoCloseable {
     return sum(DELIVERED);
   }
 
-  /** Messages that went back to the hop they came from, which has them still. */
+  /** Messages that were returned to the hop they came from, which still has them. */
   public long returned() {
     return sum(RETURNED);
   }
@@ -117,12 +118,12 @@ public final class HopLedger implements AutoCloseable {
     return inFlight.getAsLong();
   }
 
-  /** Whether every message is accounted for. Means something only while nothing moves; tests wait for it. */
+  /** Whether every message is accounted for. Only meaningful at rest; tests wait for it. */
   public boolean balanced() {
     return received() == delivered() + returned() + dropped() + inFlight();
   }
 
-  /** Takes the meters away. The counts can still be read here. */
+  /** Removes the meters. The counts can still be read here. */
   @Override
   public void close() {
     meters.forEach(registry::remove);
@@ -134,16 +135,16 @@ public final class HopLedger implements AutoCloseable {
     return sum;
   }
 
-  @SuppressWarnings("EnumOrdinal") // the index lives as long as this process, and is nowhere written
+  @SuppressWarnings("EnumOrdinal") // the index is only used within this process and never stored
   private static int indexOf(DropReason reason) {
     return FIRST_REASON + reason.ordinal();
   }
 
-  /** What one thread counted. */
+  /** The counts of one thread. */
   public static final class Local {
     private final long[] counts = new long[LENGTH];
 
-    private @Nullable Thread owner; // known after its first count; for the assertion only
+    private @Nullable Thread owner; // set at its first count; for the assertion only
 
     private Local() {}
 
@@ -186,7 +187,7 @@ public final class HopLedger implements AutoCloseable {
       return (long) COUNT.getOpaque(counts, index);
     }
 
-    /** A thread that has ended hands its part on: executors replace threads, and the last drops come at shutdown. */
+    /** A new thread may take over the part of a thread that has ended: executors replace threads, and the last drops come at shutdown. */
     private boolean ownedByCaller() {
       Thread caller = Thread.currentThread();
       if (owner == null || !owner.isAlive()) owner = caller;

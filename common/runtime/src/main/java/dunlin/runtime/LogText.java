@@ -1,12 +1,12 @@
 package dunlin.runtime;
 
-/** Text that came from outside, made safe to stand in a log line or a message. */
+/** Makes texts from outside safe for a log line or a message. */
 public final class LogText {
   private static final int LONGEST = 128;
 
   private LogText() {}
 
-  /** The text with control and format characters as {@code \\uXXXX}, cut after 128 characters. */
+  /** The text with control and format characters as {@code \\uXXXX}, truncated after 128 characters. */
   public static String escaped(String text) {
     StringBuilder safe = new StringBuilder(Math.min(text.length(), LONGEST) + 8);
     for (int i = 0; i < text.length() && i < LONGEST; i++) {
@@ -19,14 +19,14 @@ public final class LogText {
   }
 
   /**
-   * The text in quotes that it cannot end by itself, escaped as above. Whatever a client or a proxy can choose, its address too, stands
-   * in a log line like this.
+   * The text in quotes, escaped so that it cannot end them. Log lines must use this for everything that a client or a
+   * proxy can choose, including its address.
    */
   public static String quoted(String text) {
     return '"' + escaped(text.replace("\\", "\\\\").replace("\"", "\\\"")) + '"';
   }
 
-  /** Not what starts a new line, moves a terminal's cursor, turns the direction of text or has no meaning alone. */
+  /** Excludes characters that begin a new line, move a terminal's cursor, change the direction of text or have no meaning by themselves. */
   private static boolean isPlain(char c) {
     return switch (Character.getType(c)) {
       case Character.CONTROL,

@@ -4,13 +4,14 @@ import java.nio.file.Path;
 import java.util.List;
 
 /**
- * A value as a source spells it, before its setting has read it.
+ * A value as written in a source, before its setting has parsed it.
  *
  * @param key the key it sets
- * @param text one text; a list's elements joined by commas
+ * @param text the text; a list's elements joined by commas
  * @param elements the elements when the source has lists of its own, otherwise the text split at commas
- * @param origin where it was set, for messages: "system property", "line 3 of conf/dunlin.conf"
- * @param directory what a relative path is relative to: the directory of a configuration file, or else the working directory, which is empty
+ * @param origin where it was set, for messages, such as "system property" or "line 3 of conf/dunlin.conf"
+ * @param directory the base of a relative path: the directory of the configuration file; empty for the working
+ *     directory
  */
 record RawSetting(String key, String text, List<String> elements, String origin, Path directory) {
   private static final Path WORKING_DIRECTORY = Path.of("");

@@ -11,13 +11,13 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thing that an operator may set: its key, type, default, bounds and a sentence about it, declared once as a
- * constant. The reference page, the environment variable and the messages come from this declaration.
+ * A setting: its key, type, default, bounds and a describing sentence, declared once as a constant. The reference page,
+ * the environment variable and the messages come from this declaration.
  *
- * <p>A key with one {@code *} segment, such as {@code dunlin.listeners.*.port}, declares a family: a setting for each name that
- * an operator makes up, of 1 to 32 of a to z, 0 to 9 and dashes.
+ * <p>A key with one {@code *} segment, such as {@code dunlin.listeners.*.port}, declares a family: a setting for each
+ * name chosen by the operator, of 1 to 32 characters from a to z, 0 to 9 and dashes.
  *
- * @param <T> what the code that uses it receives
+ * @param <T> the type of its value
  */
 public final class Setting<T> {
   private static final String BYTES = "bytes";
@@ -33,7 +33,7 @@ public final class Setting<T> {
   private final @Nullable Derived<?, T> derived;
   private final Set<String> standingNames;
 
-  /** A default that follows from another setting of the same family and name. */
+  /** A default that is derived from another setting of the same family and name. */
   private record Derived<S, T>(Setting<S> from, Function<S, T> rule) {
     T of(Settings settings, String name) {
       return rule.apply(settings.get(from, name));
@@ -72,7 +72,7 @@ public final class Setting<T> {
     this.standingNames = standingNames;
   }
 
-  /** A whole number between two bounds, both included. */
+  /** A whole number between two bounds, both inclusive. */
   public static Setting<Integer> integer(String key, int defaultValue, int min, int max, String sentence) {
     return new Setting<>(
         key,
@@ -83,7 +83,7 @@ public final class Setting<T> {
         SettingValue.bounded(Integer::valueOf, String::valueOf, min, max));
   }
 
-  /** A whole number of 64 bits between two bounds, both included. */
+  /** A whole number of 64 bits between two bounds, both inclusive. */
   public static Setting<Long> longInteger(String key, long defaultValue, long min, long max, String sentence) {
     return new Setting<>(
         key,
@@ -106,7 +106,7 @@ public final class Setting<T> {
         key, "text", "", sentence, defaultValue, SettingValue.of(Function.identity(), Function.identity()));
   }
 
-  /** A length of time such as {@code 500ms}, {@code 5s}, {@code 2h} or {@code 7d} between two bounds, both included. */
+  /** A length of time such as {@code 500ms}, {@code 5s}, {@code 2h} or {@code 7d} between two bounds, both inclusive. */
   public static Setting<Duration> duration(
       String key, Duration defaultValue, Duration min, Duration max, String sentence) {
     return new Setting<>(
@@ -118,7 +118,7 @@ public final class Setting<T> {
         SettingValue.bounded(SettingText::readDuration, SettingText::writeDuration, min, max));
   }
 
-  /** A number of bytes such as {@code 65536}, {@code 64KiB} or {@code 1MiB} between two bounds, both included. */
+  /** A number of bytes such as {@code 65536}, {@code 64KiB} or {@code 1MiB} between two bounds, both inclusive. */
   public static Setting<Long> bytes(String key, long defaultValue, long min, long max, String sentence) {
     return new Setting<>(
         key,
@@ -164,8 +164,8 @@ public final class Setting<T> {
   }
 
   /**
-   * A file or a directory. A relative one is relative to the directory of the configuration file that sets it, or else to the directory where the
-   * process was started.
+   * A file or a directory. A relative path is relative to the directory of the configuration file that sets it,
+   * otherwise to the working directory.
    */
   public static Setting<Path> path(String key, Path defaultValue, String sentence) {
     return new Setting<>(
@@ -188,23 +188,23 @@ public final class Setting<T> {
             }));
   }
 
-  /** The same setting, its value never shown: not in messages, not in JMX. */
+  /** The same setting with a secret value, which is not shown in messages or JMX. */
   public Setting<T> secret() {
     return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, true, value, derived, standingNames);
   }
 
-  /** The same setting with a default that the reference page describes, since it depends on the machine. */
+  /** The same setting with a description of its default for the reference page, since the default depends on the machine. */
   public Setting<T> defaultMeans(String words) {
     return new Setting<>(key, type, bounds, sentence, defaultValue, words, secret, value, derived, standingNames);
   }
 
-  /** The same setting of a family with a default that follows from what another one has for the same name. */
+  /** The same setting of a family with a default derived from another setting's value for the same name. */
   public <S> Setting<T> defaultFrom(Setting<S> other, Function<S, T> rule, String words) {
     if (!isFamily() || !key.sameFamily(other.key)) throw new IllegalArgumentException(key + " is of another family");
     return new Setting<>(key, type, bounds, sentence, defaultValue, words, secret, value, new Derived<>(other, rule), standingNames);
   }
 
-  /** The same setting of a family, with a name that is in use though no source uses it. */
+  /** The same setting of a family, with a name that always exists. */
   public Setting<T> withName(String name) {
     if (!isFamily()) throw new IllegalArgumentException(key + " has no names");
     return new Setting<>(key, type, bounds, sentence, defaultValue, defaultText, secret, value, derived, Set.of(name));
@@ -214,7 +214,7 @@ public final class Setting<T> {
     return standingNames;
   }
 
-  /** The key; that of a family has its {@code *}. */
+  /** The key; that of a family contains {@code *}. */
   public String key() {
     return key.text();
   }
@@ -236,7 +236,7 @@ public final class Setting<T> {
     return defaultValue;
   }
 
-  /** The default; of a family, where it may follow from what else is set for the name. */
+  /** The default; for a family it may depend on other settings of the name. */
   T defaultValue(Settings settings, String name) {
     return derived == null ? defaultValue : derived.of(settings, name);
   }
@@ -262,7 +262,7 @@ public final class Setting<T> {
     return defaultText;
   }
 
-  /** The value that a source gives. */
+  /** Parses a source's value. */
   T read(RawSetting raw) {
     try {
       T read = value.read(raw);
@@ -271,14 +271,14 @@ public final class Setting<T> {
     } catch (IllegalArgumentException wrong) {
       String shown = secret ? "(secret)" : '"' + LogText.escaped(raw.text()) + '"';
       String expected = bounds.isEmpty() ? type : type + " (" + bounds + ")";
-      // Not kept as the cause of a secret: it may quote the value.
+      // No cause for a secret: it may quote the value.
       String sentence =
           "%s is %s by %s, but must be of type %s%s.".formatted(raw.key(), shown, raw.origin(), expected, example());
       throw secret ? new SettingException(sentence) : new SettingException(sentence, wrong);
     }
   }
 
-  /** How a value with a unit is spelled. A right example is in bounds, as the default is, and has a unit, as 0 has not. */
+  /** An example of a value with a unit. It must be within the bounds, like the default, and have a unit, unlike 0. */
   private String example() {
     String unit = type.equals(BYTES) ? "64MiB" : "10s";
     if (defaultValue instanceof Duration time) return ", such as " + (time.isZero() && isInBounds(unit) ? unit : value.write(defaultValue));

@@ -1,10 +1,10 @@
 package dunlin.runtime;
 
-/** Why a node does not start: one sentence that names the key, where it was set and what it may be. */
+/** A wrong setting, which prevents the start: one sentence that names the key, where it was set and what is allowed. */
 public final class SettingException extends RuntimeException {
   private static final long serialVersionUID = 1;
 
-  /** One sentence that names the key, where it was set, and what would be right. */
+  /** @param sentence names the key, where it was set, and what is allowed */
   public SettingException(String sentence) {
     super(sentence);
   }

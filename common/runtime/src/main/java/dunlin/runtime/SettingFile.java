@@ -17,7 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** Reads a configuration file; the only place that knows the library which parses it. */
+/** Reads a configuration file; the only class that uses the parsing library. */
 final class SettingFile {
   private SettingFile() {}
 

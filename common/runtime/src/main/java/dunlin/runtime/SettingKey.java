@@ -5,8 +5,8 @@ import java.util.Optional;
 import java.util.regex.Pattern;
 
 /**
- * What a setting is called. One segment may be a {@code *}: then it is the key of a family, {@code dunlin.listeners.*.port}, with
- * a setting for each name that stands in its place.
+ * The key of a setting. One segment may be a {@code *}: then it is the key of a family, {@code
+ * dunlin.listeners.*.port}, with a setting for each name in that place.
  */
 record SettingKey(String text) {
   private static final String SEGMENTS = "(\\.[a-z][a-z0-9]*(-[a-z0-9]+)*)+";
@@ -25,7 +25,7 @@ record SettingKey(String text) {
     return isFamily() && other.isFamily() && root().equals(other.root());
   }
 
-  /** What stands before the name: {@code dunlin.listeners.} */
+  /** The part before the name: {@code dunlin.listeners.} */
   private String root() {
     return text.substring(0, text.indexOf('*'));
   }
@@ -37,12 +37,12 @@ record SettingKey(String text) {
     return text.replace("*", name);
   }
 
-  /** The key as the reference page has it. */
+  /** The key as shown on the reference page. */
   String shown() {
     return text.replace("*", "<name>");
   }
 
-  /** The name in a key of this family; empty when it is not a key of it. */
+  /** The name in a key of this family; empty for other keys. */
   Optional<String> nameIn(String key) {
     if (!isFamily()) return Optional.empty();
     String root = root();
@@ -52,7 +52,7 @@ record SettingKey(String text) {
     return NAME.matcher(name).matches() ? Optional.of(name) : Optional.empty();
   }
 
-  /** This key as somebody may have meant it who wrote another: of a family the one with what stands in the name's place there. */
+  /** This key as the probable meaning of a misspelled key: for a family, with the name from that key. */
   String near(String other) {
     if (!isFamily()) return text;
     String[] segments = other.split("\\.", -1);

@@ -9,17 +9,17 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** A place where settings are made. It gives every {@code dunlin.*} key that it holds, known or not. */
+/** A source of settings. It returns every {@code dunlin.*} key that it has, known or not. */
 public final class SettingSource {
   private static final String ROOT = "dunlin.";
   private static final String ENVIRONMENT_ROOT = "DUNLIN_";
 
-  /** What bin/dunlin reads itself, before there is a JVM. */
+  /** Variables that bin/dunlin reads itself, before there is a JVM. */
   private static final Set<String> LAUNCHER = Set.of("DUNLIN_HOME", "DUNLIN_JAVA_HOME", "DUNLIN_JVM_OPTS", "DUNLIN_BENCH_JVM_OPTS");
 
   /**
-   * What Kubernetes sets in each container for a Service whose name begins with "dunlin": address and ports, in the form of Docker's links.
-   * Settings of one part do not have these names, and those of more parts have two underscores.
+   * Variables that Kubernetes sets in each container for a Service whose name begins with "dunlin": address and ports,
+   * in the form of Docker's links. Settings never have these names: keys of several parts have two underscores.
    */
   private static final Pattern KUBERNETES_NAME =
       Pattern.compile("DUNLIN_(?!.*__)(.*_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)");
@@ -27,7 +27,7 @@ public final class SettingSource {
   private static final Pattern KUBERNETES_PORT = Pattern.compile("DUNLIN_(?!.*__)(.*_)?PORT");
   private static final Pattern KUBERNETES_URL = Pattern.compile("(tcp|udp|sctp)://.*");
 
-  /** The beginning of a key behind {@code -Ddunlin.} when its first letter was taken for the option's. */
+  /** The beginning of a key after {@code -Dunlin.}, where its first letter was omitted. */
   private static final String ROOT_WITHOUT_ITS_FIRST_LETTER = "unlin.";
 
   private final List<RawSetting> values;
@@ -36,7 +36,7 @@ public final class SettingSource {
     this.values = List.copyOf(values);
   }
 
-  /** Sets nothing. */
+  /** A source without settings. */
   public static SettingSource none() {
     return new SettingSource(List.of());
   }
@@ -80,9 +80,9 @@ public final class SettingSource {
   }
 
   /**
-   * What a program sets, as the embedded builder does.
+   * Settings from a program, such as the embedded builder.
    *
-   * @param name says in messages who set it
+   * @param name names the source in messages
    */
   public static SettingSource map(String name, Map<String, String> textByKey) {
     List<RawSetting> values = new ArrayList<>();

@@ -8,11 +8,11 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** How durations, sizes and choices are spelled. Readers throw IllegalArgumentException. */
+/** Parses and formats durations, sizes and choices. Readers throw IllegalArgumentException. */
 final class SettingText {
   private static final Pattern NUMBER_WITH_UNIT = Pattern.compile("([0-9]{1,19}) *([A-Za-z]*)");
 
-  /** From the largest, so that the first one that divides a length is the shortest way to write it. */
+  /** Units from the largest, so that the first one that divides a length gives the shortest text. */
   private static final Map<String, Long> NANOS = nanosByUnit();
 
   private static final Map<String, Long> BYTES = bytesByUnit();
@@ -33,7 +33,7 @@ final class SettingText {
     return raw.directory().resolve(text); // InvalidPathException is an IllegalArgumentException
   }
 
-  /** A number needs its unit: "30" has meant seconds and milliseconds to different people. */
+  /** A number needs a unit: "30" could mean seconds or milliseconds. */
   static Duration readDuration(String text) {
     Matcher matcher = matched(text);
     Long unit = NANOS.get(matcher.group(2).toLowerCase(Locale.ROOT));
@@ -66,7 +66,7 @@ final class SettingText {
     throw new IllegalArgumentException("not one of the choices: " + text);
   }
 
-  /** An enum may spell its constants itself, by toString. */
+  /** An enum may define the texts of its constants by toString. */
   static String writeEnum(Enum<?> constant) {
     String spelled = constant.toString();
     return spelled.equals(constant.name()) ? spelled.toLowerCase(Locale.ROOT).replace('_', '-') : spelled;

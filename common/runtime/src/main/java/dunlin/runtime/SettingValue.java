@@ -4,11 +4,11 @@ import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * How values of one setting are read, written and bounded. Reading and checking throw IllegalArgumentException.
+ * Parses, formats and checks values of one setting. Parsing and checking throw IllegalArgumentException.
  *
- * @param reader reads a value as a source spells it
- * @param writer spells a value so that the reader takes it
- * @param bounds rejects what is out of bounds
+ * @param reader parses a source's value
+ * @param writer formats a value so that the reader accepts it
+ * @param bounds rejects values out of bounds
  */
 record SettingValue<T>(Function<RawSetting, T> reader, Function<T, String> writer, Consumer<T> bounds) {
 

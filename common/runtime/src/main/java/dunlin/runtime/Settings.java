@@ -18,11 +18,9 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Supplier;
 
-/**
- * What is in force on one node, for every setting it knows: read once, before anything starts, and never changed.
- */
+/** The effective values of all settings of a node: read once, before anything starts, and never changed. */
 public final class Settings {
-  /** Where the configuration file is. It cannot be set in the file itself. */
+  /** The path of the configuration file. It cannot be set in the file itself. */
   public static final Setting<String> CONFIG =
       Setting.text(
           "dunlin.config",
@@ -32,7 +30,7 @@ public final class Settings {
 
   private final Map<String, Setting<?>> known;
 
-  /** What sources gave, by the full key. */
+  /** The values of the sources, by full key. */
   private final Map<String, Object> given;
 
   private Settings(Map<String, Setting<?>> known, Map<String, Object> given) {
@@ -41,11 +39,11 @@ public final class Settings {
   }
 
   /**
-   * Merges sources: what an earlier one sets, a later one cannot change. When one of them names a configuration file,
-   * that file follows behind them; what is not set has its default.
+   * Merges sources: an earlier one takes precedence over a later one. If one of them names a configuration file, that
+   * file comes after them; settings without a value have their default.
    *
-   * @throws SettingException when a source has a key that is not known, or a value that does not parse or is out of
-   *     bounds, also where an earlier source hides it
+   * @throws SettingException when a source has an unknown key, or a value that does not parse or is out of bounds, even
+   *     if an earlier source overrides it
    */
   public static Settings load(Collection<Setting<?>> known, SettingSource highest, SettingSource... lower) {
     Map<String, Setting<?>> byKey = byKey(known);
@@ -54,7 +52,7 @@ public final class Settings {
     return load(byKey, raws, (_, wrong) -> { throw wrong; });
   }
 
-  /** Told of each value that cannot be read, by its key; what it throws ends the reading. */
+  /** Called for each value that cannot be read, with its key; may throw to end the reading. */
   @FunctionalInterface
   private interface Wrong {
     void found(String key, SettingException problem);
@@ -83,10 +81,10 @@ public final class Settings {
   }
 
   /**
-   * What was read although something in it may be wrong.
+   * Settings that were read despite possible errors.
    *
-   * @param settings without the values that cannot be read: their defaults are in force
-   * @param problems a sentence for each of these
+   * @param settings with the defaults of values that cannot be read
+   * @param problems a sentence for each of these values
    * @param wrongKeys their keys
    */
   public record Inspected(Settings settings, List<String> problems, Set<String> wrongKeys) {
@@ -96,7 +94,7 @@ public final class Settings {
     }
   }
 
-  /** Reads the usual three as {@link #ofProcess} does, and goes on past what is wrong. */
+  /** Reads the same sources as {@link #ofProcess}, and continues after errors. */
   public static Inspected inspectProcess(Collection<Setting<?>> known) {
     return inspect(known, List.of(SettingSource::systemProperties, SettingSource::environment));
   }
@@ -120,21 +118,21 @@ public final class Settings {
     return new Inspected(load(byKey(known), raws, wrong), problems, wrongKeys);
   }
 
-  /** The usual three: system properties over environment over the configuration file. */
+  /** The sources of a process: system properties over environment over the configuration file. */
   public static Settings ofProcess(Collection<Setting<?>> known) {
     return load(known, SettingSource.systemProperties(), SettingSource.environment());
   }
 
-  /** The value in force. */
-  @SuppressWarnings("unchecked") // the value was read by this very setting
+  /** The effective value. */
+  @SuppressWarnings("unchecked") // the value was read by this setting
   public <T> T get(Setting<T> setting) {
     checkDeclared(setting, false);
     Object value = given.get(setting.key());
     return value == null ? setting.defaultValue() : (T) value;
   }
 
-  /** The value in force for one name of a family. */
-  @SuppressWarnings("unchecked") // the value was read by this very setting
+  /** The effective value for one name of a family. */
+  @SuppressWarnings("unchecked") // the value was read by this setting
   public <T> T get(Setting<T> setting, String name) {
     checkDeclared(setting, true);
     Object value = given.get(setting.key(name));
@@ -146,7 +144,7 @@ public final class Settings {
     if (setting.isFamily() != family) throw new IllegalArgumentException((family ? "no family: " : "of which name? ") + setting);
   }
 
-  /** The names in use of the family that a setting is of: those that sources use in any of its keys, and those always there. */
+  /** The names of a setting's family: those that sources use in any of its keys, and those that always exist. */
   public NavigableSet<String> names(Setting<?> ofFamily) {
     checkDeclared(ofFamily, true);
     NavigableSet<String> names = new TreeSet<>();
@@ -158,17 +156,17 @@ public final class Settings {
     return names;
   }
 
-  /** Whether a source gave the value, rather than the default being in force. */
+  /** Whether a source has set the value. */
   public boolean isSet(Setting<?> setting) {
     return given.containsKey(setting.key());
   }
 
-  /** Whether a source gave the value for one name of a family. */
+  /** Whether a source has set the value for one name of a family. */
   public boolean isSet(Setting<?> setting, String name) {
     return given.containsKey(setting.key(name));
   }
 
-  /** Every value in force by its key, as text, secrets masked; of families, those of the names that are used. */
+  /** All effective values by key, as text, with secrets masked; for families, those of the names in use. */
   public SortedMap<String, String> effective() {
     SortedMap<String, String> shown = new TreeMap<>();
     for (Setting<?> setting : known.values()) {
@@ -196,7 +194,7 @@ public final class Settings {
     return byKey;
   }
 
-  /** Reads everything, also what is hidden: a mistake that waits for a variable to be unset is found now. */
+  /** Reads all values, including overridden ones: an error that would show only when a variable is unset is found now. */
   private static void readAll(List<RawSetting> raws, Map<String, Setting<?>> known, Map<String, Object> values, Wrong wrong) {
     for (RawSetting raw : raws) {
       try {
@@ -243,7 +241,7 @@ public final class Settings {
             .formatted(LogText.escaped(raw.key()), raw.origin(), name));
   }
 
-  /** How many characters must be inserted, deleted or exchanged to make one text the other. */
+  /** The number of insertions, deletions and replacements of characters that turn one text into the other. */
   static int editDistance(String a, String b) {
     int[] above = new int[b.length() + 1];
     Arrays.setAll(above, i -> i);

@@ -48,7 +48,7 @@ public final class SettingsReference {
     groups.computeIfAbsent(groupOf(setting), _ -> new ArrayList<>()).add(setting);
   }
 
-  /** The part that the settings of one feature share; empty, and so first, for a key of one part. */
+  /** The part of the key that the settings of one feature share; empty, and so first, for a key of one part. */
   private static String groupOf(Setting<?> setting) {
     String path = setting.key().substring("dunlin.".length());
     int dot = path.indexOf('.');

@@ -7,11 +7,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.LongSupplier;
 
-/** Waits for what may take any time, as long as something moves; gives it up when nothing has moved for a stated time. */
+/** Waits for a step that may take any time while it makes progress, and gives up after a time without progress. */
 public final class StallWatch {
   /*
-   * Owner: the thread that waits; any thread asks whether it has given up.
-   * Failure: a process that stood still itself saw nothing move. So what lies between two looks counts for STEP_MAX at most.
+   * Owner: the waiting thread; any thread may ask whether it has given up.
+   * Failure: a process that was paused itself saw no progress. So the time between two looks counts as STEP_MAX at
+   * most.
    */
   private static final long LOOK_MILLIS = 100;
   private static final long STEP_MAX = TimeUnit.SECONDS.toNanos(1);
@@ -20,11 +21,11 @@ public final class StallWatch {
   private final LongSupplier moved;
   private final LongSupplier nanoTime;
 
-  private volatile boolean stalled; // single writer: the thread that waits
+  private volatile boolean stalled; // single writer: the waiting thread
 
   /**
-   * @param longest how long nothing may move
-   * @param moved what grows, or changes, with each step forward; asked several times a second
+   * @param longest the longest time without progress
+   * @param moved a value that changes with progress; read several times a second
    * @param nanoTime a monotonic clock, such as {@link System#nanoTime}
    */
   public StallWatch(Duration longest, LongSupplier moved, LongSupplier nanoTime) {
@@ -34,10 +35,10 @@ public final class StallWatch {
   }
 
   /**
-   * Returns when the step has ended well.
+   * Returns when the step has completed.
    *
    * @throws ExecutionException when it has failed
-   * @throws TimeoutException when nothing has moved for the longest time; the step goes on
+   * @throws TimeoutException when there was no progress for the longest time; the step is not cancelled
    */
   public void await(CompletableFuture<?> step) throws ExecutionException, InterruptedException, TimeoutException {
     long seen = moved.getAsLong();
@@ -51,11 +52,11 @@ public final class StallWatch {
       looked = now;
       if (still < longest.toNanos() || step.isDone()) continue;
       stalled = true;
-      throw new TimeoutException("nothing has moved for " + longest);
+      throw new TimeoutException("there was no progress for " + longest);
     }
   }
 
-  /** Whether it was given up; any thread. */
+  /** Whether it has given up; any thread. */
   public boolean stalled() {
     return stalled;
   }

@@ -9,26 +9,27 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The time by which sessions, wills and messages end: milliseconds since 1970 that pass as the monotonic clock passes. Within a life of the
- * process no step of the wall clock moves it. The wall clock only tells how long the process was away.
+ * The clock for the expiry of sessions, wills and messages: milliseconds since 1970 that advance with the monotonic
+ * clock. Steps of the wall clock do not affect it while the process runs. The wall clock only determines how long the
+ * process was down.
  */
 public final class TierClock implements InstantSource {
   /*
-   * Owner: any thread reads; the node starts it once, and its housekeeping compares the clocks.
+   * Owner: any thread reads; the node starts it once, and the housekeeping compares the clocks.
    *
-   * At a start the time goes on from what was noted last, and the time away counts by the wall clock, whose distance to this clock was
-   * noted as well: a wall clock that was wrong all along, or was put right in an earlier life, does no harm. A wall clock that lies behind what was noted
-   * tells nothing yet, and of one that lies far ahead only DOWNTIME_MAX counts at once. Both are believed when they have gone on
-   * for STEADY without a step: then the rest counts.
+   * At a start the time continues from the last note, and the downtime is measured by the wall clock, whose distance to
+   * this clock was noted as well: a wall clock that was always wrong, or was corrected in an earlier run, does no harm.
+   * If the wall clock is behind the note, no downtime counts yet; if it is far ahead, only DOWNTIME_MAX counts at once.
+   * When the wall clock has then run for STEADY without a step, the rest counts.
    *
-   * Bounds: no early end by more than the longest downtime that counts at once, and that only after a start with a wrong clock; no late
-   *   one by more than the time that the process was away, which is made good STEADY after the wall clock is right.
-   * Failure: a machine that sleeps does not count its sleep before the next start.
+   * Bounds: nothing ends earlier than it should by more than DOWNTIME_MAX, and that only after a start with a wrong
+   * clock; nothing ends later by more than the downtime, which is corrected STEADY after the wall clock is right.
+   * Failure: the sleep of a machine does not count before the next start.
    */
   private static final Logger log = LoggerFactory.getLogger(TierClock.class);
   static final Duration STEADY = Duration.ofMinutes(10);
 
-  /** By how much the wall clock may drift from the monotonic one between two looks; more is a step. */
+  /** The most that the wall clock may drift from the monotonic one between two looks; more is a step. */
   private static final long STEP_MILLIS = 1_000;
 
   private final InstantSource wall;
@@ -36,23 +37,23 @@ public final class TierClock implements InstantSource {
   private final long nanosAtStart;
   private final long downtimeMaxMillis;
 
-  /** What is added to the time since the start; written under this object's lock. */
+  /** Added to the time since the start; written under this object's lock. */
   private volatile long offset;
 
-  /** Wall clock minus time since the start, as last looked at. */
+  /** The wall clock minus the time since the start, at the last look. */
   private long wallOffset;
 
   private long steadySince;
 
-  /** How far the wall clock was ahead of this one before the process was away. */
+  /** How far the wall clock was ahead of this clock before the downtime. */
   private long noted;
 
-  /** Whether the wall clock is still to tell how long the process was away. */
+  /** Whether the downtime is still to be confirmed by a steady wall clock. */
   private boolean doubtful;
 
   /**
    * @param nanoTime the monotonic clock
-   * @param downtimeMax how much of the time that the process was away counts before the wall clock has proved steady
+   * @param downtimeMax how much of the downtime counts before the wall clock has proved steady
    */
   public TierClock(InstantSource wall, LongSupplier nanoTime, Duration downtimeMax) {
     this.wall = wall;
@@ -73,15 +74,15 @@ public final class TierClock implements InstantSource {
     return Instant.ofEpochMilli(millis());
   }
 
-  /** Milliseconds since this life began. */
+  /** Milliseconds since the start of the process. */
   private long passed() {
     return TimeUnit.NANOSECONDS.toMillis(nanoTime.getAsLong() - nanosAtStart);
   }
 
   /**
-   * Goes on from where an earlier life was. Once, before anything is timed by this clock.
+   * Continues from an earlier run. Called once, before the clock is used.
    *
-   * @param time of the latest that is known to have happened
+   * @param time the last time noted by the earlier run
    * @param wallAhead how far the wall clock was {@linkplain #wallAhead ahead} of this clock then
    */
   public synchronized void goOn(long time, long wallAhead) {
@@ -93,12 +94,12 @@ public final class TierClock implements InstantSource {
     offset = time - passed + Math.clamp(away, 0, downtimeMaxMillis);
     if (doubtful) {
       log.warn(
-          "The wall clock is {} s ahead of the last time noted: {} s count now, what it says counts when it has been steady for {} s",
+          "The wall clock is {} s ahead of the last time noted: {} s count now, the rest counts when the clock has been steady for {} s",
           away / 1_000, Math.clamp(away, 0, downtimeMaxMillis) / 1_000, STEADY.toSeconds());
     }
   }
 
-  /** How far the wall clock says that this clock is behind, at an offset. */
+  /** The downtime that is not counted yet, by the wall clock, at an offset. */
   private long away(long at) {
     return wallOffset - noted - at;
   }
@@ -108,7 +109,7 @@ public final class TierClock implements InstantSource {
     return doubtful ? noted : wallOffset - offset;
   }
 
-  /** Looks at the wall clock; some times a second. Answers whether {@link #wallAhead} has changed by a step. */
+  /** Checks the wall clock; called several times a second. Returns whether {@link #wallAhead} has changed by a step. */
   public synchronized boolean check() {
     long passed = passed();
     boolean stepped = look(passed);
@@ -118,7 +119,7 @@ public final class TierClock implements InstantSource {
     long away = away(offset);
     if (away > 0) {
       offset += away;
-      log.info("The wall clock has been steady for {} s: {} s more count as time that the node was away", STEADY.toSeconds(), away / 1_000);
+      log.info("The wall clock has been steady for {} s: {} s more count as downtime", STEADY.toSeconds(), away / 1_000);
     }
     return true;
   }
@@ -129,7 +130,7 @@ public final class TierClock implements InstantSource {
     wallOffset = now;
     if (Math.abs(step) <= STEP_MILLIS) return false;
     steadySince = passed;
-    log.warn("The wall clock was moved by {} ms; sessions and messages are not concerned", step);
+    log.warn("The wall clock was moved by {} ms; sessions and messages are not affected", step);
     return true;
   }
 }

@@ -1,4 +1,4 @@
-/** What every node needs around its features: typed settings, metrics and JMX, loss accounting, the admin listener. */
+/** Services of every node: typed settings, metrics and JMX, loss accounting, the admin port. */
 @NullMarked
 package dunlin.runtime;
 

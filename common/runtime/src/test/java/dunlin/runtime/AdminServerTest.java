@@ -47,15 +47,15 @@ class AdminServerTest {
   }
 
   @Test
-  void whoShouldBeStartedAnewSaysWhy() throws Exception {
-    unhealthy.set(Optional.of("the start stands still"));
+  void anUnhealthyProcessGivesTheReason() throws Exception {
+    unhealthy.set(Optional.of("the start has stalled"));
 
     assertThat(send("GET", "/health").statusCode()).isEqualTo(503);
-    assertThat(send("GET", "/health").body()).isEqualTo("the start stands still\n");
+    assertThat(send("GET", "/health").body()).isEqualTo("the start has stalled\n");
   }
 
   @Test
-  void readinessIsAskedEachTime() throws Exception {
+  void readinessIsCheckedForEachRequest() throws Exception {
     assertThat(send("GET", "/ready").statusCode()).isEqualTo(503);
     assertThat(send("GET", "/ready").body()).isEqualTo("starting: 3 rows read\n");
     assertThat(send("GET", "/health").statusCode()).isEqualTo(200);
@@ -98,7 +98,7 @@ class AdminServerTest {
   }
 
   @Test
-  void manyRequestsAtATimeAreAnsweredByTwoThreads() {
+  void parallelRequestsAreAnsweredByTwoThreads() {
     List<CompletableFuture<HttpResponse<String>>> responses = new ArrayList<>();
     for (int i = 0; i < 40; i++) responses.add(client.sendAsync(request("GET", "/metrics"), BodyHandlers.ofString()));
 
@@ -126,7 +126,7 @@ class AdminServerTest {
   }
 
   @Test
-  void aPortThatIsTakenIsNamed() {
+  void aPortInUseIsNamed() {
     InetSocketAddress taken = new InetSocketAddress(InetAddress.getLoopbackAddress(), server.port());
 
     assertThatThrownBy(() -> AdminServer.start(taken, Optional::empty, Optional::empty, () -> ""))
@@ -135,7 +135,7 @@ class AdminServerTest {
   }
 
   @Test
-  void afterCloseNobodyAnswers() {
+  void afterCloseNothingIsAnswered() {
     server.close();
 
     assertThatThrownBy(() -> send("GET", "/health")).isInstanceOf(ConnectException.class);

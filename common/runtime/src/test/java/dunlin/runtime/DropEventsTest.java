@@ -22,7 +22,7 @@ class DropEventsTest {
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(DropEvents.class);
   private final ListAppender<ILoggingEvent> lines = new ListAppender<>();
-  private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5); // wraps around, as nanoTime may
+  private final AtomicLong clock = new AtomicLong(Long.MAX_VALUE - 5); // wraps around, as nanoTime may do
   private final DropEvents events = new DropEvents("n1", clock::get);
 
   @BeforeEach
@@ -39,7 +39,7 @@ class DropEventsTest {
   }
 
   @Test
-  void theFirstDropIsToldAtOnceAndTheRestOncePerSecond() {
+  void theFirstDropIsLoggedAtOnceAndTheRestOncePerSecond() {
     events.dropped("session", DropReason.QUEUE_FULL, 1, "a");
     for (int i = 0; i < 100; i++) events.dropped("session", DropReason.QUEUE_FULL, 2, "b");
     assertThat(messages()).containsExactly("Node n1 dropped 1 messages at session: queue-full, latest for client \"a\"");
@@ -54,7 +54,7 @@ class DropEventsTest {
   }
 
   @Test
-  void reasonsAndHopsAreToldApart() {
+  void reasonsAndHopsAreLoggedSeparately() {
     events.dropped("session", DropReason.EXPIRED, 1, "");
     events.dropped("session", DropReason.OFFLINE, 1, "");
     events.dropped("inbox", DropReason.EXPIRED, 1, "");
@@ -67,7 +67,7 @@ class DropEventsTest {
   }
 
   @Test
-  void flushTellsWhatIsDueAndCloseTheRest() {
+  void flushLogsDueDropsAndCloseTheRest() {
     events.dropped("session", DropReason.EXPIRED, 1, "");
     events.dropped("session", DropReason.EXPIRED, 5, "");
     events.flush();
@@ -113,7 +113,7 @@ class DropEventsTest {
   }
 
   @Test
-  void moreHopsThanThereAreFallIntoOne() {
+  void furtherHopsAreCountedTogether() {
     for (int i = 0; i < 200; i++) events.dropped("hop" + i, DropReason.OFFLINE, 1, "");
     events.close();
 

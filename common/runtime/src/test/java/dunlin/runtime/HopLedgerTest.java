@@ -20,7 +20,7 @@ class HopLedgerTest {
   private final AtomicLong held = new AtomicLong();
 
   @Test
-  void theBooksBalanceOnlyWhenEveryMessageIsAccountedFor() {
+  void theLedgerBalancesOnlyWhenEveryMessageIsAccountedFor() {
     HopLedger ledger = new HopLedger(registry, "session", held::get);
     HopLedger.Local local = ledger.local();
     assertThat(ledger.balanced()).isTrue();
@@ -67,7 +67,7 @@ class HopLedgerTest {
   }
 
   @Test
-  void hopsHaveBooksOfTheirOwnAndTakeTheirMetersAlong() {
+  void hopsHaveSeparateLedgersAndRemoveTheirMeters() {
     HopLedger frontend = new HopLedger(registry, "frontend", held::get);
     HopLedger session = new HopLedger(registry, "session", held::get);
     frontend.local().received(3);
@@ -81,7 +81,7 @@ class HopLedgerTest {
     assertThat(registry.getMeters()).isEmpty();
   }
 
-  /** Four loops pass messages to each other and drop some; a reader looks on meanwhile. */
+  /** Four loops pass messages to each other and drop some, while a reader reads the counts. */
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3})
   void nothingIsLostBetweenThreads(long seed) throws InterruptedException {
@@ -114,7 +114,7 @@ class HopLedgerTest {
     for (int message = 0; message < messages; message++) {
       local.received();
       queue.add(message);
-      // Sometimes nothing is taken, so that messages remain in flight; what is taken may be another thread's.
+      // Sometimes nothing is taken, so that messages remain in flight; a taken message may be of another thread.
       if (random.nextInt(10) == 0 || queue.poll() == null) continue;
       if (random.nextInt(10) == 0) local.dropped(reasons[random.nextInt(reasons.length)]);
       else local.delivered();
@@ -122,12 +122,12 @@ class HopLedgerTest {
   }
 
   @Test
-  void onlyItsThreadMayCount() throws InterruptedException {
+  void onlyTheOwnerMayCount() throws InterruptedException {
     HopLedger.Local local = new HopLedger(registry, "session", held::get).local();
     Thread owner = Thread.ofPlatform().start(local::received);
     owner.join();
 
-    local.received(); // the owner has ended, and handed on to us
+    local.received(); // the owner has ended, so this thread may take over
 
     List<Throwable> thrown = new ArrayList<>();
     Thread intruder = Thread.ofPlatform().uncaughtExceptionHandler((_, e) -> thrown.add(e)).start(local::received);

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Settings whose keys have a name in them that an operator makes up. */
+/** Settings whose keys contain a name chosen by the operator. */
 class SettingFamilyTest {
   private enum Kind {
     PLAIN(1883),
@@ -43,7 +43,7 @@ class SettingFamilyTest {
   @TempDir Path folder;
 
   @Test
-  void eachNameHasValuesOfItsOwn() {
+  void eachNameHasItsOwnValues() {
     Settings settings = load(Map.of("dunlin.doors.front.port", "1", "dunlin.doors.back-2.lock.key", "x"));
 
     assertThat(settings.names(PORT)).containsExactly("back-2", "front").isEqualTo(settings.names(KEY));
@@ -56,7 +56,7 @@ class SettingFamilyTest {
   }
 
   @Test
-  void aStandingNameIsThereThoughNobodyUsesIt() {
+  void aPermanentNameExistsWithoutSettings() {
     Settings settings = load(Map.of());
 
     assertThat(settings.names(KEY)).containsExactly("front");
@@ -74,7 +74,7 @@ class SettingFamilyTest {
   }
 
   @Test
-  void variablesAndFilesNameThemToo() throws IOException {
+  void variablesAndFilesMayUseNames() throws IOException {
     Path file = Files.writeString(folder.resolve("a.conf"), "dunlin.doors { hall { port = 3, lock { key = k } } }");
     Settings settings =
         Settings.load(
@@ -89,7 +89,7 @@ class SettingFamilyTest {
   }
 
   @Test
-  void aWrongValueIsToldWithItsFullKey() {
+  void aWrongValueIsReportedWithItsFullKey() {
     assertThatThrownBy(() -> load(Map.of("dunlin.doors.front.port", "70000")))
         .hasMessage("dunlin.doors.front.port is \"70000\" by test, but must be of type integer (0 to 65535).");
   }
@@ -106,7 +106,7 @@ class SettingFamilyTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "UPPER", "a.b", "a_b", "a b", "\u00e4", "*", "thirty-three-characters-are-too-many"})
-  void aNameIsOfFewCharactersAndShort(String name) {
+  void namesHaveRestrictedCharactersAndLength(String name) {
     assertThatThrownBy(() -> load(Map.of("dunlin.doors." + name + ".port", "1")))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("Unknown key dunlin.doors." + LogText.escaped(name));
@@ -127,7 +127,7 @@ class SettingFamilyTest {
   }
 
   @Test
-  void aFamilyIsNotReadWithoutANameNorAnotherWithOne() {
+  void aFamilyNeedsANameAndOtherSettingsHaveNone() {
     Settings settings = load(Map.of());
     assertThatThrownBy(() -> settings.get(PORT)).isInstanceOf(IllegalArgumentException.class);
     assertThatThrownBy(() -> settings.get(HOUSE, "front")).isInstanceOf(IllegalArgumentException.class);

@@ -34,7 +34,7 @@ class SettingsTest {
   @TempDir Path folder;
 
   @Test
-  void whatNobodySetsHasItsDefault() {
+  void unsetSettingsHaveTheirDefaults() {
     Settings settings = Settings.load(ALL, SettingSource.none());
 
     assertThat(settings.get(PORT)).isEqualTo(1883);
@@ -60,7 +60,7 @@ class SettingsTest {
   }
 
   @Test
-  void aProgramSetsWhatItLikes() {
+  void aProgramMaySetValues() {
     SettingSource builder = SettingSource.map("the builder", Map.of("dunlin.listeners.tcp.port", "0"));
 
     assertThat(Settings.load(ALL, builder).get(PORT)).isZero();
@@ -77,7 +77,7 @@ class SettingsTest {
   }
 
   @Test
-  void everyEnvironmentNameLeadsBackToItsKey() {
+  void everyEnvironmentNameMapsToItsKey() {
     for (Setting<?> setting : ALL) {
       SettingSource source = SettingSource.environment(Map.of(setting.environmentName(), ""));
       assertThat(source.values()).singleElement().extracting(RawSetting::key).isEqualTo(setting.key());
@@ -85,7 +85,7 @@ class SettingsTest {
   }
 
   @Test
-  void ignoresWhatKubernetesSetsForItsService() {
+  void ignoresVariablesOfKubernetesServices() {
     SettingSource environment =
         SettingSource.environment(
             Map.of(
@@ -103,7 +103,7 @@ class SettingsTest {
   }
 
   @Test
-  void takesSettingsWhoseNamesLookLikeThose() {
+  void acceptsSettingsWithSimilarNames() {
     SettingSource environment =
         SettingSource.environment(Map.of("DUNLIN_CLUSTER__SERVICE_PORT", "1", "DUNLIN_ADMIN__PORT", "2", "DUNLIN_PORT", "3"));
 
@@ -113,7 +113,7 @@ class SettingsTest {
   }
 
   @Test
-  void namesTheKeyThatLostItsFirstLetterToTheOption() {
+  void namesTheKeyWhoseFirstLetterIsMissing() {
     Properties properties = new Properties();
     properties.setProperty("unlin.data-dir", "x");
 
@@ -194,7 +194,7 @@ class SettingsTest {
   }
 
   @Test
-  void showsHowAValueWithAUnitIsSpelled() {
+  void showsAnExampleOfAValueWithAUnit() {
     assertThatThrownBy(() -> load("dunlin.shared.wait", "5"))
         .hasMessageEndingWith("must be of type duration (0s to 1h), such as %s.".formatted(WAIT.defaultText()));
     assertThatThrownBy(() -> load("dunlin.packet-max", "1KB")).hasMessageEndingWith(", such as %s.".formatted(PACKET.defaultText()));
@@ -260,7 +260,7 @@ class SettingsTest {
   }
 
   @Test
-  void aMistakeInAHiddenSourceIsFoundToo() {
+  void errorsInOverriddenSourcesAreFound() {
     SettingSource properties = properties("dunlin.listeners.tcp.port", "1");
     SettingSource environment = SettingSource.environment(Map.of("DUNLIN_LISTENERS__TCP__PORT", "many"));
 
@@ -315,7 +315,7 @@ class SettingsTest {
   }
 
   @Test
-  void effectiveValuesAreWrittenAsTheyAreRead() {
+  void effectiveValuesCanBeParsedAgain() {
     Settings settings = load("dunlin.shared.wait", "1500ms");
 
     assertThat(settings.effective())

@@ -22,13 +22,13 @@ class StallWatchTest {
   }
 
   @Test
-  void whatMovesIsWaitedForHoweverLongItTakes() throws Exception {
+  void aStepWithProgressIsWaitedFor() throws Exception {
     var watch =
         new StallWatch(
             LONGEST,
             () -> {
               if (++looks == 8) step.complete("done");
-              return looks / 2; // something has moved at every second look
+              return looks / 2; // there is progress at every second look
             },
             () -> later(900));
 
@@ -39,7 +39,7 @@ class StallWatchTest {
   }
 
   @Test
-  void whatStandsStillIsGivenUp() {
+  void aStepWithoutProgressTimesOut() {
     var watch = new StallWatch(LONGEST, () -> 7, () -> later(900));
 
     assertThatThrownBy(() -> watch.await(step)).isInstanceOf(TimeoutException.class).hasMessageContaining("PT2S");
@@ -48,7 +48,7 @@ class StallWatchTest {
   }
 
   @Test
-  void timeInWhichTheProcessItselfStoodStillCountsForOneSecond() throws Exception {
+  void aPauseOfTheProcessCountsAsOneSecond() throws Exception {
     var watch =
         new StallWatch(
             LONGEST,

@@ -6,7 +6,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
-/** Settings as a feature declares them, one of each type. */
+/** Settings of each type, as a feature declares them. */
 public final class TestSettings {
   public enum WhenFull {
     DROP_OLDEST,

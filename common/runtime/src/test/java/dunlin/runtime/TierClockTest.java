@@ -7,7 +7,7 @@ import java.time.Instant;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Both clocks are the test's. */
+/** The test controls both clocks. */
 final class TierClockTest {
   private static final long HOUR = TimeUnit.HOURS.toMillis(1);
   private static final long DAY = 24 * HOUR;
@@ -20,7 +20,7 @@ final class TierClockTest {
     return new TierClock(() -> Instant.ofEpochMilli(wall), () -> nanos, Duration.ofHours(1));
   }
 
-  /** Real time, which both clocks see. */
+  /** Advances both clocks. */
   private void pass(long millis) {
     wall += millis;
     nanos += TimeUnit.MILLISECONDS.toNanos(millis);
@@ -34,7 +34,7 @@ final class TierClockTest {
   }
 
   @Test
-  void noStepWithinALifeMovesIt() {
+  void stepsOfTheWallClockDoNotMoveIt() {
     var clock = clock();
     for (long step : new long[] {HOUR, -HOUR, -BOOT, 40_000 * DAY, -2_000, 365 * DAY}) {
       long before = clock.millis();
@@ -47,7 +47,7 @@ final class TierClockTest {
   }
 
   @Test
-  void goesOnWhereAnEarlierLifeWasAndCountsTheTimeAway() {
+  void continuesFromAnEarlierRunAndCountsTheDowntime() {
     wall = BOOT + HOUR / 2;
     var clock = clock();
     clock.goOn(BOOT, 0);
@@ -58,7 +58,7 @@ final class TierClockTest {
   }
 
   @Test
-  void aBootIn1970LosesNothingAndTheTimeAwayCountsLater() {
+  void aBootIn1970LosesNothingAndTheDowntimeCountsLater() {
     wall = 0;
     var clock = clock();
     clock.goOn(BOOT, 0);
@@ -75,7 +75,7 @@ final class TierClockTest {
   }
 
   @Test
-  void aBootFarInTheFutureCountsNoMoreThanTheLongestDowntime() {
+  void aBootFarInTheFutureCountsTheLongestDowntimeOnly() {
     wall = BOOT + 365 * DAY;
     var clock = clock();
     clock.goOn(BOOT, 0);
@@ -88,7 +88,7 @@ final class TierClockTest {
   }
 
   @Test
-  void aLongTimeAwayCountsWhenTheWallClockHasProvedSteady() {
+  void aLongDowntimeCountsWhenTheWallClockHasProvedSteady() {
     wall = BOOT + 30 * DAY;
     var clock = clock();
     clock.goOn(BOOT, 0);
@@ -99,7 +99,7 @@ final class TierClockTest {
   }
 
   @Test
-  void whatItSaysOfTheWallClockHoldsOverALife() {
+  void theDistanceToTheWallClockSurvivesARestart() {
     var first = clock();
     wall += 3 * HOUR;
     assertThat(first.check()).isTrue();
@@ -114,7 +114,7 @@ final class TierClockTest {
   }
 
   @Test
-  void aLifeThatEndsInDoubtLeavesTheDoubtToTheNext() {
+  void anUnconfirmedDowntimeIsLeftToTheNextRun() {
     wall = 0;
     var first = clock();
     first.goOn(BOOT, 0);

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Asks the seeds who they are, until it is clear to which cluster this node belongs; {@link BootstrapRule} decides. */
+/** Asks the seeds for their identities until it is clear which cluster this node belongs to; {@link BootstrapRule} decides. */
 final class Bootstrap {
   /*
    * Owner: the thread that starts the cluster.
@@ -67,7 +67,7 @@ final class Bootstrap {
           case Decision.Wait(var reason) -> why = reason;
         }
       } catch (UnknownHostException e) {
-        if (own != null) return own; // it knows others from before
+        if (own != null) return own; // it knows the other nodes from before
         why = "the name of a seed is unknown: " + e.getMessage();
       }
       if (!why.equals(told)) log.info("Node {} belongs to no cluster yet: {}", self, why);

@@ -17,7 +17,7 @@ import dunlin.cluster.call.ClusterCall.Watch;
 import dunlin.cluster.call.ClusterWire;
 import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
-import dunlin.cluster.call.OwnCalls;
+import dunlin.cluster.call.OutgoingCalls;
 import dunlin.cluster.call.Seeds;
 import dunlin.placement.ClusterMap;
 import dunlin.placement.ClusterNode;
@@ -64,19 +64,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * This node as a member of its cluster: it finds or founds it, keeps the replicas that the meta group gives it, and takes
- * part in the meta group when that is its turn.
+ * This node as a member of its cluster. It finds or founds the cluster, keeps the replicas that the meta group assigns
+ * to it, and has a replica of the meta group when one is placed here.
  *
- * <p>Use: open the {@link RangeStore}, {@link #open} this, let {@link #answer} be reached by others, {@link #start}, which
- * starts the store; at the end {@link #close} this and then the store.
+ * <p>To use it, open the {@link RangeStore}, {@link #open} the cluster, make {@link #answer} reachable for other nodes,
+ * and call {@link #start}, which starts the store. At the end, {@link #close} the cluster and then the store.
  */
 public final class Cluster implements AutoCloseable {
   /*
-   * Owner: the one that opened it calls start and close; the rest by any thread that may block.
+   * Owner: the caller of open also calls start and close. The other methods may be called by any thread that may block.
    * Bounds: CALLS_MAX calls of other nodes at a time; one more is refused.
-   * Failure: a node that reaches no other goes on with the ranges that it has. What a crash interrupts is begun again: the
-   * founding by this node, an operation by the leader of the meta group. close() waits CLOSE_MAX for what is under way, here
-   * and for others, so that the store is not closed under it.
+   * Failure: a node that reaches no other keeps serving the ranges that it has. What a crash interrupts is started
+   * again: the founding by this node, an operation by the leader of the meta group. close() waits up to CLOSE_MAX for
+   * actions and calls in progress, so that the store is not closed while they use it.
    *
    * On disk, in cluster/ of the data directory: identity (ClusterIdentity), replicas/UUID (CreationNotes), map (KnownMap).
    */
@@ -90,7 +90,7 @@ public final class Cluster implements AutoCloseable {
 
   private final MemberSettings settings;
   private final RangeStore store;
-  private final OwnCalls calls;
+  private final OutgoingCalls calls;
   private final Path directory;
   private final UUID self;
   private final ClusterNode node;
@@ -102,14 +102,14 @@ public final class Cluster implements AutoCloseable {
   private final ClusterMeters meters;
   private final Semaphore slots = new Semaphore(CALLS_MAX);
 
-  /** Whether this node had belonged to its cluster before it was started. */
+  /** Whether this node belonged to its cluster before it was started. */
   private final boolean member;
 
   private volatile @Nullable ClusterIdentity identity;
-  private volatile @Nullable Parts parts; // set once, when the node belongs to its cluster and the store runs
+  private volatile @Nullable Parts parts; // set once, when the node has joined its cluster and the store runs
   private volatile boolean closed;
 
-  /** What there is only as a member. */
+  /** The parts that only a member of a cluster has. */
   private record Parts(PlacementDriver driver, RangeLoads loads, Heartbeat heartbeat, MetaClient meta) {}
 
   private Cluster(
@@ -121,7 +121,7 @@ public final class Cluster implements AutoCloseable {
       MeterRegistry registry) {
     this.settings = settings;
     this.store = store;
-    this.calls = new OwnCalls(calls);
+    this.calls = new OutgoingCalls(calls);
     directory = dataDirectory.resolve("cluster");
     self = store.member().node();
     var stored = ClusterIdentity.read(directory);
@@ -143,14 +143,14 @@ public final class Cluster implements AutoCloseable {
     for (var kind : all)
       if (!names.add(kind.name())) throw new IllegalArgumentException("two kinds of ranges are called '" + kind.name() + "'");
     for (String kind : settings.founds())
-      if (!names.contains(kind)) throw new IllegalArgumentException("the kind '" + kind + "' is to be founded and not known");
+      if (!names.contains(kind)) throw new IllegalArgumentException("the kind '" + kind + "' is to be founded but is not known");
     var raft = store.member();
     node =
         ClusterNode.joining(
             self, settings.host(), KnownMap.ports(raft.port(), settings.servicePort()), names, settings.region(),
             settings.zone());
     replicas = new LocalReplicas(store, all, CreationNotes.open(directory.resolve("replicas"), store.stored()), this::changed);
-    replicas.requireKnown(); // before anything is written, least of all that this directory belongs to a cluster
+    replicas.requireKnown(); // before anything is written, above all before the directory is marked as a cluster's
     actions = new NodeActions(self, replicas, allegiance, known::raft);
     meters = new ClusterMeters(registry);
     meters.gauge(
@@ -162,11 +162,11 @@ public final class Cluster implements AutoCloseable {
     meters.gauge(
         "dunlin.cluster.ranges.indivisible", "Ranges past a limit that cannot be split, on the meta group's leader", this,
         member -> member.indivisible().size());
-    meters.gauge("dunlin.cluster.calls", "Calls of other nodes under way", slots, free -> CALLS_MAX - free.availablePermits());
+    meters.gauge("dunlin.cluster.calls", "Calls from other nodes in progress", slots, free -> CALLS_MAX - free.availablePermits());
   }
 
   /**
-   * Reads what the data directory knows of the cluster; starts nothing.
+   * Reads what the data directory says about the cluster; starts nothing.
    *
    * @param store opened on the same directory, with no range declared and not started
    * @param calls carries calls to other nodes
@@ -187,7 +187,7 @@ public final class Cluster implements AutoCloseable {
    * Finds the cluster, or founds it, and starts the store. Returns when this node belongs to a cluster; which ranges it gets
    * is then up to the meta group.
    *
-   * @throws StoreException when that has not come about in time, or an operator has to act; the message says what is wrong
+   * @throws StoreException when the deadline passes or an operator has to act; the message says what is wrong
    */
   public void start(Duration deadline) {
     long until = System.nanoTime() + deadline.toNanos();
@@ -218,9 +218,9 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Waits until the cluster survives the loss of a node, as far as its settings want that: until the meta group has a vote on as many nodes as
-   * it is founded with, three by default. Before, the death of the founder would leave the others without a majority, for good if its
-   * disk is lost. A node that has been a member before goes on at once with what there is.
+   * Waits until the meta group has as many voters as the cluster is founded with, three by default. Before that, the
+   * loss of the founder would leave the others without a quorum, for good if its disk is lost. A node that was a member
+   * before this start does not wait.
    *
    * @param goOn whether it is still worth waiting
    */
@@ -232,7 +232,7 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Why this node, or its cluster, does not do what it is for; nothing when it does. */
+  /** Why this node or its cluster cannot serve; empty when it can. */
   public Optional<String> unserved() {
     if (parts == null) return Optional.of("this node does not belong to its cluster yet");
     if (!connected()) return Optional.of("no leader of the meta group answers, which takes a majority of the nodes that vote in it");
@@ -253,8 +253,8 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Makes the meta group know its cluster, this node and the first ranges; may be done again after a crash. Until it has
-   * ended, nothing moves the meta range away: a node that is founding would begin it anew.
+   * Writes the cluster's identity, this node and the first ranges to the meta group; may be repeated after a crash.
+   * Until it has finished, the meta range must not move away: a node that is founding would create it again.
    */
   private ClusterIdentity found(ClusterIdentity belongs, long until) {
     var commands = new ArrayList<PlacementCommand>();
@@ -274,7 +274,7 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Answers the call of another node. Blocks, on a thread that may; an answer comes for whatever was sent.
+   * Answers the call of another node. Blocks, on a thread that may; every request gets an answer.
    *
    * @param proved whether the caller has proved to be this node at this host
    */
@@ -307,7 +307,7 @@ public final class Cluster implements AutoCloseable {
         return new Refused(forged);
       }
       return handle(sent.call());
-    } catch (RuntimeException e) { // ours: the caller gets an answer, and the connection that others use stays
+    } catch (RuntimeException e) { // a bug: the caller still gets an answer, and the connection that others share stays open
       log.error("Node {}: a call has failed: {}", self, sent.call(), e);
       return new Unknown("node " + self + ": " + e);
     } finally {
@@ -315,7 +315,10 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  /** Why the caller is not the node in whose name it calls, or null. Else it could move a node's name to a host of its own, and call Raft by it. */
+  /**
+   * Why the caller is not the node in whose name it calls, or null. Without this check it could register another node's
+   * name with its own host, and make Raft calls in that name.
+   */
   private @Nullable String forged(ClusterCall call, BiPredicate<UUID, String> proved) {
     return switch (call) {
       case Propose(RegisterNode(var claimed)) -> forged(claimed.id(), claimed.host(), proved);
@@ -368,7 +371,7 @@ public final class Cluster implements AutoCloseable {
     return new NotLeading(meta.leader().filter(leader -> !leader.equals(self)).flatMap(known::service).orElse(null));
   }
 
-  /** What is newer than a version: by this node's replica of the meta range where it has one, which knows single changes. */
+  /** What is newer than a version. This node's replica of the meta range, where it has one, knows the single changes. */
   private ClusterMap.Update since(long version) {
     var here = meta.placement().filter(placement -> placement.map().version() >= known.map().version());
     if (here.isPresent()) return here.get().since(version);
@@ -386,12 +389,12 @@ public final class Cluster implements AutoCloseable {
     return Optional.ofNullable(identity).map(ClusterIdentity::cluster);
   }
 
-  /** The newest map that this node has heard of: old while the meta group is away, and never newer than it. */
+  /** The newest map that this node has received. It is out of date while the meta group cannot be reached. */
   public ClusterMap map() {
     return known.map();
   }
 
-  /** Where the store service of a node is, as far as this node has heard; by it {@link #answer} is reached there. */
+  /** Where the store service of a node is, by the known map; {@link #answer} of that node is reached there. */
   public Optional<NodeAddress> service(UUID of) {
     return known.service(of);
   }
@@ -407,22 +410,22 @@ public final class Cluster implements AutoCloseable {
     return running != null && running.heartbeat.connected();
   }
 
-  /** Ranges that are too large or too busy and cannot be split; none on nodes that do not lead the meta group. */
+  /** Ranges that are too large or too busy and cannot be split; empty on nodes that do not lead the meta group. */
   Set<UUID> indivisible() {
     var running = parts;
     return running == null ? Set.of() : running.driver.indivisible();
   }
 
-  /** For each operation that does not move, why; empty on nodes that do not lead the meta group. */
+  /** For each operation that is stalled, why; empty on nodes that do not lead the meta group. */
   public NavigableMap<UUID, String> waiting() {
     var running = parts;
     return running == null ? Collections.emptyNavigableMap() : running.driver.waiting();
   }
 
   /**
-   * Begins an operation; the meta group then works on it until it has ended.
+   * Begins an operation; the meta group then drives it to its end.
    *
-   * @return by which name it stands in the map
+   * @return the operation's identifier in the map
    * @throws StoreException with the reason when it is refused, or when the meta group has no leader
    */
   public UUID begin(Operation operation) {
@@ -439,12 +442,12 @@ public final class Cluster implements AutoCloseable {
       throw new StoreException("cannot begin " + split + ": ranges of kind '" + range.range().kind() + "' cannot be split there");
   }
 
-  /** Has an operation undone as far as it has come. */
+  /** Cancels an operation: the steps already done are undone. */
   public void cancel(UUID operation) {
     propose("cancel operation " + operation, new Cancel(operation));
   }
 
-  /** Puts a command into the meta group's log, wherever that is led, and waits for its outcome. */
+  /** Puts a command into the meta group's log, by a call to its leader, and waits for the outcome. */
   void propose(String what, PlacementCommand command) {
     var running = parts;
     if (running == null) throw new StoreException("cannot " + what + ": this node does not belong to a cluster yet");
@@ -454,7 +457,7 @@ public final class Cluster implements AutoCloseable {
         case Proposed(PlacementResult.Refused(var reason, var sentence)) ->
             throw new StoreException("cannot " + what + ": " + reason + ", " + sentence);
         case Unknown(var sentence) ->
-            throw new StoreException("it is unknown whether it came about to " + what + ": " + sentence);
+            throw new StoreException("it is unknown whether this was done: " + what + ": " + sentence);
         case ClusterAnswer other -> throw new StoreException("cannot " + what + ": answered by " + other);
       }
     } catch (IOException e) {
@@ -482,19 +485,19 @@ public final class Cluster implements AutoCloseable {
   }
 
   /**
-   * Ends taking part: others see this node silent. Its ranges go on until the store is closed. Stopping is never leaving.
-   * Waits a while for what is under way.
+   * Stops heartbeats and actions; other nodes see this node as silent. Its ranges keep running until the store is
+   * closed. Stopping is not leaving the cluster. Waits up to CLOSE_MAX for what is in progress.
    */
   @Override
   public synchronized void close() {
     if (closed) return;
     closed = true;
     calls.close();
-    if (!stopped()) log.warn("Node {} has something under way still for its cluster, after {} s", self, CLOSE_MAX.toSeconds());
+    if (!stopped()) log.warn("Node {} still has calls or actions for its cluster in progress after {} s", self, CLOSE_MAX.toSeconds());
     meters.close();
   }
 
-  /** Ends what runs, and answers whether that has come to its end, with the calls of others, within CLOSE_MAX. */
+  /** Stops everything that runs, and answers whether it ended within CLOSE_MAX, calls from other nodes included. */
   private boolean stopped() {
     long until = System.nanoTime() + CLOSE_MAX.toNanos();
     var running = parts;

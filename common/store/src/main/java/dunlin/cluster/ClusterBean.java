@@ -20,7 +20,7 @@ import java.util.Locale;
 import java.util.UUID;
 import java.util.function.Supplier;
 
-/** Turns what an operator types into operations of the cluster. Throws only what a JMX client knows. */
+/** Turns what an operator types into operations of the cluster. Throws only exceptions that a JMX client can load. */
 final class ClusterBean implements ClusterMXBean {
   private static final int BEGINNING_MIN = 4;
 

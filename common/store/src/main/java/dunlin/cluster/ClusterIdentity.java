@@ -10,7 +10,7 @@ import java.util.UUID;
 /**
  * Which cluster a data directory belongs to, for ever; kept in the directory.
  *
- * @param founding whether this node founds it and has not ended that: only such a node may begin a meta group
+ * @param founding whether this node is still founding the cluster: only such a node may create a meta group
  */
 record ClusterIdentity(UUID cluster, boolean founding) {
   private static final String FILE = "identity";

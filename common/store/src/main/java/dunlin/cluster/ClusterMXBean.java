@@ -4,11 +4,12 @@ import dunlin.runtime.metrics.Description;
 import java.util.List;
 
 /**
- * The cluster as an operator sees and changes it, from any of its nodes. Nodes, ranges and operations are named by their UUID
- * or by a beginning of it that only one has, of at least four characters. What cannot be done is refused with the reason.
+ * The cluster as an operator sees and changes it, from any of its nodes. Nodes, ranges and operations are named by
+ * their UUID or by a unique beginning of it, of at least four characters. What cannot be done is refused with the
+ * reason.
  */
 @Description(
-    "The cluster, as it is seen and changed from any of its nodes. For a UUID, its beginning will do: at least four characters, which only one has")
+    "The cluster, as it is seen and changed from any of its nodes. A UUID may be shortened to a unique beginning of at least four characters")
 public interface ClusterMXBean {
   /** @param state JOINED, SUSPECT, DOWN, DRAINING or LEFT */
   record NodeRow(String id, String host, String region, String zone, String state, int replicas) {}
@@ -19,7 +20,7 @@ public interface ClusterMXBean {
    */
   record RangeRow(String id, String kind, String keys, long epoch, List<String> voters, List<String> listeners) {}
 
-  /** @param waiting why it does not move, as far as this node knows, which is when it leads the meta group */
+  /** @param waiting why it is stalled; known only on the leader of the meta group */
   record OperationRow(String id, String what, boolean cancelled, String waiting) {}
 
   @Description("UUID of this node")
@@ -31,7 +32,7 @@ public interface ClusterMXBean {
   @Description("Whether the last heartbeat came to a leader of the meta group")
   boolean isConnected();
 
-  @Description("How often the map has changed, as far as this node has heard")
+  @Description("Version of the newest map that this node has received; it rises with each change")
   long getMapVersion();
 
   @Description("The nodes of the cluster")
@@ -40,7 +41,7 @@ public interface ClusterMXBean {
   @Description("The ranges of the cluster, and which nodes have their replicas")
   List<RangeRow> getRanges();
 
-  @Description("Changes that are under way")
+  @Description("Operations in progress")
   List<OperationRow> getOperations();
 
   @Description("Gives a range one more replica. Answers with the operation's identifier")
@@ -64,12 +65,12 @@ public interface ClusterMXBean {
   @Description("Moves everything off a node, which stays a member. Answers with the operation's identifier")
   String drainNode(@Description("UUID of the node") String node);
 
-  @Description("Moves everything off a node, which then has left for ever; refused when replicas would be lost. Answers with the operation's identifier")
+  @Description("Moves everything off a node, which then leaves for ever; refused when replicas would be lost. Answers with the operation's identifier")
   String leaveNode(@Description("UUID of the node") String node);
 
-  @Description("Has an operation undone as far as it has come; not possible for a split")
+  @Description("Cancels an operation and undoes the steps already done; not possible for a split")
   void cancel(@Description("The operation's identifier") String operation);
 
-  @Description("Takes a node that has left off the list")
+  @Description("Removes a node that has left from the list")
   void forgetNode(@Description("UUID of the node") String node);
 }

@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
-/** The meters of a node's part in its cluster. */
+/** The meters of a node as a member of its cluster. */
 final class ClusterMeters implements AutoCloseable {
   private final MeterRegistry registry;
   private final List<Meter> registered = new ArrayList<>();
@@ -24,10 +24,10 @@ final class ClusterMeters implements AutoCloseable {
         counter(
             "dunlin.cluster.calls.refused",
             "Calls of other nodes refused: too many at a time, or in the name of another node than the certificate's");
-    beatsLost = counter("dunlin.cluster.heartbeats.lost", "Heartbeats that came to no leader of the meta group");
-    actionsDone = counter("dunlin.cluster.actions.done", "Actions that nodes have carried out, on the meta group's leader");
-    actionsFailed = counter("dunlin.cluster.actions.failed", "Actions that did nothing or whose outcome is unknown, on the meta group's leader");
-    actionsPutOff = counter("dunlin.cluster.actions.put-off", "Actions put off because too many were running, on the meta group's leader");
+    beatsLost = counter("dunlin.cluster.heartbeats.lost", "Heartbeats that did not reach a leader of the meta group");
+    actionsDone = counter("dunlin.cluster.actions.done", "Actions that nodes have carried out; counted on the meta group's leader");
+    actionsFailed = counter("dunlin.cluster.actions.failed", "Actions that did nothing or whose outcome is unknown; counted on the meta group's leader");
+    actionsPutOff = counter("dunlin.cluster.actions.put-off", "Actions put off because too many were running; counted on the meta group's leader");
   }
 
   <T> void gauge(String name, String description, T source, ToDoubleFunction<T> value) {

@@ -15,14 +15,14 @@ import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 
-/** For each replica of this node: which operation had it made, and what the range was then. One small file each. */
+/** For each replica of this node: the operation that created it, and the range's descriptor at that time. One small file each. */
 final class CreationNotes {
   /*
    * Owner: any thread; one at a time for each range.
    * Bounds: one file for each replica.
    * Failure: a note is written before its replica is made and deleted after that is gone, so a crash leaves a note too
-   * many; the next start drops those. A damaged note stops the start: without it a replica could be dropped by an
-   * operation that it is none of.
+   * many; the next start drops those. A damaged note stops the start: without it, an operation could drop a replica
+   * that it did not create.
    */
   private static final int FORMAT = 1;
 
@@ -68,7 +68,7 @@ final class CreationNotes {
   }
 
   private Note read(UUID range) {
-    byte[] bytes = file(range).read().orElseThrow(() -> new StoreException("the note of range " + range + " has gone"));
+    byte[] bytes = file(range).read().orElseThrow(() -> new StoreException("the note of range " + range + " is missing"));
     return FieldReader.read(
         bytes,
         in -> {

@@ -1,15 +1,14 @@
 package dunlin.cluster;
 
 /**
- * Which leadership of the meta group this node follows: the highest term that it has heard of. Actions of a lower one are not
- * carried out, and reports say which one they were made under.
+ * The term of the meta group's leader that this node follows: the highest that it has heard of. Actions of a lower term
+ * are not carried out, and reports name the term that they were made under.
  */
 final class FollowedTerm {
   /*
-   * Owner: any thread, under the lock.
-   * A higher term counts only once no action of a lower one is under way here: a report made under the new term must not be
-   * followed by the effect of an action that the new leader has not decided on. The new leader takes this node for silent
-   * until then; an action has a deadline, so that ends.
+   * Owner: any thread, under the lock. A higher term counts only once no action of a lower one is in progress here:
+   * after a report made under the new term, no action may take effect that the new leader has not decided on. Until
+   * then the new leader sees this node as silent; the wait is bounded, since an action has a deadline.
    */
   private long followed;
   private long heard;
@@ -26,7 +25,7 @@ final class FollowedTerm {
     return followed;
   }
 
-  /** Begins an action, or answers false when it is not to be carried out now. {@link #end} follows when it was true. */
+  /** Begins an action, or answers false when it must not be carried out now. After true, the caller must call {@link #end}. */
   synchronized boolean begin(long leadership) {
     heard(leadership);
     if (leadership != followed || leadership < heard) return false;

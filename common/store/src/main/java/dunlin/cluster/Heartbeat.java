@@ -17,13 +17,13 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Says regularly to the meta group's leader how this node is doing, which renews the node's lease, and brings home what has
- * changed in the map. While there is no leader, the map still comes from any node that knows a newer one.
+ * Reports this node's state to the meta group's leader at intervals. That renews the node's lease, and the answer has
+ * what has changed in the map. Without a leader, the map still comes from any node that knows a newer one.
  */
 final class Heartbeat {
   /*
    * Owner: a thread of its own.
-   * Failure: a beat that fails is followed by the next. The ranges of this node are not affected: they do not ask here.
+   * Failure: a heartbeat that fails is followed by the next. The ranges of this node do not depend on heartbeats.
    */
   private static final Logger log = LoggerFactory.getLogger(Heartbeat.class);
   private static final long SPLITTING_NANOS = 100_000_000;
@@ -38,7 +38,7 @@ final class Heartbeat {
   private final Thread thread;
   private volatile boolean closed;
   private volatile boolean connected;
-  private int lost; // beats one after the other
+  private int lost; // heartbeats in succession
 
   Heartbeat(
       String threadName,
@@ -63,12 +63,12 @@ final class Heartbeat {
     thread.start();
   }
 
-  /** Something has changed here that the meta group waits for: the next beat is now. */
+  /** Sends the next heartbeat now: something has changed here that the meta group waits for. */
   void wake() {
     LockSupport.unpark(thread);
   }
 
-  /** Whether the last beat came to a leader of the meta group. */
+  /** Whether the last heartbeat reached a leader of the meta group. */
   boolean connected() {
     return connected;
   }
@@ -84,11 +84,11 @@ final class Heartbeat {
       } catch (IOException e) {
         connected = false;
         meters.beatLost();
-        // Once is what each start and each change of the leader costs.
+        // A single loss is normal at each start and each change of the leader.
         if (++lost == 2 && !closed)
-          log.warn("Node {} reaches no leader of the meta group and goes on without: {}", self.id(), reasons(e));
+          log.warn("Node {} reaches no leader of the meta group and continues without: {}", self.id(), reasons(e));
         watch();
-      } catch (RuntimeException e) { // an exception would end the beating for good
+      } catch (RuntimeException e) { // an exception would end the heartbeats for good
         connected = false;
         if (!closed) log.error("Node {}: a heartbeat has failed", self.id(), e);
       }
@@ -104,15 +104,15 @@ final class Heartbeat {
     return splitting ? Math.min(SPLITTING_NANOS, usual) : usual;
   }
 
-  /** Makes the map say who and where this node is. */
+  /** Registers this node's identity and address in the map. */
   private void register() throws IOException {
     var row = known.map().nodes().get(self.id());
     if (row != null && (row.state() == ClusterNode.State.LEFT || self.in(row.state()).equals(row))) return;
     if (meta.ask(new Propose(new RegisterNode(self)), settings.lease()) instanceof Proposed(Refused(_, var sentence)))
-      throw new IOException("this node is not taken: " + sentence);
+      throw new IOException("the registration of this node is refused: " + sentence);
   }
 
-  /** Answers whether the report was made under a leadership that is not the present one, and so must be made again. */
+  /** Answers whether the report named an old term of the meta group's leader, and so must be made again. */
   private boolean report() throws IOException {
     long leadership = allegiance.followed();
     long version = known.map().version();
@@ -134,7 +134,7 @@ final class Heartbeat {
           if (known.map().version() > version) return;
         }
       } catch (IOException e) {
-        log.debug("Node {} does not say what it knows: {}", node.id(), e.getMessage());
+        log.debug("Node {} does not answer what it knows of the map: {}", node.id(), e.getMessage());
       }
     }
   }
@@ -145,7 +145,7 @@ final class Heartbeat {
     return reasons.toString();
   }
 
-  /** No further beat begins; the one under way ends as soon as its call does. */
+  /** Starts no further heartbeat; the one in progress ends as soon as its call does. */
   void stop() {
     closed = true;
     LockSupport.unpark(thread);

@@ -20,14 +20,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The newest map of the cluster that this node has heard of. It outlives the meta group's absence, and a restart: with it a
- * node finds the others when no seed answers.
+ * The newest map of the cluster that this node has received. It is kept over a restart and while the meta group has no
+ * leader: with it a node finds the others when no seed answers.
  */
 final class KnownMap {
   /*
    * Owner: written under the lock, read by any thread.
-   * Bounds: one map, as large as the meta group lets it become.
-   * Failure: the file is a help and no truth: one that cannot be read or written is done without.
+   * Bounds: one map; the meta group bounds its size.
+   * Failure: the file only speeds up finding the cluster. The node works without one that cannot be read or written.
    */
   private static final Logger log = LoggerFactory.getLogger(KnownMap.class);
   private static final String RAFT = "raft";
@@ -36,7 +36,7 @@ final class KnownMap {
   private final DurableFile file;
   private final List<Consumer<ClusterMap>> watchers = new CopyOnWriteArrayList<>();
   private volatile ClusterMap map;
-  private long saved; // of the heartbeat's thread
+  private long saved; // used by the heartbeat's thread only
 
   KnownMap(Path directory) {
     file = new DurableFile(directory.resolve("map"));
@@ -63,13 +63,13 @@ final class KnownMap {
     watcher.accept(map);
   }
 
-  /** What has come from a node that knows more, for the version that it was asked about. */
+  /** Applies an update from a node that knew more than the version it was asked about. */
   synchronized void update(long asked, ClusterMap.Update update) {
-    if (map.version() != asked) return; // it has become newer since; the next answer goes on from there
+    if (map.version() != asked) return; // the map is newer by now; the next answer continues from there
     take(map.with(update));
   }
 
-  /** The map of this node's own replica of the meta range. */
+  /** Takes the map of this node's own replica of the meta range. */
   synchronized void take(ClusterMap newer) {
     if (newer.version() <= map.version()) return;
     map = newer;
@@ -77,12 +77,12 @@ final class KnownMap {
       try {
         watcher.accept(newer);
       } catch (RuntimeException e) {
-        log.error("A watcher of the map of the cluster has thrown", e);
+        log.error("A watcher of the cluster's map has thrown an exception", e);
       }
     }
   }
 
-  /** Keeps the map for a restart; of the heartbeat's thread. */
+  /** Saves the map for a restart; called by the heartbeat's thread only. */
   void save() {
     var now = map;
     if (now.version() == saved) return;
@@ -90,7 +90,7 @@ final class KnownMap {
       file.write(FieldWriter.bytesOf(out -> PlacementWire.writeMap(now, out)));
       saved = now.version();
     } catch (StoreException e) {
-      log.warn("The map of the cluster is not kept for a restart: {}", e.getMessage());
+      log.warn("The map of the cluster cannot be saved for a restart: {}", e.getMessage());
     }
   }
 

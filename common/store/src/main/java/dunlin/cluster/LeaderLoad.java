@@ -10,16 +10,16 @@ import java.util.Deque;
 import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
-/** What the leader of one range has measured while it leads the range and the range has the same keys. */
+/** The load of one range, as measured by its leader over one term and one interval of keys. */
 final class LeaderLoad {
   /*
    * Owner: the thread of RangeLoads.
    * Bounds: SPANS + 1 points of time.
    *
-   * Made anew with each change of term or keys, so nothing of before counts: a rate is told once it has been measured for the
-   * whole time that it is to be of, and a split's halves are split again only for what they hold and do themselves.
+   * A new one is made for each change of term or keys, so nothing from before counts. A rate is known only after SPANS
+   * measurements, and the halves of a split are split again only for their own size and load.
    */
-  /** Over how many measurements a rate goes: a burst is no reason to split. */
+  /** The measurements that a rate is averaged over: a burst is no reason to split. */
   static final int SPANS = 10;
 
   private record Point(long nanos, long operations) {}
@@ -65,7 +65,10 @@ final class LeaderLoad {
     return new Load(bytes, 0, rate, middle, busiest, indivisible);
   }
 
-  /** Reads some blocks of the range, so not with each measurement, and not for ever more often when nothing is found. */
+  /**
+   * Looks for a cut. This reads some blocks of the range, so it does not run with each measurement, and runs less often
+   * when nothing is found.
+   */
   private void search(RangeLoad range, CutChoice choice, long bytes) {
     untilSearch = SPANS;
     middle = range.middle(keys).flatMap(key -> choice.byBytes(key, cut -> range.bytes(keys.below(cut)), bytes)).orElse(null);

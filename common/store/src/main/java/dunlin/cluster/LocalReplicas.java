@@ -20,11 +20,11 @@ import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import java.util.stream.Collectors;
 
-/** The replicas of this node, with what is known of each besides its rows. */
+/** The replicas of this node, each with its creation note. */
 final class LocalReplicas {
   /*
    * Owner: before the start the thread that starts the cluster; then the actions, one at a time for each range. Read by any thread.
-   * Bounds: as many as the meta group gives this node.
+   * Bounds: as many as the meta group assigns to this node.
    */
   /** A replica and the note that was written when it was made. */
   record Hosted(Replica<?, ?> replica, Note note) {}
@@ -35,7 +35,7 @@ final class LocalReplicas {
   private final Runnable changed;
   private final Map<UUID, Hosted> hosted = new ConcurrentHashMap<>();
 
-  /** @param changed is called when a replica has come or gone, leads or does not lead any more; must be quick */
+  /** @param changed is called when a replica is added or removed, or gains or loses the leadership; must be quick */
   LocalReplicas(RangeStore store, Collection<RangeKind<?, ?, ?>> kinds, CreationNotes notes, Runnable changed) {
     this.store = store;
     this.changed = changed;
@@ -52,7 +52,7 @@ final class LocalReplicas {
     return Optional.ofNullable(hosted.get(range));
   }
 
-  /** @throws StoreException when the data directory holds a range of another kind: it is another sort of node's */
+  /** @throws StoreException when the data directory holds a range of a kind that this node does not know */
   void requireKnown() {
     store.stored().forEach(this::known);
   }
@@ -80,7 +80,7 @@ final class LocalReplicas {
   }
 
   private <C, R, L extends RangeLogic<C, R>> void declare(RangeKind<C, R, L> kind, RangeId id, Note note) {
-    // One that an operation had made gets what it is with its rows, from another replica.
+    // A replica that an operation created gets its descriptor with its rows, from another replica.
     boolean first = note.creation().equals(NodeReport.ORIGINAL) && note.range().origin().isEmpty();
     L logic = kind.logic().apply(id);
     var replica =
@@ -95,14 +95,14 @@ final class LocalReplicas {
     changed.run();
   }
 
-  /** Makes an empty replica that listens. */
+  /** Creates an empty replica as a listener. */
   void create(RangeDescriptor range, UUID creation, List<Member> members, Duration deadline) {
     create(kind(range.kind()), new Note(range, creation), members, deadline);
   }
 
   private <C, R, L extends RangeLogic<C, R>> void create(RangeKind<C, R, L> kind, Note note, List<Member> members, Duration deadline) {
     var id = new RangeId(kind.name(), note.range().id());
-    notes.put(note); // first: a replica without its note could not be told from one of the beginning
+    notes.put(note); // first: a replica without its note would look like an original one
     L logic = kind.logic().apply(id);
     Replica<C, R> replica;
     try {
@@ -114,12 +114,12 @@ final class LocalReplicas {
     host(kind, replica, logic, note);
   }
 
-  /** What was split off here and waits for its group to begin. */
+  /** Ranges that were split off here and whose group is not started yet. */
   List<RangeDescriptor> unstarted() {
     return store.unstarted();
   }
 
-  /** Begins the group of a range that was split off here. */
+  /** Starts the group of a range that was split off here. */
   void start(RangeDescriptor range, List<Member> members, Duration deadline) {
     start(kind(range.kind()), new Note(range, NodeReport.ORIGINAL), members, deadline);
   }
@@ -144,7 +144,7 @@ final class LocalReplicas {
     changed.run();
   }
 
-  /** Something of a replica has changed that the meta group waits for. */
+  /** Reports that a replica has changed in a way that the meta group waits for. */
   void tell() {
     changed.run();
   }
@@ -153,7 +153,7 @@ final class LocalReplicas {
     return kinds.containsKey(kind);
   }
 
-  /** How many of a key's first bytes name what must stay in one range. */
+  /** How many of a key's first bytes must be kept together in one range. */
   ToIntFunction<byte[]> together(String kind) {
     return kind(kind).together();
   }

@@ -14,10 +14,10 @@ import java.util.Set;
  * @param servicePort where {@link Cluster#answer} is reached
  * @param region and zone: replicas of a range are put into different ones where that is possible
  * @param founds the kinds of which a new cluster gets its first range
- * @param heartbeat how often the node says how it is doing
+ * @param heartbeat how often the node reports its state
  * @param lease after how much silence a node is suspected, at least two heartbeats
  * @param downAfter after how much silence it counts as dead, at least a lease
- * @param operations what the meta group does of its own accord
+ * @param operations what the meta group does automatically
  */
 public record MemberSettings(
     String seeds,
@@ -50,7 +50,7 @@ public record MemberSettings(
         Duration.ofSeconds(30), OperationSettings.defaults());
   }
 
-  /** The same with other times, for a cluster that shall notice sooner or later. */
+  /** The same with other times, for a cluster that is to detect failures sooner or later. */
   public MemberSettings with(Duration beat, Duration silence, Duration dead) {
     return new MemberSettings(
         seeds, bootstrapExpect, host, servicePort, region, zone, founds, beat, silence, dead, operations);

@@ -21,13 +21,13 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Finds the leader of the meta group: by what the last answer said, the group's peers in the known map, and the seeds. */
+/** Finds the leader of the meta group: from the last answer, the group's peers in the known map, and the seeds. */
 final class MetaClient {
   /*
    * Owner: any thread that may block.
    * Bounds: each address once for each question, within the question's deadline; SILENT_MAX addresses are remembered.
-   * Failure: an address that cannot be called is asked last from then on, until it answers. One that swallows calls takes a
-   * question's whole deadline, and must not take the next one's too.
+   * Failure: an address that cannot be called is asked last from then on, until it answers. One that does not reply
+   * uses up a call's whole deadline, and must not use up the next one's too.
    */
   private static final int SILENT_MAX = 256;
 

@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 /** This node's replica of the meta group's range, while it has one. It is placed, moved and replaced like any other range. */
 final class MetaRange {
   /*
-   * Owner: any thread. The replica comes and goes by LocalReplicas.
+   * Owner: any thread. LocalReplicas adds and removes the replica.
    */
   static final String KIND = "meta";
   static final RangeId ID = RangeId.firstOf(KIND);
@@ -58,7 +58,7 @@ final class MetaRange {
     return leader().filter(self::equals).isPresent();
   }
 
-  /** Who leads the group, as far as the replica here knows. */
+  /** The group's leader, as far as the local replica knows. */
   Optional<UUID> leader() {
     var here = replica;
     return here == null ? Optional.empty() : here.status().leader();
@@ -69,16 +69,16 @@ final class MetaRange {
     return here == null ? 0 : here.status().term();
   }
 
-  /** The map as of the last entry applied here; nothing on a node without a replica. */
+  /** The map as of the last entry applied here; empty on a node without a replica. */
   Optional<Placement> placement() {
     return Optional.ofNullable(placement);
   }
 
   /**
-   * Whether this replica leads in the term that it is in, by the word of a majority. That takes a moment, in which a replica
-   * that has just learned of a higher term stops believing that it leads.
+   * Whether this replica leads in its current term, confirmed by a majority. A replica that learns of a higher term
+   * during that time stops being the leader.
    *
-   * @return the term, or nothing
+   * @return the term, or empty
    */
   Optional<Long> confirmedTerm(Duration deadline) {
     var here = replica;
@@ -100,7 +100,7 @@ final class MetaRange {
   /**
    * Puts a command into the log and waits until it is applied.
    *
-   * @throws StoreException when this replica does not lead, or it is unknown what became of the command
+   * @throws StoreException when this replica does not lead, or the outcome of the command is unknown
    */
   PlacementResult propose(PlacementCommand command, Duration deadline) {
     var here = replica;
@@ -130,7 +130,7 @@ final class MetaRange {
       throw new OutcomeUnknownException("no answer of the meta range within " + deadline, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new OutcomeUnknownException("interrupted while it waited for the meta range", e);
+      throw new OutcomeUnknownException("interrupted while waiting for the meta range", e);
     }
   }
 }

@@ -31,12 +31,12 @@ import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Does on this node what the meta group's leader asks for. Each action compares first and may come late, or twice. */
+/** Carries out on this node the actions of the meta group's leader. Each checks its conditions first, so it may come late or twice. */
 final class NodeActions {
   /*
    * Owner: any thread that may block; one action at a time for each range.
    * Bounds: Cluster bounds the calls.
-   * Failure: an action that fails may have had its effect or not; the next reports tell.
+   * Failure: an action that fails may have taken effect or not; the next reports show it.
    */
   private static final Logger log = LoggerFactory.getLogger(NodeActions.class);
 
@@ -46,7 +46,7 @@ final class NodeActions {
   private final Function<UUID, Optional<Member>> addresses;
   private final Set<UUID> busy = ConcurrentHashMap.newKeySet();
 
-  /** @param addresses where the Raft of a node is */
+  /** @param addresses the Raft address of a node */
   NodeActions(UUID self, LocalReplicas replicas, FollowedTerm allegiance, Function<UUID, Optional<Member>> addresses) {
     this.self = self;
     this.replicas = replicas;
@@ -70,9 +70,9 @@ final class NodeActions {
     } catch (OutdatedException e) {
       return new Outdated(String.valueOf(e.getMessage()));
     } catch (StoreException e) {
-      log.info("Node {}: {} did not end well: {}", self, action, e.getMessage());
+      log.info("Node {}: {} failed: {}", self, action, e.getMessage());
       return new Unknown(String.valueOf(e.getMessage()));
-    } catch (RuntimeException e) { // ours: the caller asks again, and must not wait for an answer
+    } catch (RuntimeException e) { // a bug: the caller asks again, and must not wait for an answer
       log.error("Node {}: {} has failed", self, action, e);
       return new Unknown("node " + self + ": " + e);
     } finally {

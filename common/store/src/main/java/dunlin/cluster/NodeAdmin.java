@@ -12,9 +12,9 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.UUID;
 
-/** Has actions carried out where they belong: here, or by a call to the node that they name. */
+/** Carries out an action on this node, or calls the node that it names. */
 final class NodeAdmin implements RangeAdmin {
-  /** What a call takes beside the action itself. */
+  /** The time that a call takes on top of the action itself. */
   private static final Duration ON_THE_WAY = Duration.ofSeconds(2);
 
   private final UUID self;

@@ -18,13 +18,13 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;
 
-/** Says how this node's replicas are doing, in the words of the meta group. */
+/** Builds the report on this node's replicas for the meta group. */
 final class NodeReporter {
   /*
    * Owner: the heartbeat's thread.
    * Bounds: NodeReport.REPLICAS_MAX; the store holds far fewer.
    */
-  /** The peers of a configuration that is committed. */
+  /** The peers of a committed configuration. */
   private record Settled(long configuration, List<Peer> peers) {}
 
   private final UUID self;
@@ -41,7 +41,7 @@ final class NodeReporter {
     this.loads = loads;
   }
 
-  /** @param leadership as it was before any replica was looked at */
+  /** @param leadership the term followed before any replica was looked at */
   NodeReport report(long leadership) {
     var reported = new ArrayList<NodeReport.Replica>();
     for (var hosted : replicas.all()) report(hosted).ifPresent(reported::add);
@@ -58,7 +58,8 @@ final class NodeReporter {
     if (status.role() == ReplicaRole.QUARANTINED) return Optional.empty(); // its rows are gone, and so is its vote
     var range = hosted.replica().descriptor().orElse(hosted.note().range());
     var now = settled(range.id(), status);
-    // While the peers are being changed, what counts is the configuration before; who has not seen that does not say it leads.
+    // While the peers are being changed, the configuration before counts; a leader that has not seen it does not report
+    // that it leads.
     boolean leads = now.isPresent() && status.leader().filter(self::equals).isPresent();
     return Optional.of(
         new NodeReport.Replica(
@@ -78,7 +79,7 @@ final class NodeReporter {
     try {
       long unflushed = hosted.replica().unflushedBytes();
       return leads ? loads.of(range, term, unflushed) : Load.unmeasured(unflushed);
-    } catch (StoreException e) { // it is just being closed
+    } catch (StoreException e) { // the replica is being closed
       return Load.NONE;
     }
   }

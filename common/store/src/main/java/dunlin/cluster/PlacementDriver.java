@@ -35,23 +35,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Drives the operations, on the node that leads the meta group: hears the nodes, decides what is to be done next, puts it into
- * the log or asks the node for it. Keeps nothing that the next leader needs.
+ * Drives the operations, on the node that leads the meta group: takes the nodes' reports, decides the next steps, and
+ * proposes them to the log or sends them to a node as actions. Keeps nothing that the next leader needs.
  */
 final class PlacementDriver {
   /*
    * Owner: a thread of its own decides; reports come on any thread, under the lock.
-   * Bounds: those of ActionsUnderWay, each action on a virtual thread with ACTION_DEADLINE. What does not fit is counted, said of
-   * its operation, and goes first when it is decided on again.
-   * Failure: whatever fails is decided on again with the next tick, from the map and the reports alone. Once stopped it decides
-   * nothing more; its thread waits for the log and for nothing else, so it may be interrupted; actions are not.
+   * Bounds: those of PendingActions, each action on a virtual thread with ACTION_DEADLINE. An action that does not fit
+   * is counted, shown at its operation, and goes first at the next decision.
+   * Failure: a step that fails is decided on again at the next tick, from the map and the reports alone. After stop()
+   * it decides nothing more. Its thread waits only for the log, so it may be interrupted; actions are not interrupted.
    */
   private static final Logger log = LoggerFactory.getLogger(PlacementDriver.class);
   private static final Duration ACTION_DEADLINE = Duration.ofSeconds(30);
-  /** Between two decisions, however many reports come. */
+  /** The pause between two decisions, however many reports come. */
   private static final long BREATH_NANOS = 20_000_000;
 
-  /** Until the same node is asked about the same range again: its next report is on the way, or something is in the way. */
+  /** The pause before the same node gets an action on the same range again: its next report should come first. */
   private static final long DONE_NANOS = 50_000_000;
 
   private static final long NOT_DONE_NANOS = 500_000_000;
@@ -62,14 +62,14 @@ final class PlacementDriver {
   private final Operations operations;
   private final MemberSettings settings;
   private final ClusterMeters meters;
-  private final ActionsUnderWay underWay = new ActionsUnderWay();
+  private final PendingActions pending = new PendingActions();
   private final Thread thread;
   private final ExecutorService actions;
   private volatile boolean closed;
   private volatile NavigableMap<UUID, String> waiting = Collections.emptyNavigableMap();
   private volatile Set<UUID> indivisible = Set.of();
-  private final Set<UUID> told = new HashSet<>(); // of the thread: indivisible ranges that the log has told of
-  private Set<Action> putOff = Set.of(); // of the thread: the last time
+  private final Set<UUID> told = new HashSet<>(); // used by the thread only: indivisible ranges already logged
+  private Set<Action> putOff = Set.of(); // used by the thread only: as of the last decision
   @GuardedBy("this")
   private @Nullable Leases leases;
 
@@ -87,12 +87,12 @@ final class PlacementDriver {
     thread.start();
   }
 
-  /** There is something new to decide on. */
+  /** Decides soon: there is something new. */
   void wake() {
     LockSupport.unpark(thread);
   }
 
-  /** A node's report, and what it gets for it; nothing when this node does not lead. */
+  /** Takes a node's report and returns the answer; empty when this node does not lead. */
   Optional<Heard> heard(NodeReport report, long known) {
     var placement = meta.placement();
     var leading = leading();
@@ -104,12 +104,12 @@ final class PlacementDriver {
     return Optional.of(new Heard(leading.get().leadership(), placement.get().since(known)));
   }
 
-  /** For each operation that does not move, why; on who leads. */
+  /** For each operation that is stalled, why; only on the leader. */
   NavigableMap<UUID, String> waiting() {
     return waiting;
   }
 
-  /** Ranges past a limit that cannot be split; on who leads. */
+  /** Ranges past a limit that cannot be split; only on the leader. */
   Set<UUID> indivisible() {
     return indivisible;
   }
@@ -123,8 +123,8 @@ final class PlacementDriver {
     while (!closed) {
       try {
         drive();
-      } catch (RuntimeException e) { // an exception would end the driving for good
-        if (!closed) log.warn("The operations of the cluster do not go on for a moment: {}", e.getMessage(), e);
+      } catch (RuntimeException e) { // an exception would end the decisions for good
+        if (!closed) log.warn("A decision on the operations of the cluster has failed and is repeated: {}", e.getMessage(), e);
       }
       long decided = System.nanoTime();
       LockSupport.parkNanos(this, settings.heartbeat().toNanos() / 2);
@@ -172,7 +172,7 @@ final class PlacementDriver {
     var waits = new TreeMap<>(decision.waiting());
     for (var action : ask(decision.actions(), leading.leadership()))
       map.intentOn(action.range())
-          .ifPresent(intent -> waits.put(intent.id(), "node " + action.node() + " has as much under way as it may: " + action));
+          .ifPresent(intent -> waits.put(intent.id(), "node " + action.node() + " has its maximum of pending actions: " + action));
     waiting = Collections.unmodifiableNavigableMap(waits);
     for (var command : decision.commands()) if (!closed) log(command);
   }
@@ -199,7 +199,7 @@ final class PlacementDriver {
     }
   }
 
-  /** Answers what is to wait. Those that have waited already go first, or others that come before them would do so for ever. */
+  /** Answers the actions that have to wait. Those that have waited already go first, or others could starve them. */
   private Set<Action> ask(List<Action> actions, long leadership) {
     var ordered = new ArrayList<>(actions);
     ordered.sort(Comparator.comparing(action -> !putOff.contains(action)));
@@ -209,9 +209,9 @@ final class PlacementDriver {
     return full;
   }
 
-  /** Answers false when the action is to wait. */
+  /** Answers false when the action has to wait. */
   private boolean ask(Action action, long leadership) {
-    switch (underWay.offer(action)) {
+    switch (pending.offer(action)) {
       case ASKED_ALREADY -> {}
       case FULL -> {
         meters.actionPutOff();
@@ -221,7 +221,7 @@ final class PlacementDriver {
         try {
           actions.execute(() -> carryOut(action, leadership));
         } catch (RejectedExecutionException _) {
-          underWay.ended(action); // stopped in between
+          pending.ended(action); // stopped in between
         }
       }
     }
@@ -236,7 +236,7 @@ final class PlacementDriver {
       if (!done) log.info("{}: {}", action, outcome);
       LockSupport.parkNanos(done ? DONE_NANOS : NOT_DONE_NANOS);
     } finally {
-      underWay.ended(action);
+      pending.ended(action);
     }
     wake();
   }
@@ -245,14 +245,14 @@ final class PlacementDriver {
     return Duration.ofNanos(System.nanoTime());
   }
 
-  /** Decides nothing more. */
+  /** Stops deciding. */
   void stop() {
     closed = true;
     thread.interrupt();
     actions.shutdown();
   }
 
-  /** Whether its thread and its actions have come to their end by then. */
+  /** Whether its thread and its actions have ended by then. */
   boolean ended(long untilNanos) throws InterruptedException {
     long left = untilNanos - System.nanoTime();
     if (left > 0) TimeUnit.NANOSECONDS.timedJoin(thread, left);

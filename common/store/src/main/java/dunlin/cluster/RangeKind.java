@@ -9,13 +9,13 @@ import java.util.function.Function;
 import java.util.function.ToIntFunction;
 
 /**
- * What this node needs to know of a kind of ranges to have replicas of them: they come and go while it runs.
+ * What this node needs to know of a kind of ranges to host replicas of them, which are added and removed while it runs.
  *
  * @param name a short lower-case word; a node that knows the kind has it among its roles
  * @param logic makes the logic of a replica that is about to be opened
  * @param opened gets each replica with its logic, before it has started; must be quick
- * @param together how many of a key's first bytes name what must stay in one range: rows that have these in common are never
- *     put into two. 0 where ranges of this kind cannot be split. Asked for whatever bytes, not only for keys of rows
+ * @param together how many of a key's first bytes must be kept together: a split never separates rows that share them.
+ *     0 where ranges of this kind cannot be split. Called with any bytes, not only with keys of rows
  */
 public record RangeKind<C, R, L extends RangeLogic<C, R>>(
     String name,

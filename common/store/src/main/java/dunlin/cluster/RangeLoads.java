@@ -15,16 +15,16 @@ import java.util.concurrent.locks.LockSupport;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Measures, once for each heartbeat, how much the ranges hold and do that this node leads. */
+/** Measures the size and load of the ranges that this node leads, once for each heartbeat. */
 final class RangeLoads {
   /*
    * Owner: a thread of its own, since measuring may wait for the disk and a heartbeat must not; any thread reads the outcome.
    * Bounds: one outcome for each replica of this node.
-   * Failure: what cannot be measured has no load until the next time.
+   * Failure: a range that cannot be measured has no load until the next time.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeLoads.class);
 
-  /** What a range was when it was measured: of another, it tells nothing. */
+  /** A measured load; valid only for this epoch and term. */
   private record Measured(long epoch, long term, Load load) {}
 
   private final UUID self;
@@ -48,7 +48,7 @@ final class RangeLoads {
     thread.start();
   }
 
-  /** What the range was measured to hold and do, with the keys that it has now and by the leader of this term. */
+  /** The range's load as measured with its current keys and by the leader of this term. */
   Load of(RangeDescriptor range, long term, long unflushed) {
     var known = outcomes.get(range.id());
     if (known == null || known.epoch != range.epoch() || known.term != term) return Load.unmeasured(unflushed);
@@ -65,8 +65,8 @@ final class RangeLoads {
           measure(hosted);
         } catch (StoreException e) {
           outcomes.remove(hosted.replica().id().uuid());
-          log.debug("Range {} is not measured: {}", hosted.replica().id(), e.getMessage()); // it is just being closed
-        } catch (RuntimeException e) { // an exception would end the measuring for good
+          log.debug("Range {} is not measured: {}", hosted.replica().id(), e.getMessage()); // it is being closed
+        } catch (RuntimeException e) { // an exception would end the measurements for good
           outcomes.remove(hosted.replica().id().uuid());
           if (!closed) log.error("Range {} cannot be measured", hosted.replica().id(), e);
         }
@@ -95,7 +95,7 @@ final class RangeLoads {
     outcomes.put(id, new Measured(range.epoch(), status.term(), load));
   }
 
-  /** Measures nothing more but what it is at. */
+  /** Stops after the measurement in progress. */
   void stop() {
     closed = true;
     LockSupport.unpark(thread);

@@ -1,4 +1,4 @@
-/** A node among others: finds its cluster, says how it is doing, and carries out what the meta group's leader decides. */
+/** A node as a member of a cluster: it finds its cluster, reports its state, and carries out what the meta group's leader decides. */
 @NullMarked
 package dunlin.cluster;
 

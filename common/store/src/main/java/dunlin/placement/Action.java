@@ -5,18 +5,18 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * What one node is asked to do for an operation. May arrive late, twice, or after its operation has ended: each carries what
- * it was decided on, and the node that carries it out compares that first and does nothing when it is no longer so.
+ * What one node is asked to do for an operation. It may arrive late, twice, or after its operation has ended. So it
+ * carries the state that it was decided on, and the node does nothing when that state has changed.
  */
 public sealed interface Action {
-  /** Who is asked. */
+  /** The node that is asked. */
   UUID node();
 
-  /** Which range it is about. */
+  /** The range that the action is about. */
   UUID range();
 
   /**
-   * Make an empty replica that listens. Nothing when the node has a replica of this range.
+   * Create an empty replica as a listener. Does nothing when the node has a replica of this range.
    *
    * @param descriptor with all peers and the node itself among them, as listener
    * @param creation the operation; kept with the replica, and reported
@@ -28,14 +28,14 @@ public sealed interface Action {
     }
   }
 
-  /** Start the group's member on rows that are there. Nothing when there are none, or it runs. */
+  /** Start the group's member on existing rows. Does nothing when there are none, or it runs. */
   record StartReplica(UUID node, UUID range) implements Action {}
 
   /** Stop the replica and delete it, provided that it is the one of this creation and not a later one. */
   record DropReplica(UUID node, UUID range, UUID creation) implements Action {}
 
   /**
-   * As leader, exchange the group's peers, provided that the configuration in force is this one.
+   * As leader, change the group's peers, provided that the configuration in force is this one.
    *
    * @param expected the peers of that configuration, for the comparison that Raft's own library makes
    */
@@ -48,13 +48,13 @@ public sealed interface Action {
     }
   }
 
-  /** As leader, hand the leadership over. Nothing when the other has no vote or lags behind. */
+  /** As leader, transfer the leadership. Does nothing when the other has no vote or lags behind. */
   record TransferLeadership(UUID node, UUID range, UUID to) implements Action {}
 
   /** Ask the others for their votes now, without waiting for a timeout. Does nothing when there is a leader, or is about to be one. */
   record Elect(UUID node, UUID range) implements Action {}
 
-  /** Write rows out that are only in memory, so that a split need not wait for that. */
+  /** Flush rows that are only in memory, so that a split need not wait for that. */
   record FlushReplica(UUID node, UUID range) implements Action {}
 
   /** As leader, propose the split, which is decided by epoch where it is applied. */

@@ -6,7 +6,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node does that has asked every seed who it is: join the cluster that there is, found one, wait, or give up.
+ * What a node does once it has asked all seeds for their identity: join the existing cluster, found one, wait, or give
+ * up.
  *
  * <p>A cluster is founded by one node only, provided that all nodes have the same seeds and the same number to expect: every
  * seed must have answered, all must be empty, and the lowest identifier of them founds. A seed may be this node under any of
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 public final class BootstrapRule {
   private BootstrapRule() {}
 
-  /** What a seed said. */
+  /** A seed's answer. */
   public sealed interface Hello {
     record Unreachable(String seed) implements Hello {}
 
@@ -25,15 +26,15 @@ public final class BootstrapRule {
     record Member(String seed, UUID node, UUID cluster) implements Hello {}
   }
 
-  /** What follows. */
+  /** What the node does next. */
   public sealed interface Decision {
-    /** @param via seeds that are members; empty when only this node itself knows the cluster */
+    /** @param via seeds that are members; empty when no seed is and this node was a member before */
     record Join(UUID cluster, List<String> via) implements Decision {}
 
     /** Ask again later. */
     record Wait(String why) implements Decision {}
 
-    /** @param nodes all that the cluster begins with, this one among them */
+    /** @param nodes all nodes that the cluster begins with, this one among them */
     record Found(List<UUID> nodes) implements Decision {}
 
     /** An operator has to act. */

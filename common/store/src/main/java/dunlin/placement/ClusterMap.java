@@ -41,12 +41,12 @@ public record ClusterMap(
     record SettingGone(String name) implements Change {}
   }
 
-  /** What a watcher gets that knows the map of an earlier version. */
+  /** What a watcher gets that knows an earlier version of the map. */
   public sealed interface Update {
     /** In the order in which they came about; empty when the watcher knows the newest version. */
     record Changes(long version, List<Change> changes) implements Update {}
 
-    /** The watcher is further behind than the history goes back. */
+    /** The watcher's version is older than the history. */
     record Whole(ClusterMap map) implements Update {}
   }
 
@@ -59,7 +59,7 @@ public record ClusterMap(
     return Optional.ofNullable(founded);
   }
 
-  /** What a watcher's map becomes by an update. */
+  /** This map with an update applied. */
   public ClusterMap with(Update update) {
     return switch (update) {
       case Update.Whole(var map) -> map;
@@ -76,7 +76,7 @@ public record ClusterMap(
     };
   }
 
-  /** Changes a map whose rows may be changed. */
+  /** Applies a change; only for a map whose rows are mutable. */
   void put(Change change) {
     switch (change) {
       case Change.Founded _ -> {}
@@ -90,7 +90,7 @@ public record ClusterMap(
     }
   }
 
-  /** The same rows, which cannot be changed any more. */
+  /** An unmodifiable copy. */
   ClusterMap copy() {
     return new ClusterMap(version, founded, fixed(nodes), fixed(ranges), fixed(intents), fixed(settings));
   }
@@ -113,7 +113,7 @@ public record ClusterMap(
         .findFirst();
   }
 
-  /** Whether the cluster counts on a node being there. */
+  /** Whether the cluster treats a node as available. */
   public boolean up(UUID node) {
     var known = nodes.get(node);
     return known != null && known.state().up();
@@ -125,7 +125,7 @@ public record ClusterMap(
     return known != null && known.state() == ClusterNode.State.JOINED && known.holds(kind) && emptying(node).isEmpty();
   }
 
-  /** How many nodes a range of this kind could lie on, once all that stay are up. */
+  /** How many nodes could have a replica of this kind, once all that stay are up. */
   public long places(String kind) {
     return nodes.values().stream()
         .filter(node -> node.holds(kind) && emptying(node.id()).isEmpty())
@@ -143,7 +143,7 @@ public record ClusterMap(
     return ranges.values().stream().map(PlacedRange::range).filter(range -> range.peer(node).isPresent()).toList();
   }
 
-  /** The newest descriptors that are known for this key, by kind. */
+  /** The range of this kind that holds a key. */
   public Optional<RangeDescriptor> find(String kind, byte[] key) {
     return ranges.values().stream()
         .map(PlacedRange::range)

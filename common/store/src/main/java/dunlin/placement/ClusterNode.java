@@ -35,13 +35,13 @@ public record ClusterNode(
   public enum State {
     /** Has a lease and takes replicas. */
     JOINED(1),
-    /** Has lost its lease a moment ago: gets no new work, keeps what it has. */
+    /** Its lease has expired: it gets no new replicas and keeps those that it has. */
     SUSPECT(2),
     /** Has been silent for so long that it counts as dead. */
     DOWN(3),
-    /** Gives its replicas away. Up as far as anybody knows. */
+    /** Its replicas are being moved away. Counts as up. */
     DRAINING(4),
-    /** For ever: its identity is used up. */
+    /** Has left for ever: its identity cannot be used again. */
     LEFT(5);
 
     private final int code;

@@ -5,10 +5,10 @@ import dunlin.store.FieldWriter;
 import java.util.UUID;
 
 /**
- * An operation that has been decided on and has not ended.
+ * An operation in progress: accepted and not ended.
  *
- * @param voters how many votes its range had when it began; it ends with no fewer
- * @param cancelled whether it shall be undone as far as it has come
+ * @param voters how many voters its range had when it began; it ends with no fewer
+ * @param cancelled whether it is cancelled, and the steps already done are to be undone
  */
 public record Intent(UUID id, Operation operation, int voters, boolean cancelled) {
   private static final int FORMAT = 1;

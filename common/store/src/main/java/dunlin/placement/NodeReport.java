@@ -7,11 +7,11 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a node says of itself in a heartbeat.
+ * What a node reports in a heartbeat.
  *
  * @param leadership the term of the meta group's leader from which the node has heard last; 0 for none since it started. The
- *     leader answers every report with its term, and reads only those that name it: what a node sent before may still be
- *     on its way, and tells of a time when the node had other replicas
+ *     leader answers every report with its term, and takes only reports that name it: a report sent earlier may arrive late,
+ *     when the node's replicas are no longer the same
  * @param incarnation rises with each start of the node
  * @param number rises with each report of one incarnation, so that an older report cannot take the place of a newer one
  */
@@ -25,7 +25,7 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
       throw new IllegalArgumentException("node " + node + " reports " + replicas.size() + " replicas, at most " + REPLICAS_MAX);
   }
 
-  /** How far a replica is. */
+  /** How far a replica has started. */
   public enum Phase {
     /** The rows are there; its member of the Raft group has not been started. */
     STORED,
@@ -37,12 +37,12 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
   public record Follower(UUID node, long lag) {}
 
   /**
-   * How much a replica holds, and a leader has to do. All but {@code unflushed} is 0 or null as long as the leader has not
-   * measured the range with the keys that it has now: so nothing is split again by what was measured before the last split.
+   * The size of a replica and the load of its leader. All but {@code unflushed} is 0 or null until the leader has
+   * measured the range with its current keys, so no measurement from before a split causes another split.
    *
-   * @param middle where it may be split, with about half of the bytes below; null when that is not known or not possible
-   * @param busiest the same, with about half of the operations below
-   * @param indivisible whether it is past a limit, and its leader has found no key at which it may be split for that
+   * @param middle the key for a split with about half of the bytes below it; null when unknown or not possible
+   * @param busiest the key for a split with about half of the operations below it
+   * @param indivisible whether it is past a limit and its leader has found no key at which it may be split
    */
   public record Load(
       long bytes,
@@ -63,8 +63,9 @@ public record NodeReport(UUID node, long leadership, long incarnation, long numb
    *
    * @param range as its own rows say; on a leader, with the peers of its group by the last configuration that is committed
    * @param configuration index of the entry that the peers are from; -1 before the first
-   * @param creation the operation that had this replica created; {@link #ORIGINAL} for one that was there at the founding
-   *     or came by a split. No replica of an operation that has ended is given a vote, so it can be dropped by this name.
+   * @param creation the operation that had this replica created; {@link #ORIGINAL} for one that exists since the
+   *     founding or came from a split. A replica of an operation that has ended never becomes a voter, so it can be
+   *     dropped by this identifier.
    * @param applied index of the last entry applied
    * @param based whether the rows that a split gave it have been confirmed by an entry of its own log
    * @param followers on a leader, all peers but itself

@@ -10,11 +10,11 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What shall become of a range or a node. Says where it leads and not how far it has come: that is read off what the nodes
- * report, so that a step may be done twice and anybody can go on with it.
+ * The intended change of a range or a node. It names the goal and not the progress: that is read from the nodes'
+ * reports, so a step may be done twice and any leader can continue.
  */
 public sealed interface Operation {
-  /** A range loses everything from the cut up to the child, provided that it still has this epoch. */
+  /** Moves all keys from the cut upwards to the child, provided that the range still has this epoch. */
   record Split(UUID of, long epoch, byte[] cut, UUID child) implements Operation {
     @Override
     public boolean equals(@Nullable Object other) {
@@ -39,12 +39,12 @@ public sealed interface Operation {
   record AddReplica(UUID of, UUID to) implements Operation {}
 
   /**
-   * Works the same whether the node that loses its replica is up or dead. It keeps it when the range would have fewer votes
-   * than it should without it, because others have been lost.
+   * Works the same whether the node that loses its replica is up or dead. The node keeps its replica when the range
+   * would be left with too few voters because others have been lost.
    */
   record MoveReplica(UUID of, UUID from, UUID to) implements Operation {}
 
-  /** Makes the replica of a healthy node anew, because its rows or its log are gone: out of the configuration, and in again. */
+  /** Recreates the replica of a healthy node, because its rows or its log are lost: it leaves the configuration and joins again. */
   record ReplaceReplica(UUID of, UUID node) implements Operation {}
 
   record TransferLeadership(UUID of, UUID to) implements Operation {}
@@ -52,10 +52,10 @@ public sealed interface Operation {
   /** Moves every replica off a node, which stays a member. */
   record DrainNode(UUID node) implements Operation {}
 
-  /** Drains a node, which then has left for ever. */
+  /** Drains a node, which then leaves for ever. */
   record LeaveNode(UUID node) implements Operation {}
 
-  /** The range that this is about: no other operation may be about it at the same time. */
+  /** The range that this is about. At most one operation at a time may be about a range. */
   default Optional<UUID> range() {
     return switch (this) {
       case Split split -> Optional.of(split.of);
@@ -67,7 +67,7 @@ public sealed interface Operation {
     };
   }
 
-  /** The node that shall have none of its replicas any more. */
+  /** The node that is to lose all of its replicas. */
   default Optional<UUID> emptied() {
     return switch (this) {
       case DrainNode(var node) -> Optional.of(node);
@@ -76,7 +76,7 @@ public sealed interface Operation {
     };
   }
 
-  /** The node that a replica is being made on. */
+  /** The node that a replica is being created on. */
   default Optional<UUID> filled() {
     return switch (this) {
       case AddReplica add -> Optional.of(add.to);

@@ -20,7 +20,7 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** When an operation may not begin. Decided where it is applied, so that no two decisions can pass each other. */
+/** Decides whether an operation may begin. It runs where the command is applied, so no two decisions can race. */
 public final class OperationRules {
   private OperationRules() {}
 
@@ -97,7 +97,7 @@ public final class OperationRules {
     return range.peers().stream().map(RangeDescriptor.Peer::node).collect(Collectors.toCollection(TreeSet::new));
   }
 
-  /** Where the replicas of a range are when its operation has reached what it is for. */
+  /** Where the replicas of a range are once its operation has finished. */
   private static Set<UUID> nodesToBe(RangeDescriptor range, ClusterMap map) {
     var nodes = nodes(range);
     var operation = map.intentOn(range.id()).map(Intent::operation).orElse(null);

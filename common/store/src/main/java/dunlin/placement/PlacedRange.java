@@ -7,7 +7,7 @@ import dunlin.store.RangeDescriptor;
 /**
  * A range in the map.
  *
- * @param configuration the index, in the range's own log, of the configuration that the peers are from; -1 before the first
+ * @param configuration the index in the range's log of the configuration that the peers are from; -1 before the first
  */
 public record PlacedRange(RangeDescriptor range, long configuration) {
   private static final int FORMAT = 1;

@@ -38,13 +38,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the meta group's log means: nodes, the map of ranges, operations in progress, and settings of the cluster. Every
- * command that changes something raises the map's version; one that finds its effect in place already is accepted as it is.
+ * The meta group's state machine: nodes, the map of ranges, operations in progress, and settings of the cluster. Every
+ * command that changes something raises the map's version; a command whose effect is already there is accepted and
+ * changes nothing.
  */
 public final class Placement implements RangeLogic<PlacementCommand, PlacementResult> {
   /*
    * Owner: the range's applying thread. map() and since() are for any thread: they read what was published last.
-   * Bounds: NODES_MAX, RANGES_MAX, INTENTS_MAX, SETTINGS_MAX, each refused as FULL; HISTORY_MAX changes, the oldest go.
+   * Bounds: NODES_MAX, RANGES_MAX, INTENTS_MAX, SETTINGS_MAX, each refused as FULL; HISTORY_MAX changes, of which the
+   * oldest are dropped.
    * Failure: rows that cannot be read stop the replica, like any exception here. The history is not kept in rows: after a
    * restart, watchers that are behind get the whole map.
    */
@@ -57,13 +59,13 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
 
   private record Past(long version, ClusterMap.Change change) {}
 
-  /** What other threads see. Both parts are of one moment. */
+  /** What other threads see: map and history of the same version. */
   private record Published(ClusterMap map, List<Past> history) {}
 
   private final Consumer<ClusterMap> watcher;
   private final Deque<Past> history = new ArrayDeque<>();
 
-  private ClusterMap rows = fresh(); // its maps are changed in place; version and identity stand beside it
+  private ClusterMap rows = fresh(); // its maps are changed in place; version and identity are kept beside it
   private long version;
   private @Nullable UUID cluster;
   private volatile Published published = new Published(ClusterMap.empty(), List.of());
@@ -78,7 +80,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
     return published.map;
   }
 
-  /** What has changed since a version, or the whole map when that is too long ago or was never. */
+  /** What has changed since a version, or the whole map when that version is too old or unknown. */
   public ClusterMap.Update since(long known) {
     var now = published;
     if (known == now.map.version()) return new ClusterMap.Update.Changes(known, List.of());
@@ -142,7 +144,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
     if (known.state() == State.LEFT)
       return refused(
           Reason.CONFLICT, "node " + node.id() + " has left; with an empty data directory it can come back as a new node");
-    // Who registers is there again, but only the holder of its lease says that it is up.
+    // A node that registers is back, but its state changes only when the leader renews its lease.
     var updated = node.in(known.state());
     return updated.equals(known) ? same() : changed(out, new NodeIs(updated));
   }
@@ -215,7 +217,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
     if (intent == null) return unknownOperation(id);
     if (intent.operation() instanceof Operation.Split)
       return refused(Reason.STALE, "a split is not cancelled: the range may have applied it already");
-    if (intent.operation().emptied().isPresent()) return abandon(id, out); // what moves already arrives
+    if (intent.operation().emptied().isPresent()) return abandon(id, out); // moves that have begun still finish
     return intent.cancelled() ? same() : changed(out, new IntentIs(new Intent(id, intent.operation(), intent.voters(), true)));
   }
 
@@ -280,7 +282,7 @@ public final class Placement implements RangeLogic<PlacementCommand, PlacementRe
     return changed(out, new SettingIs(name, value));
   }
 
-  /** One change of a command that makes several, before its last. */
+  /** One change of a command that makes several; not its last. */
   private void put(RangeWriter out, ClusterMap.Change change) {
     version++;
     rows.put(change);

@@ -21,7 +21,7 @@ import java.nio.ByteBuffer;
 
 /** The log's form of the meta group's commands: a kind byte, then the fields in the order in which the records declare them. */
 public final class PlacementCodec implements CommandCodec<PlacementCommand> {
-  /** Small rows, and what moves ranges away from a node is how its disk gets room again. */
+  /** All may use the reserve of a full disk: the rows are small, and moving ranges away is how a node's disk gets room again. */
   @Override
   public CommandKind kind(PlacementCommand command) {
     return CommandKind.RELEASE;

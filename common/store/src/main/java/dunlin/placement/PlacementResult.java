@@ -1,8 +1,8 @@
 package dunlin.placement;
 
-/** What became of a {@link PlacementCommand}. */
+/** The outcome of a {@link PlacementCommand}. */
 public sealed interface PlacementResult {
-  /** Holds as of this version of the map, also when it did before. */
+  /** The command's effect is in this version of the map, or was before. */
   record Accepted(long version) implements PlacementResult {}
 
   /** Changed nothing; the sentence tells the caller why. */
@@ -16,7 +16,7 @@ public sealed interface PlacementResult {
     UNKNOWN_NODE(3),
     UNKNOWN_RANGE(4),
     UNKNOWN_OPERATION(5),
-    /** Decided on what is no longer so: epoch, configuration, state. */
+    /** The decision was based on an old epoch, configuration or state. */
     STALE(6),
     /** There is an operation on this range or node. */
     BUSY(7),
@@ -26,7 +26,7 @@ public sealed interface PlacementResult {
     UNSUITABLE_CUT(9),
     /** Keys would belong to two ranges. */
     OVERLAP(10),
-    /** Would leave a range with fewer replicas, or without a majority that is up. */
+    /** A range would be left with fewer replicas, or without a quorum that is up. */
     LOSES_QUORUM(11),
     /** A bound of the map. */
     FULL(12);

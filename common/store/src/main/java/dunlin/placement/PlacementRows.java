@@ -19,8 +19,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The meta group's rows. A key is a letter and then what the row is about: {@code c} the cluster's identity, {@code v} the
- * version, {@code n} a node, {@code r} a range, {@code o} an operation, {@code s} a setting.
+ * The meta group's rows. A key is a letter followed by the row's identifier: {@code c} the cluster's identity, {@code
+ * v} the version, {@code n} a node, {@code r} a range, {@code o} an operation, {@code s} a setting.
  */
 final class PlacementRows {
   private static final byte[] CLUSTER = {'c'};

@@ -27,8 +27,8 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What nodes tell each other of the placement, as bytes: the map and its changes, commands and their results, reports,
- * actions and how those ended.
+ * The wire format of placement: the map and its changes, commands and their results, reports, actions and their
+ * outcomes.
  */
 public final class PlacementWire {
   private static final int FORMAT = 1;

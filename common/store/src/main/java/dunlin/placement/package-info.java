@@ -1,6 +1,6 @@
 /**
- * The meta group: which nodes there are, which ranges, who has their replicas, and how that changes. Pure: no Ratis, no
- * sockets, no clock, no random numbers; what comes from outside is a parameter.
+ * The meta group: the nodes, the ranges, where their replicas are, and how that changes. Pure: no Ratis, no sockets, no
+ * clock, no random numbers; all input comes as parameters.
  */
 @NullMarked
 package dunlin.placement;

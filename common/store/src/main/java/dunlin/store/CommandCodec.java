@@ -3,11 +3,11 @@ package dunlin.store;
 import java.nio.ByteBuffer;
 
 /**
- * How commands stand in the log. The format must stay readable for as long as a log may hold it, so it begins with a
- * version or kind byte.
+ * How commands are encoded in the log. The format must stay readable for as long as a log may hold it, so it begins
+ * with a version or kind byte.
  */
 public interface CommandCodec<C> {
-  /** What this command may take of the range's bounds. Asked with each proposal, on the caller's thread. */
+  /** What this command may use of the range's bounds. Called with each proposal, on the caller's thread. */
   default CommandKind kind(C command) {
     return CommandKind.CALL;
   }
@@ -20,7 +20,7 @@ public interface CommandCodec<C> {
   /**
    * Reads one command, which ends at the buffer's limit.
    *
-   * @throws IllegalStateException when the bytes are of no known format
+   * @throws IllegalStateException when the format of the bytes is unknown
    */
   C decode(ByteBuffer in);
 }

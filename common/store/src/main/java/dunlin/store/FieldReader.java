@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.UUID;
 import java.util.function.Function;
 
-/** Reads what {@link FieldWriter} wrote; every length is checked before it is believed. */
+/** Reads what {@link FieldWriter} wrote; every length is checked before it is used. */
 public final class FieldReader {
   private final ByteBuffer in;
 
@@ -56,7 +56,7 @@ public final class FieldReader {
     throw new IllegalStateException("number of more than ten bytes");
   }
 
-  /** A number that is an int and not negative. */
+  /** A number that is a non-negative int. */
   public int count() {
     long value = number();
     if (value < 0 || value > Integer.MAX_VALUE) throw new IllegalStateException("count " + value);
@@ -109,12 +109,12 @@ public final class FieldReader {
     return values;
   }
 
-  /** A value that reads itself, up to its own end. */
+  /** A value that knows its own end. */
   public <T> T value(Function<ByteBuffer, T> readFrom) {
     return readFrom.apply(in);
   }
 
-  /** All that follows. */
+  /** All remaining bytes. */
   public byte[] rest() {
     byte[] rest = new byte[in.remaining()];
     in.get(rest);

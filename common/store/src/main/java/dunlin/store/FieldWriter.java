@@ -75,7 +75,7 @@ public final class FieldWriter {
     if (out != null) writeTo.accept(value, out);
   }
 
-  /** Ascending numbers take a byte each when they are close together; any order is kept. */
+  /** Writes numbers as differences: ascending numbers that are close together take one byte each. Any order is allowed and kept. */
   public void numbers(long[] values) {
     number(values.length);
     long previous = 0;

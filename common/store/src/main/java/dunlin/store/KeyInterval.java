@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * missing end is above all keys. Never empty.
  */
 public final class KeyInterval {
-  /** Bound of a start and of an end: wherever a range is split, a short key between two rows will do. */
+  /** The maximum length of a boundary. A short key between two rows is enough to split a range anywhere. */
   public static final int BOUNDARY_BYTES_MAX = 4096;
 
   private static final KeyInterval ALL = new KeyInterval(new byte[0], null);
@@ -53,7 +53,7 @@ public final class KeyInterval {
         && (other.end == null || Arrays.compareUnsigned(start, other.end) < 0);
   }
 
-  /** Whether this interval ends exactly where the other begins. */
+  /** Whether the other interval begins exactly where this one ends. */
   public boolean meets(KeyInterval other) {
     return end != null && Arrays.equals(end, other.start);
   }

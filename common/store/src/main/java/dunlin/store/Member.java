@@ -5,10 +5,10 @@ import static java.util.Objects.requireNonNull;
 import java.util.UUID;
 
 /**
- * One node as the others reach it for Raft.
+ * A node and its Raft address.
  *
  * @param host a name rather than an address where there is one: it is kept in the log, and outlives the address
- * @param port 0 of a node without others, which no other can reach
+ * @param port 0 for a node without peers, which no other can reach
  */
 public record Member(UUID node, String host, int port) {
   public Member {

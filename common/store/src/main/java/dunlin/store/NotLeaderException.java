@@ -4,7 +4,7 @@ import java.util.Optional;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** This replica does not lead its range, so it takes no commands and gives no barrier. Nothing has been done. */
+/** This replica does not lead its range, so it accepts no commands and no read barriers. Nothing has been done. */
 public final class NotLeaderException extends StoreException {
   private final @Nullable UUID leader;
 
@@ -13,7 +13,7 @@ public final class NotLeaderException extends StoreException {
     this.leader = leader.orElse(null);
   }
 
-  /** The node that this replica follows; empty while there is none, or while this one is about to lead or to stop leading. */
+  /** The leader that this replica follows; empty while there is none, and while this replica is gaining or losing the leadership. */
   public Optional<UUID> leader() {
     return Optional.ofNullable(leader);
   }

@@ -1,6 +1,6 @@
 package dunlin.store;
 
-/** What was asked was decided on a state that is not the present one; nothing was done. */
+/** The request was based on a state that is not the current one; nothing was done. */
 public final class OutdatedException extends StoreException {
   public OutdatedException(String message) {
     super(message);

@@ -3,7 +3,7 @@ package dunlin.store;
 import java.util.concurrent.Executor;
 
 /**
- * One range as the tier that owns it uses it on its leader.
+ * One range, as the tier that owns it uses it on the leader.
  *
  * @param <C> a command
  * @param <R> the result of a command
@@ -13,22 +13,24 @@ public interface Range<C, R> {
    * Queues a command for the log. Commands of one calling thread are applied in the order of its calls. Never blocks.
    * The command is encoded later, on another thread, and must not change.
    *
-   * <p>What is taken depends on what the codec says that the command is: see {@link CommandKind}. A refused command of one kind may
-   * be followed by a command of another that is taken: a caller that needs an order proposes nothing later before the first is taken.
+   * <p>How much of the queue a command may use depends on its {@link CommandKind}. So a command may be refused and the
+   * next one, of another kind, accepted: a caller that needs an order proposes nothing else until the first is
+   * accepted.
    *
-   * @return false when the bounded queue is full for this kind: nothing was queued, the completion will not be called, and the
-   *     caller must push back on its own source, until {@link #whenRoom} tells it to go on
+   * @return false when the bounded queue is full for this kind: nothing was queued, the completion will not be called,
+   *     and the caller must push back on its own source until {@link #whenRoom} calls it
    */
   boolean propose(C command, Completion<R> completion);
 
   /**
-   * Tells the caller once when at least half of the queue is free, in number and in bytes; soon, when it is so already. After that a
-   * command of any kind and size is taken, unless others have come first: then the caller waits again. Told, too, when the range is
-   * closed, has failed or is led elsewhere: to propose then says so. Never told from inside this call while the range is open.
+   * Calls back once when at least half of the queue is free, in number and in bytes; soon, when that is so already. A
+   * command of any kind and size is then accepted, unless others have filled the queue first: then the caller waits
+   * again. It also calls back when the range is closed, has failed or is led elsewhere: the next proposal fails with
+   * the reason. It never calls back from inside this call while the range is open.
    *
-   * @param caller must be quick, must not block, must not throw; runs on the thread that takes from the queue, and usually hands
-   *     over to the caller's own. The same object that waits already waits once
-   * @return false when 4,096 others are waiting: it will not be told, and tries again by a timer of its own
+   * @param caller must be quick, must not block, must not throw; runs on the thread that takes from the queue, and
+   *     usually hands over to the caller's own thread. An object that is registered already stays registered once
+   * @return false when 4,096 others are waiting: there will be no call, and the caller must retry by a timer of its own
    */
   boolean whenRoom(Runnable caller);
 

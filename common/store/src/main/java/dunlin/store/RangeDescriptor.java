@@ -8,13 +8,13 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one range is: its keys, their epoch, and who has a replica. The copy in the range's own rows decides; every other
- * copy, also the meta group's, is a map to find it with and may be old.
+ * The descriptor of one range: its keys, their epoch, and its replicas. The one in the range's own rows is
+ * authoritative; every other, including the meta group's, serves to find the range and may be outdated.
  *
  * @param id also the range's Raft group and directory
  * @param epoch rises with each change of {@code keys}; peers change under Raft's own rules and leave it alone
  * @param peers in no particular order, each node once; may be empty only before the range has been placed
- * @param split where this range was split off another, or null for one that a store began with
+ * @param split where this range was split off from another, or null for a range that the store began with
  */
 public record RangeDescriptor(
     UUID id, String kind, KeyInterval keys, long epoch, List<Peer> peers, @Nullable Origin split) {
@@ -23,10 +23,10 @@ public record RangeDescriptor(
 
   private static final int FORMAT = 1;
 
-  /** What a replica counts for. */
+  /** The role of a replica in its group. */
   public enum Role {
     VOTER(1),
-    /** Gets the log, has no vote: how every new replica begins. */
+    /** Receives the log and has no vote: the role of every new replica. */
     LISTENER(2);
 
     private final int code;
@@ -43,7 +43,10 @@ public record RangeDescriptor(
     }
   }
 
-  /** The entry of the parent's log at which a range was split off: the same on each replica, so it proves the rows' origin. */
+  /**
+   * The entry of the parent's log at which a range was split off. It is the same on each replica, so it proves where
+   * the rows come from.
+   */
   public record Origin(UUID parent, long term, long index) {
     public Origin {
       if (term < 0 || index < 0) throw new IllegalArgumentException("origin at term " + term + ", index " + index);
@@ -69,7 +72,7 @@ public record RangeDescriptor(
     return peers.stream().filter(Peer::votes).map(Peer::node).toList();
   }
 
-  /** The replica of a node, or nothing. */
+  /** The replica on a node, or empty. */
   public Optional<Peer> peer(UUID node) {
     return peers.stream().filter(peer -> peer.node().equals(node)).findFirst();
   }
@@ -78,7 +81,7 @@ public record RangeDescriptor(
     return new RangeDescriptor(id, kind, keys, epoch, changed, split);
   }
 
-  /** The range itself, once everything from the cut up has been split off. */
+  /** This range after everything from the cut upwards has been split off. */
   public RangeDescriptor lower(byte[] cut) {
     return new RangeDescriptor(id, kind, keys.below(cut), epoch + 1, peers, split);
   }
@@ -93,7 +96,7 @@ public record RangeDescriptor(
     return FieldWriter.bytesOf(this::writeTo);
   }
 
-  /** @throws IllegalStateException when the bytes are of no known format */
+  /** @throws IllegalStateException when the format of the bytes is unknown */
   public static RangeDescriptor parse(byte[] bytes) {
     return FieldReader.read(ByteBuffer.wrap(bytes), RangeDescriptor::readFrom);
   }

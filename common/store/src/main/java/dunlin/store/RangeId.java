@@ -7,8 +7,9 @@ import java.security.NoSuchAlgorithmException;
 import java.util.UUID;
 
 /**
- * Which range: its kind by name, and the UUID that is its Raft group and its directory. The upper 32 bits of the UUID
- * stand for the kind, so that a range found on disk or announced by another node tells what it means.
+ * The identity of a range: the name of its kind, and the UUID of its Raft group, which also names its directory. The
+ * upper 32 bits of the UUID stand for the kind, so that the kind of a range found on disk or announced by another node
+ * is known.
  */
 public record RangeId(String kind, UUID uuid) {
   public RangeId {
@@ -27,9 +28,9 @@ public record RangeId(String kind, UUID uuid) {
   }
 
   /**
-   * One of several ranges of this kind that a new store begins with, the same as above.
+   * One of several ranges of this kind that a new store begins with; with the same UUID everywhere, as above.
    *
-   * @param number from 0, which is the first one
+   * @param number from 0 for the first range
    */
   public static RangeId numbered(String kind, int number) {
     var first = firstOf(kind);
@@ -60,7 +61,7 @@ public record RangeId(String kind, UUID uuid) {
     }
   }
 
-  /** The kind, and for a range that is not the first of it the end of its UUID. */
+  /** The kind, followed by the end of the UUID unless the range is the first of its kind. */
   @Override
   public String toString() {
     String whole = uuid.toString();

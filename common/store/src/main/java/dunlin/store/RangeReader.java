@@ -14,11 +14,11 @@ public interface RangeReader {
   /**
    * Visits the rows with {@code from <= key < to} in order until the visitor has enough.
    *
-   * @param to where to end, exclusive; null for the end of the range
+   * @param to the exclusive end; null for the end of the range
    */
   void scan(byte[] from, byte @Nullable [] to, RowVisitor visitor);
 
-  /** Sees one row after the other. */
+  /** Receives the rows of a scan. */
   @FunctionalInterface
   interface RowVisitor {
     /** Answers whether the scan goes on. */

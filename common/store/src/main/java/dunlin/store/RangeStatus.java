@@ -7,16 +7,16 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one replica of a range is doing.
+ * The status of one replica of a range.
  *
- * @param leaderOrNull the node that leads the range, as far as this one knows
+ * @param leaderOrNull the leader's node, as far as this replica knows
  * @param term Raft's current term
  * @param committed the last entry that a majority has, as far as this replica knows
  * @param applied the last entry that readers see
  * @param flushed the last entry whose rows survive a crash without the log
  * @param logBytes the log's files, as of the last second
  * @param queued commands that wait for the log
- * @param peers everyone in the range's configuration, this node too
+ * @param peers all members of the range's configuration, including this node
  * @param configuration index of the entry that the peers are from; -1 while they are being changed or it is not committed
  */
 public record RangeStatus(
@@ -33,13 +33,13 @@ public record RangeStatus(
     long configuration) {
 
   /**
-   * One peer, as the leader sees it; on other replicas lag and silence are unknown.
+   * One peer, as the leader sees it; lag and silence are unknown on other replicas.
    *
-   * @param lag entries of the leader's log that the peer is not known to have, or -1
+   * @param lag entries of the leader's log that the peer has not acknowledged, or -1
    * @param silenceOrNull since when the peer has not answered the leader
    */
   public record Peer(Member member, boolean votes, int priority, long lag, @Nullable Duration silenceOrNull) {
-    /** How long the peer has not answered; unknown for this node itself and for who does not lead. */
+    /** For how long the peer has not answered; empty for this node itself and on replicas that do not lead. */
     public Optional<Duration> silence() {
       return Optional.ofNullable(silenceOrNull);
     }
@@ -62,7 +62,7 @@ public record RangeStatus(
     return Math.max(0, committed - applied);
   }
 
-  /** The furthest that any peer is behind, 0 for who does not lead. */
+  /** The largest lag of any peer; 0 on replicas that do not lead. */
   public long largestLag() {
     return peers.stream().mapToLong(Peer::lag).max().stream().map(lag -> Math.max(0, lag)).findFirst().orElse(0);
   }

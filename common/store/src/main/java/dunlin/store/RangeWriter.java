@@ -1,17 +1,17 @@
 package dunlin.store;
 
 /**
- * Collects what the application of log entries changes. Reads through it see the changes made so far; others see them
- * only when the whole batch, together with the applied index, has been written.
+ * Collects the changes of applied log entries. Reads through it see the changes made so far; other readers see them
+ * only when the whole batch has been written, together with the applied index.
  */
 public interface RangeWriter extends RangeReader {
   /**
-   * Keeps both arrays: they must not change any more.
+   * Keeps both arrays: the caller must not change them afterwards.
    *
    * @throws IllegalArgumentException for the empty key, which is the store's own
    */
   void put(byte[] key, byte[] value);
 
-  /** Like {@link #put}, and no error when there is no such row. */
+  /** Like {@link #put}; does nothing when there is no such row. */
   void delete(byte[] key);
 }

@@ -10,8 +10,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A range as the node that has a replica of it uses it. Commands are taken on the leader only: elsewhere they fail at
- * once, with a {@link NotLeaderException} that says where to go.
+ * A range, as a node with a replica uses it. Only the leader accepts commands: on other replicas they fail at once,
+ * with a {@link NotLeaderException} that names the leader.
  */
 public interface Replica<C, R> extends Range<C, R> {
   RangeId id();
@@ -26,75 +26,79 @@ public interface Replica<C, R> extends Range<C, R> {
   RangeStatus status();
 
   /**
-   * What the range is, by the rows of this replica: its keys and epoch, and the peers of the last configuration applied
-   * here. Empty for a range that was not placed, which has all keys and no epoch.
+   * The range's descriptor by the rows of this replica: its keys and epoch, and the peers of the last configuration
+   * applied here. Empty for a range that was not placed, which has all keys and no epoch.
    */
   Optional<RangeDescriptor> descriptor();
 
-  /** Whether the rows are known to be those of the range: not yet, on one that was split off and whose leader has not said so. */
+  /** Whether the rows are confirmed to be those of the range. A range that was split off waits for its leader to confirm them. */
   boolean based();
 
-  /** Bytes of rows that are not on disk but for the log, about. */
+  /** The approximate bytes of rows that are in the log but not flushed. */
   long unflushedBytes();
 
-  /** How much this replica holds and does. */
+  /** The size and load of this replica. */
   RangeLoad load();
 
-  /** Brings the rows to disk. Blocks. */
+  /** Flushes the rows to disk. Blocks. */
   void flush();
 
   /**
-   * Like {@link #propose}, by a caller who knows the range as of this epoch; plain propose is of the first. Refused with
-   * {@link WrongEpochException} when the range is of another one, be it that it has become so before the command is applied.
+   * Like {@link #propose}, for a caller that knows the range at this epoch; plain propose assumes the first epoch.
+   * Refused with {@link WrongEpochException} when the range has another epoch, also when it changes before the command
+   * is applied.
    */
   boolean propose(long epoch, C command, Completion<R> completion);
 
   /**
-   * On the leader: splits the range, so that it ends at the cut and the child has the rest. Each replica makes the child's
-   * rows as it applies this; {@link RangeStore#startSplit} then begins its group.
+   * On the leader: splits the range, so that it ends at the cut and the child has the rest. Each replica creates the
+   * child's rows when it applies this; {@link RangeStore#startSplit} then starts the child's group.
    *
-   * @throws OutdatedException when the range is of another epoch, or cannot be split there: nothing has changed
+   * @throws OutdatedException when the range has another epoch, or cannot be split there: nothing has changed
    */
   void split(long epoch, byte[] cut, UUID child, Duration deadline);
 
-  /** Tells whether this replica leads, now and with each change; on a thread of the store that must not be held up. */
+  /** Calls the listener with whether this replica leads, now and at each change, on a thread of the store that must not be blocked. */
   void onLeadership(Consumer<Boolean> listener);
 
   /**
-   * On the leader: takes a new replica in, without a vote. The node must have created it ({@link RangeStore#createReplica}).
-   * Returns when it has all but the newest entries. Blocks; so do the others below.
+   * On the leader: adds a new replica without a vote. The node must have created it ({@link RangeStore#createReplica}).
+   * Returns when it has all but the newest entries. Blocks, as the methods below do.
    *
    * @throws NotLeaderException when this replica does not lead
-   * @throws StoreException when it is refused, or has not come about in time; what was begun may come about later
+   * @throws StoreException when it is refused or the deadline passes; a change in progress may still complete later
    */
   void addListener(Member member, Duration deadline);
 
   /**
-   * On the leader: exchanges the peers, in one step. A new listener must have been created on its node; when this returns
+   * On the leader: changes the peers in one step. A new listener must have been created on its node; when this returns
    * it has all but the newest entries. This node itself stays a voter.
    *
-   * @param configuration the one that was decided on, by {@link RangeStatus#configuration()}
+   * @param configuration the {@link RangeStatus#configuration()} that the change is based on
    * @throws OutdatedException when another configuration is in force: nothing has changed
    */
   void changePeers(long configuration, List<Member> voters, List<Member> listeners, Duration deadline);
 
-  /** On the leader: gives a listener its vote, once it has nearly caught up. */
+  /** On the leader: makes a listener a voter, once it has nearly caught up. */
   void promote(UUID node, Duration deadline);
 
-  /** On the leader: takes a replica out. Never the leader itself: transfer first. The node may drop its replica then. */
+  /**
+   * On the leader: removes a replica from the group, never the leader's own: transfer the leadership first. The node
+   * may then drop its replica.
+   */
   void remove(UUID node, Duration deadline);
 
   /**
-   * Lets this replica ask for votes now, when it has one itself and there is no leader, instead of at some time within the election
-   * timeout. Two that ask at the same time may both get too few. Returns before it is known what has come of it.
+   * Makes this replica a candidate now, if it is a voter and there is no leader, instead of after the election timeout.
+   * Two candidates at a time may both get too few votes. Returns before the outcome is known.
    *
-   * @throws StoreException when it cannot now: most of all when it has asked before and got too few, and then asks again by itself
+   * @throws StoreException when that is not possible now, mostly because it is a candidate already
    */
   void elect();
 
   /**
-   * On the leader: lets a voter lead from now on. The range prefers that node until it is transferred again. Nothing
-   * happens when it is the leader already.
+   * On the leader: transfers the leadership to a voter. The range prefers that node until the next transfer. Does
+   * nothing when it is the leader already.
    */
   void transferLeadership(UUID node, Duration deadline);
 }

@@ -1,7 +1,7 @@
 package dunlin.store;
 
 /**
- * A store cannot do what it was asked, now or at all; the message names the range, the path and the cause.
+ * The store cannot do what it was asked to do, now or ever. The message names the range, the path and the cause.
  *
  * <p>A command that failed with it was surely not applied and never will be, unless it is an {@link OutcomeUnknownException}.
  */

@@ -1,6 +1,6 @@
 package dunlin.store;
 
-/** The range is not, or no longer, what the caller takes it for: its keys have changed. Nothing has been done. */
+/** The range has another epoch than the caller expects: its keys have changed. Nothing has been done. */
 public final class WrongEpochException extends StoreException {
   private final transient RangeDescriptor now;
 
@@ -9,7 +9,7 @@ public final class WrongEpochException extends StoreException {
     this.now = now;
   }
 
-  /** What the range is. */
+  /** The range's current descriptor. */
   public RangeDescriptor now() {
     return now;
   }

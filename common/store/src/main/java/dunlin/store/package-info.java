@@ -1,4 +1,4 @@
-/** Replicated ranges of keys, as their users see them. Raft is by Apache Ratis, storage by RocksDB; nothing outside of dunlin.store imports either. */
+/** The API of replicated ranges of keys. Raft is Apache Ratis, storage is RocksDB; nothing outside of dunlin.store imports either. */
 @NullMarked
 package dunlin.store;
 

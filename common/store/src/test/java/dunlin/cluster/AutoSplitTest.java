@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** Ranges on three real nodes that are split because of what they hold and do, and nobody has asked for it. */
+/** Automatic splits, by size and by load, on three real nodes. */
 @Isolated // whole nodes, whose leases run out when too much else is busy
 class AutoSplitTest {
   private static final SplitSettings BUSY = new SplitSettings(0, 20, 0, 1, 64);
@@ -55,7 +55,7 @@ class AutoSplitTest {
       await().atMost(TestCluster.DEADLINE).until(() -> ledgers(cluster).size() > 2);
       cluster.awaitSettled(3);
       int all = rows;
-      // Counted anew each time: a range of this moment may be split once more.
+      // Counted again each time: a range may be split once more.
       await()
           .atMost(TestCluster.DEADLINE)
           .untilAsserted(
@@ -77,7 +77,8 @@ class AutoSplitTest {
       writing.forEach(CompletableFuture::join);
       cluster.awaitSettled(3);
 
-      // Perhaps not the only cut, but one of them between what the two write, give or take what one was ahead of the other.
+      // Perhaps not the only cut, but one must be between the keys of the two writers, give or take one's lead over the
+      // other.
       assertThat(ledgers(cluster))
           .extracting(range -> Ledger.text(range.keys().start()))
           .anySatisfy(cut -> assertThat(cut).isBetween("a5", "x5"));
@@ -89,7 +90,7 @@ class AutoSplitTest {
   }
 
   @Test
-  void oneHotKeyIsToldAndSplitsNothing() {
+  void oneHotKeyIsReportedAndSplitsNothing() {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null, BUSY))) {
       cluster.awaitSettled(3);
       var hot = new LedgerWriter(cluster, "a", 1);
@@ -121,7 +122,7 @@ class AutoSplitTest {
     }
   }
 
-  /** One writer writes rows of 2 kB, with keys in no order. */
+  /** Writes rows of 2 kB in random order of keys, by one writer. */
   private static int append(LedgerWriter writer, Random random, int from, int rows) {
     for (int i = from; i < from + rows; i++) {
       var text = new StringBuilder();
@@ -131,7 +132,7 @@ class AutoSplitTest {
     return rows;
   }
 
-  /** What is only in memory is measured roughly: so few rows might count half, and half of them be nine tenths. */
+  /** Flushes, since sizes in memory are rough: so few rows could be measured at half their size. */
   private static void flush(TestCluster cluster) {
     for (var node : cluster.nodes) node.replicas.values().forEach(Replica::flush);
   }

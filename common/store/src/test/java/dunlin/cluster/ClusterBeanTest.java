@@ -14,7 +14,7 @@ import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The cluster by JMX, as an operator has it. */
+/** The cluster's MXBean, as an operator uses it. */
 class ClusterBeanTest {
   @TempDir Path directory;
 
@@ -53,7 +53,7 @@ class ClusterBeanTest {
   }
 
   @Test
-  void whatIsWrongIsRefusedWithAReason() {
+  void wrongInputIsRefusedWithAReason() {
     try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null))) {
       cluster.awaitSettled(1);
       var bean = cluster.nodes.getFirst().cluster().bean();

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** Real nodes that find each other, keep their ranges on three of them, and go on whoever is away. */
+/** Real nodes that found a cluster, keep their ranges on three of them, and survive the loss of any one. */
 @Isolated // whole nodes, whose leases run out when too much else is busy
 class ClusterTest {
   private static final UUID LEDGER = TestCluster.LEDGER;
@@ -52,7 +52,7 @@ class ClusterTest {
   }
 
   @Test
-  void nobodyFoundsAClusterBeforeAllWhoAreExpectedAreThere() {
+  void noClusterIsFoundedBeforeAllExpectedNodesAreThere() {
     try (var cluster = TestCluster.of(directory, 2, TestCluster.operations(1, null))) {
       var first = cluster.nodes.getFirst().open();
       assertThatThrownBy(() -> first.cluster().start(Duration.ofSeconds(1)))
@@ -69,7 +69,7 @@ class ClusterTest {
   }
 
   @Test
-  void aFounderThatHasCrashedGoesOnWithTheSameCluster() {
+  void aFounderThatHasCrashedContinuesWithTheSameCluster() {
     try (var cluster = TestCluster.of(directory, 1, TestCluster.operations(1, null))) {
       var node = cluster.nodes.getFirst().open();
       node.close();
@@ -90,7 +90,7 @@ class ClusterTest {
   }
 
   @Test
-  void theDataPathGoesOnWhileTheMetaGroupIsAway() {
+  void rangesServeWhileTheMetaGroupIsAway() {
     try (var cluster = TestCluster.start(directory, 2, TestCluster.operations(1, null))) {
       cluster.awaitSettled(1);
       var meta = cluster.leader(MetaRange.ID.uuid());
@@ -108,7 +108,7 @@ class ClusterTest {
       assertThatThrownBy(() -> other.cluster().begin(new DrainNode(other.id()))).isInstanceOf(StoreException.class);
 
       other.close();
-      other.open().start(); // by what it knows itself, while nobody leads the meta group
+      other.open().start(); // by its own directory, while the meta group has no leader
       assertThat(cluster.append(LEDGER, "a", "3")).isEqualTo("1,2,3");
 
       meta.open().start();
@@ -117,7 +117,7 @@ class ClusterTest {
   }
 
   @Test
-  void aMoveGoesOnWhoeverCrashesInTheMiddleOfIt() {
+  void aMoveContinuesWhicheverNodeCrashes() {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
       cluster.awaitSettled(3);
       for (int i = 0; i < 200; i++) cluster.append(LEDGER, "k" + i, "1");
@@ -194,7 +194,7 @@ class ClusterTest {
   }
 
   @Test
-  void whatADeadNodeHadIsMadeAnewElsewhereAfterTheTimeThatIsSet() {
+  void replicasOfADeadNodeAreReplacedAfterTheConfiguredTime() {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, Duration.ofSeconds(10)))) {
       cluster.awaitSettled(3);
       cluster.append(LEDGER, "a", "1");
@@ -213,7 +213,7 @@ class ClusterTest {
   }
 
   @Test
-  void aReplicaWhoseFilesAreDamagedIsMadeAnewInItsPlace() throws IOException {
+  void aReplicaWithDamagedFilesIsReplacedOnTheSameNode() throws IOException {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
       cluster.awaitSettled(3);
       cluster.append(LEDGER, "a", "1");
@@ -246,7 +246,7 @@ class ClusterTest {
   }
 
   @Test
-  void whenANodeHasClosedNoThreadOfItsPartInTheClusterIsLeft() {
+  void closingANodeLeavesNoThreadOfItsCluster() {
     try (var cluster = TestCluster.start(directory, 2, TestCluster.operations(2, null))) {
       cluster.awaitSettled(2);
       for (var node : cluster.nodes) {
@@ -258,7 +258,7 @@ class ClusterTest {
 
         assertThat(running()).doesNotContain(threads);
         assertThat(ClusterWire.answer(node.cluster().answer(new byte[0], (_, _) -> true))).isInstanceOf(ClusterAnswer.Refused.class);
-        node.cluster().close(); // once more does nothing
+        node.cluster().close(); // a second close does nothing
       }
     }
   }
@@ -268,7 +268,7 @@ class ClusterTest {
   }
 
   @Test
-  void aLeadershipGoesWhereItIsWanted() {
+  void aLeadershipIsTransferredToTheRequestedNode() {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
       cluster.awaitSettled(3);
       var leader = cluster.leader(LEDGER);
@@ -282,7 +282,7 @@ class ClusterTest {
   }
 
   @Test
-  void whatCannotBeReadOrComesFromAnotherClusterIsRefusedAndHarmsNobody() {
+  void unreadableCallsAndCallsOfAnotherClusterAreRefused() {
     try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null))) {
       cluster.awaitSettled(1);
       var node = cluster.nodes.getFirst().cluster();
@@ -296,9 +296,9 @@ class ClusterTest {
     }
   }
 
-  /** Else a node could move the name of another one to a host of its own, and be heard by it on the cluster port. */
+  /** Otherwise a node could register another one's name with its own host, and have its Raft calls accepted. */
   @Test
-  void aNodeIsRegisteredAndHeardUnderTheNameOfItsCertificateOnly() {
+  void aNodeIsAcceptedOnlyUnderTheNameInItsCertificate() {
     try (var cluster = TestCluster.start(directory, 1, TestCluster.operations(1, null))) {
       cluster.awaitSettled(1);
       var node = cluster.nodes.getFirst();
@@ -328,7 +328,7 @@ class ClusterTest {
     return new ClusterAnswer.Refused("the caller's certificate names neither node " + claimed.id() + " nor its host, " + claimed.host());
   }
 
-  /** On a busy machine a node's lease may just have run out, and then it is none that could take a replica. */
+  /** Retries: on a busy machine a node's lease may have expired, and then it cannot take a replica. */
   private static void begin(Node by, Operation operation) {
     await().atMost(TestCluster.DEADLINE).ignoreExceptionsInstanceOf(StoreException.class).untilAsserted(() -> by.cluster().begin(operation));
   }

@@ -4,12 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.junit.jupiter.api.Test;
 
-/** Reports and actions of two leaderships never mix. */
+/** Reports and actions of two terms never mix. */
 class FollowedTermTest {
   private final FollowedTerm allegiance = new FollowedTerm();
 
   @Test
-  void anActionOfALowerTermThanWasHeardOfIsNotBegun() {
+  void anActionOfALowerTermIsRefused() {
     allegiance.heard(5);
     assertThat(allegiance.begin(4)).isFalse();
     assertThat(allegiance.begin(5)).isTrue();
@@ -22,7 +22,7 @@ class FollowedTermTest {
   }
 
   @Test
-  void noReportNamesANewTermWhileAnActionOfTheOldOneIsUnderWay() {
+  void noReportNamesANewTermWhileAnActionOfTheOldOneRuns() {
     assertThat(allegiance.begin(5)).isTrue();
     allegiance.heard(6);
     assertThat(allegiance.followed()).isEqualTo(5);
@@ -36,7 +36,7 @@ class FollowedTermTest {
   }
 
   @Test
-  void severalActionsOfOneTermAreUnderWayTogether() {
+  void severalActionsOfOneTermMayRunTogether() {
     assertThat(allegiance.begin(5)).isTrue();
     assertThat(allegiance.begin(5)).isTrue();
     allegiance.heard(6);

@@ -20,7 +20,7 @@ class LeaderLoadTest {
   private final LeaderLoad load = new LeaderLoad(3, 7, KeyInterval.all(), key -> key.length, LIMITS);
   private long now;
 
-  /** A range of which the test says what it holds and does. */
+  /** A range whose size and load the test sets. */
   private static final class Fake implements RangeLoad {
     long bytes;
     long operations;
@@ -52,7 +52,7 @@ class LeaderLoadTest {
   }
 
   @Test
-  void aKeyIsLookedForOnlyFromHalfOfTheLimitOn() {
+  void aCutIsSearchedOnlyFromHalfOfTheLimitOn() {
     range.bytes = 500;
     range.middle = Ledger.bytes("m");
     for (int i = 0; i < 30; i++) assertThat(measure().middle()).isNull();
@@ -64,7 +64,7 @@ class LeaderLoadTest {
   }
 
   @Test
-  void aRangeWithoutSuchAKeyIsIndivisibleOnceItIsPastTheLimitAndNotSearchedForEver() {
+  void aRangeWithoutACutIsIndivisiblePastTheLimitAndSearchedLessOften() {
     range.bytes = 900;
     assertThat(measure().indivisible()).isFalse();
     range.bytes = 1001;
@@ -81,7 +81,7 @@ class LeaderLoadTest {
   }
 
   @Test
-  void aRateIsToldOnceItIsOfItsWholeTimeAndGoesOverIt() {
+  void aRateIsAveragedOverItsWholeTime() {
     range.bytes = 60;
     range.sample = sample();
     for (int i = 0; i < LeaderLoad.SPANS; i++) {
@@ -114,7 +114,7 @@ class LeaderLoadTest {
   }
 
   @Test
-  void whatWasMeasuredIsOfOneTermAndOfOneEpoch() {
+  void aMeasurementIsValidForOneTermAndEpoch() {
     assertThat(load.isOf(3, 7)).isTrue();
     assertThat(load.isOf(4, 7)).isFalse();
     assertThat(load.isOf(3, 8)).isFalse();

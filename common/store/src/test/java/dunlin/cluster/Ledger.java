@@ -9,7 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A range that appends each command's text to the row of its key, so that a command that is lost or done twice shows. */
+/** A range that appends each command's text to the row of its key, so that lost and repeated commands show. */
 final class Ledger implements RangeLogic<Ledger.Entry, String> {
   static final String KIND = "ledger";
 

@@ -25,7 +25,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
-/** Appends numbers to a few rows, one after the other, and knows which are surely there. */
+/** Appends numbers to a few rows, one after the other, and records which were acknowledged. */
 final class LedgerWriter {
   private final TestCluster cluster;
   private final String prefix;
@@ -62,7 +62,7 @@ final class LedgerWriter {
     }
   }
 
-  /** Answers whether it is surely done. Of one thread at a time. */
+  /** Answers whether it is surely done. Called by one thread at a time. */
   boolean write(String key, String text) {
     boolean sure = append(key, text);
     if (sure) {
@@ -74,7 +74,7 @@ final class LedgerWriter {
     return sure;
   }
 
-  /** Answers whether it is surely done; tries again as long as it is surely not. */
+  /** Answers whether it is surely done; retries as long as it is surely not done. */
   private boolean append(String key, String text) {
     long until = System.nanoTime() + TestCluster.DEADLINE.toNanos();
     while (System.nanoTime() < until) {
@@ -131,7 +131,7 @@ final class LedgerWriter {
           if (keys.isPresent() && keys.get().contains(Ledger.bytes(key)) && replica.status().leader().filter(id::equals).isPresent())
             return replica;
         } catch (IllegalStateException | StoreException e) {
-          break; // the node is just being closed
+          break; // the node is being closed
         }
       }
     }
@@ -146,14 +146,14 @@ final class LedgerWriter {
     return acknowledged.get();
   }
 
-  /** Between two acknowledgements, since it was last asked. */
+  /** The longest pause between two acknowledgements since the last call. */
   Duration longestPause() {
     long longest = longestNanos;
     longestNanos = 0;
     return Duration.ofNanos(longest);
   }
 
-  /** Once it has stopped. */
+  /** Checks the rows; called after the writer has stopped. */
   void check(Map<String, String> rows) {
     assertThat(rows.keySet()).isEqualTo(surely.keySet());
     rows.forEach(

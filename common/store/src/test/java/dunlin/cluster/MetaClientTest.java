@@ -18,7 +18,7 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Who is asked, and in which order, when some do not answer. */
+/** Which addresses are asked, and in which order, when some do not answer. */
 class MetaClientTest {
   private static final Duration DEADLINE = Duration.ofMillis(200);
   private static final Duration LONG = Duration.ofSeconds(60);
@@ -37,7 +37,7 @@ class MetaClientTest {
   }
 
   @Test
-  void aNodeThatSwallowsACallIsAskedLastTheNextTime() throws IOException {
+  void aNodeThatDoesNotReplyIsAskedLastTheNextTime() throws IOException {
     var client =
         client(
             (to, _, deadline) -> {
@@ -55,7 +55,7 @@ class MetaClientTest {
   }
 
   @Test
-  void aNodeThatAnswersAgainIsAskedInItsOldTurn() throws IOException {
+  void aNodeThatAnswersAgainGetsItsOldPlace() throws IOException {
     var failures = new ArrayList<>(List.of(SWALLOWS, ANSWERS));
     var client =
         client(
@@ -72,7 +72,7 @@ class MetaClientTest {
   }
 
   @Test
-  void whoeverIsNamedAsLeaderIsAskedNextAndRemembered() throws IOException {
+  void theNamedLeaderIsAskedNextAndRemembered() throws IOException {
     var client =
         client(
             (to, _, _) -> {

@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** A range is split while both halves are written to: on three real nodes, one of which is restarted meanwhile. */
+/** A range is split while both halves are written to: on three real nodes, one of which is restarted in between. */
 @Isolated // whole nodes, whose leases run out when too much else is busy
 class SplitTest {
   private static final byte[] CUT = Ledger.bytes("m");
@@ -62,7 +62,7 @@ class SplitTest {
   }
 
   @Test
-  void whatWasSplitOffIsSplitAgain() {
+  void aChildIsSplitAgain() {
     try (var cluster = TestCluster.start(directory, 3, TestCluster.operations(3, null))) {
       cluster.awaitSettled(3);
       var lower = new LedgerWriter(cluster, "a");

@@ -43,7 +43,7 @@ import java.util.stream.Collectors;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
-/** Real nodes in this process: real Raft over loopback ports, and calls to each other by hand, which can be cut. */
+/** Real nodes in this process: real Raft over loopback ports, and direct calls between nodes, which can be cut. */
 final class TestCluster implements AutoCloseable {
   static final Duration DEADLINE = Duration.ofMinutes(4);
   static final UUID LEDGER = RangeId.firstOf(Ledger.KIND).uuid();
@@ -56,7 +56,7 @@ final class TestCluster implements AutoCloseable {
   private final Map<NodeAddress, Cluster> reached = new ConcurrentHashMap<>();
   private final DirectCheckpoints checkpoints = new DirectCheckpoints();
 
-  /** A node: its directory and ports stay, its process comes and goes. */
+  /** A node: it keeps its directory and ports over restarts. */
   final class Node {
     final Path data;
     final int raft = FreePort.find();
@@ -90,7 +90,7 @@ final class TestCluster implements AutoCloseable {
       return cluster != null;
     }
 
-    /** Opens everything, so that others get answers, and starts nothing. */
+    /** Opens the store and the cluster, so that other nodes get answers, without starting them. */
     Node open() {
       var usual = ClusterSettings.loopback(raft);
       var quick =
@@ -106,7 +106,7 @@ final class TestCluster implements AutoCloseable {
               Ledger.KIND, Ledger.CODEC, _ -> new Ledger(), (replica, _) -> replicas.put(replica.id().uuid(), replica));
       var settings =
           MemberSettings.of(seeds, expect, "127.0.0.1", service, Set.of(Ledger.KIND))
-              .with(Duration.ofMillis(200), Duration.ofSeconds(6), Duration.ofSeconds(12)) // a busy machine is no dead node
+              .with(Duration.ofMillis(200), Duration.ofSeconds(6), Duration.ofSeconds(12)) // long, since a node on a busy machine must not count as dead
               .with(operations);
       var member = Cluster.open(settings, opened, data, TestCluster.this::call, List.of(kind), new SimpleMeterRegistry());
       cluster = member;
@@ -141,12 +141,12 @@ final class TestCluster implements AutoCloseable {
       checkpoints.closing(store);
       closing.close();
       store.close();
-      // Its directory is taken until everything in it has ended, which close() waits for only so long.
+      // Its directory stays locked until everything has ended, and close() does not wait that long.
       cluster = null;
       this.store = null;
     }
 
-    /** Whether nothing of its process holds its directory any more. */
+    /** Whether its directory is unlocked. */
     boolean released() {
       return !Files.exists(data.resolve("lock.owner"));
     }
@@ -179,7 +179,8 @@ final class TestCluster implements AutoCloseable {
     this.directory = directory;
     this.expect = expect;
     this.operations = operations;
-    // A Raft server that is closed while it leads ends some of its threads so; other tests wait beside this one.
+    // A Raft server that is closed while it leads ends some of its threads with exceptions, which must not fail tests
+    // that run in parallel.
     Awaitility.doNotCatchUncaughtExceptionsByDefault();
     var ports = new ArrayList<Integer>();
     for (int i = 0; i < expect; i++) ports.add(FreePort.find());
@@ -220,7 +221,7 @@ final class TestCluster implements AutoCloseable {
     CompletableFuture.allOf(starts.toArray(CompletableFuture<?>[]::new)).join();
   }
 
-  /** One node more, that joins by the seeds of the others. */
+  /** Adds a node that joins by the seeds of the others. */
   Node join() {
     var node = new Node(directory.resolve("node-" + nodes.size()), FreePort.find());
     nodes.add(node);
@@ -237,8 +238,8 @@ final class TestCluster implements AutoCloseable {
 
   private byte[] call(NodeAddress to, byte[] request, Duration deadline) throws IOException {
     var there = reached.get(to);
-    if (there == null) throw new IOException("nobody answers at " + to);
-    // By another thread, as between processes: who asks may be interrupted, and who answers must not be by that.
+    if (there == null) throw new IOException("no node answers at " + to);
+    // On another thread, as between processes: an interrupt of the caller must not reach the answering side.
     var answer = CompletableFuture.supplyAsync(() -> there.answer(request, (_, _) -> true), task -> Thread.ofPlatform().daemon().start(task));
     try {
       return answer.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
@@ -259,7 +260,7 @@ final class TestCluster implements AutoCloseable {
     return Optional.ofNullable(map().ranges().get(range));
   }
 
-  /** Waits until each range has this many voters on nodes that are up, and nothing is under way. */
+  /** Waits until each range has this many voters on nodes that are up, and no operation is in progress. */
   void awaitSettled(int voters) {
     await()
         .atMost(DEADLINE)
@@ -305,7 +306,7 @@ final class TestCluster implements AutoCloseable {
         .anyMatch(one -> one.range().uuid().equals(range) && one.leader().filter(node.id()::equals).isPresent());
   }
 
-  /** Appends by whoever leads; again as long as it was surely not done. */
+  /** Appends on the leader; retries as long as it was surely not done. */
   String append(UUID range, String key, String text) {
     long until = System.nanoTime() + DEADLINE.toNanos();
     while (true) {

@@ -55,7 +55,7 @@ class BootstrapRuleTest {
   }
 
   @Test
-  void nobodyFoundsWhileASeedIsSilent() {
+  void noNodeFoundsWhileASeedIsSilent() {
     assertThat(BootstrapRule.decide(A, null, 2, List.of(new Empty("a", A), new Empty("b", B), new Unreachable("c"))))
         .isEqualTo(new Wait("seed c does not answer, and no seed belongs to a cluster"));
   }
@@ -86,7 +86,7 @@ class BootstrapRuleTest {
   }
 
   @Test
-  void whoIsNoSeedDoesNotFound() {
+  void aNodeThatIsNoSeedDoesNotFound() {
     assertThat(BootstrapRule.decide(new UUID(0, 0), null, 3, ALL_EMPTY)).isInstanceOf(Wait.class);
   }
 
@@ -96,10 +96,10 @@ class BootstrapRuleTest {
     assertThatThrownBy(() -> BootstrapRule.decide(A, null, 0, ALL_EMPTY)).hasMessageContaining("bootstrap-expect");
   }
 
-  /** All nodes ask at random times, anybody may be away at any moment: there is never a second cluster. */
+  /** All nodes ask at random times, and any may be away at any moment: there is never a second cluster. */
   @ParameterizedTest
   @MethodSource("seeds")
-  void nobodyFoundsASecondCluster(long seed) {
+  void noSecondClusterIsFounded(long seed) {
     var random = new Random(seed);
     int count = 1 + random.nextInt(5);
     var clusters = new @Nullable UUID[count];

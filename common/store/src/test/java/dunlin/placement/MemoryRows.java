@@ -20,7 +20,7 @@ public final class MemoryRows implements RangeWriter {
     return copy;
   }
 
-  /** All rows, to be compared. */
+  /** All rows as text, for comparison. */
   List<String> lines() {
     return rows.entrySet().stream().map(row -> hex(row.getKey()) + " " + hex(row.getValue())).toList();
   }

@@ -43,7 +43,7 @@ class ModelsTest {
   }
 
   @Test
-  void whatIsNoModelIsNoSuccess() throws Exception {
+  void anInvalidModelIsNoSuccess() throws Exception {
     assertThat(check("Split", "SPECIFICATION Nonsense")).doesNotContain("No error has been found");
   }
 
@@ -51,7 +51,7 @@ class ModelsTest {
     return Files.readString(MODELS.resolve(model + ".cfg"));
   }
 
-  /** Runs TLC in a process of its own, since it keeps what it knows in static fields; answers what it says. */
+  /** Runs TLC in a process of its own, since it keeps state in static fields; returns its output. */
   private String check(String model, String config) throws IOException, InterruptedException, URISyntaxException {
     Files.copy(MODELS.resolve(model + ".tla"), directory.resolve(model + ".tla"));
     Files.writeString(directory.resolve(model + ".cfg"), config);

@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** The simulation finds what is wrong: each rule, broken in the way in which it could be broken, shows within these seeds. */
+/** The simulation finds mistakes: each rule, broken in a plausible way, is found within these seeds. */
 class MutantsTest {
   private static final int SEEDS = 400;
 
@@ -54,7 +54,7 @@ class MutantsTest {
   }
 
   @Test
-  void aSplitThatFencesNothingIsFound() {
+  void aSplitWithoutAFenceIsFound() {
     found(
         "is applied outside of|is served by|the map has .* the range is",
         new Rules() {
@@ -81,7 +81,7 @@ class MutantsTest {
   }
 
   @Test
-  void anOriginThatIsNotTheEntrysIsFound() {
+  void aWrongOriginIsFound() {
     found(
         "rows of origin",
         new Rules() {
@@ -91,7 +91,7 @@ class MutantsTest {
           SplitOutcome split(RangeDescriptor range, Split split, long term, long index) {
             var outcome = super.split(range, split, term, index);
             if (!(outcome instanceof SplitOutcome.Cut(var lower, var upper))) return outcome;
-            var origin = new Origin(range.id(), term, index + calls++ % 2); // each replica its own
+            var origin = new Origin(range.id(), term, index + calls++ % 2); // a different one on each replica
             return new SplitOutcome.Cut(lower, range.upper(split.cut(), upper.id(), origin));
           }
         });
@@ -124,7 +124,7 @@ class MutantsTest {
   }
 
   @Test
-  void peersThatAreExchangedWithoutComparingAreFound() {
+  void aChangeOfPeersWithoutComparisonIsFound() {
     found(
         "gets a vote in .* and has no rows|goes from \\d voters with rows|in which it votes|lacks",
         new Rules() {
@@ -136,7 +136,7 @@ class MutantsTest {
   }
 
   @Test
-  void aReplicaThatIsDroppedWithoutComparingIsFound() {
+  void aDropWithoutComparisonIsFound() {
     found(
         "drops its replica of .* in which it votes",
         new Rules() {
@@ -182,7 +182,7 @@ class MutantsTest {
     ChangePeers change(ChangePeers real, ClusterMap map);
   }
 
-  /** Rules that ask for other peers than they should. */
+  /** Rules that ask for wrong changes of peers. */
   private static Rules asking(Asking mutation) {
     return new Rules() {
       @Override
@@ -195,7 +195,7 @@ class MutantsTest {
     };
   }
 
-  /** A mutant may also do harmless things that no rules allow, or nothing any more; what it must come to is the expected. */
+  /** Runs a mutant, which may also break harmless rules or get stuck; the expected violation must be among the findings. */
   private static void found(String expected, Rules mutant) {
     var pattern = Pattern.compile(expected);
     var others = new TreeSet<String>();

@@ -85,7 +85,7 @@ public class PlacementTest {
   }
 
   @Test
-  void aWatcherGetsWhatItDoesNotKnowYet() {
+  void aWatcherGetsTheChangesSinceItsVersion() {
     founded(3);
     var known = placement.map();
     accepted(new Change("a", "1"));
@@ -110,7 +110,7 @@ public class PlacementTest {
   }
 
   @Test
-  void rowsBringEverythingBack() {
+  void theStateIsReadBackFromTheRows() {
     founded(4);
     accepted(new Change("a", "b"));
     accepted(new Begin(new UUID(5, 5), new MoveReplica(RANGE, id(1), id(4))));
@@ -137,7 +137,7 @@ public class PlacementTest {
   }
 
   @Test
-  void aReplicaGoesOnlyWhereItCanLive() {
+  void aReplicaIsMovedOnlyToASuitableNode() {
     founded(4);
     refusedTo(new AddReplica(RANGE, id(1)), Reason.UNSUITABLE_NODE);
     refusedTo(new AddReplica(RANGE, id(9)), Reason.UNKNOWN_NODE);
@@ -151,7 +151,7 @@ public class PlacementTest {
   }
 
   @Test
-  void noOperationBeginsThatWouldLeaveNoMajority() {
+  void noOperationBeginsThatWouldLoseTheQuorum() {
     founded(4);
     down(2);
     accepted(new Begin(new UUID(5, 5), new MoveReplica(RANGE, id(2), id(4)))); // two of three are up
@@ -170,7 +170,7 @@ public class PlacementTest {
     accepted(new Begin(new UUID(5, 5), new LeaveNode(id(1))));
     assertThat(state(1)).isEqualTo(State.DRAINING);
     refusedTo(new LeaveNode(id(1)), Reason.BUSY);
-    refusedTo(new LeaveNode(id(2)), Reason.LOSES_QUORUM); // the last spare node is spoken for
+    refusedTo(new LeaveNode(id(2)), Reason.LOSES_QUORUM); // the last spare node is reserved
     refusedTo(new AddReplica(RANGE, id(4)), Reason.LOSES_QUORUM);
     refused(new Finish(new UUID(5, 5)), Reason.LOSES_QUORUM);
 
@@ -185,7 +185,7 @@ public class PlacementTest {
   }
 
   @Test
-  void aDrainThatIsCalledOffLeavesTheNodeAsItWas() {
+  void aCancelledDrainLeavesTheNodeAsItWas() {
     founded(4);
     accepted(new Begin(new UUID(5, 5), new DrainNode(id(1))));
     accepted(new MarkNode(id(1), State.DRAINING, State.SUSPECT));
@@ -199,7 +199,7 @@ public class PlacementTest {
   }
 
   @Test
-  void statesAreChangedByComparison() {
+  void statesAreComparedBeforeTheyAreChanged() {
     founded(3);
     refused(new MarkNode(id(1), State.SUSPECT, State.DOWN), Reason.STALE);
     refused(new MarkNode(id(1), State.JOINED, State.LEFT), Reason.STALE);
@@ -209,7 +209,7 @@ public class PlacementTest {
   }
 
   @Test
-  void peersAreTakenInTheOrderOfTheRangesOwnLog() {
+  void changesOfPeersFollowTheRangesOwnLog() {
     founded(4);
     accepted(new PeersChanged(RANGE, 1, 10, range(2, 3, 4).peers()));
     refused(new PeersChanged(RANGE, 1, 10, range(1, 2, 3).peers()), Reason.STALE);
@@ -289,7 +289,7 @@ public class PlacementTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void damagedCommandsAreRefusedOrReadButNeverDoWorse(long seed) {
+  void damagedCommandsAreRefusedOrDecoded(long seed) {
     var random = new Random(seed);
     for (int i = 0; i < 200; i++) {
       byte[] bytes = encode(command(random));
@@ -298,7 +298,7 @@ public class PlacementTest {
       try {
         CODEC.decode(ByteBuffer.wrap(bytes));
       } catch (IllegalStateException expected) {
-        // Refused, as it should be.
+        // Refused, as expected.
       } catch (RuntimeException e) {
         throw new AssertionError("seed " + seed, e);
       }
@@ -370,7 +370,7 @@ public class PlacementTest {
     return placement.apply(List.of(reread(command)), rows).getFirst();
   }
 
-  /** What a replica reads from the log. */
+  /** The command as a replica reads it from the log. */
   private static PlacementCommand reread(PlacementCommand command) {
     return CODEC.decode(ByteBuffer.wrap(encode(command)));
   }

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What nodes tell each other arrives as it was sent, and damage on the way is noticed. */
+/** Messages between nodes survive encoding and decoding, and damage is noticed. */
 class PlacementWireTest {
   static LongStream seeds() {
     return LongStream.range(0, 50);
@@ -38,7 +38,7 @@ class PlacementWireTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void whatIsReadIsWhatWasWritten(long seed) {
+  void valuesAreReadAsWritten(long seed) {
     var random = new Random(seed);
     var map = map(random);
     same(map, PlacementWire::writeMap, PlacementWire::readMap);
@@ -48,7 +48,7 @@ class PlacementWireTest {
   }
 
   @Test
-  void reportsResultsAndOutcomesArriveAsTheyWere() {
+  void reportsResultsAndOutcomesAreReadAsWritten() {
     var random = new Random(1);
     byte[] key = {1, 2, 3};
     var replica =
@@ -72,7 +72,7 @@ class PlacementWireTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void whatHasBeenCutShortIsNoticed(long seed) {
+  void truncatedBytesAreNoticed(long seed) {
     var random = new Random(seed);
     var map = map(random);
     byte[] whole = FieldWriter.bytesOf(out -> PlacementWire.writeMap(map, out));

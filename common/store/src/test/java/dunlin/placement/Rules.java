@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
-/** What the simulation runs: the real rules. A mutant overrides one of them by a wrong one, which must be found. */
+/** The real rules, as the simulation runs them. A mutant overrides one by a wrong one, which must be found. */
 class Rules {
   static final Duration LEASE = Duration.ofMillis(1500);
   static final Duration DOWN_AFTER = Duration.ofSeconds(3);
@@ -31,12 +31,12 @@ class Rules {
     return RangeFence.makesChild(present, upper);
   }
 
-  /** Whoever carries out a change of peers compares first. */
+  /** Whether a change of peers passes its comparison. */
   boolean exchanges(long configuration, List<Peer> peers, ChangePeers action) {
     return configuration == action.configuration() && peers.equals(action.expected());
   }
 
-  /** Whoever drops a replica compares first. */
+  /** Whether dropping a replica passes its comparison. */
   boolean drops(UUID present, UUID creation) {
     return present.equals(creation);
   }

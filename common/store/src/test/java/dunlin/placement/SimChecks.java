@@ -22,9 +22,9 @@ import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 
-/** What must hold after each step and at the end, whatever goes wrong in between. Knows the truth that no node knows. */
+/** The invariants after each step and at the end, whatever fails in between. It sees the whole state, which no node does. */
 final class SimChecks {
-  /** A promise was broken. */
+  /** An invariant was violated. */
   static final class Violation extends AssertionError {
     Violation(String what) {
       super(what);
@@ -44,7 +44,7 @@ final class SimChecks {
   private final List<PlacementResult> metaResults = new ArrayList<>();
   private final Map<Long, Integer> acknowledged = new HashMap<>();
   private final Map<Integer, Set<String>> written = new HashMap<>(); // for each key, the entries of its writes
-  private final Set<UUID> ownAccord = new HashSet<>(); // operations
+  private final Set<UUID> ownAccord = new HashSet<>(); // automatic operations
   private int ownSplits;
 
   SimChecks(SimWorld world) {
@@ -58,7 +58,7 @@ final class SimChecks {
 
   private Reign reign(SimGroup group, long index) {
     var known = reigns.get(group.id);
-    if (known == null) throw new Violation("nobody has made range " + group.id);
+    if (known == null) throw new Violation("nothing has created range " + group.id);
     for (long i = seenUpTo.getOrDefault(group.id, -1L) + 1; i <= index; i++) {
       var last = known.getLast();
       if (group.log.get((int) i).entry() instanceof Entry.Cut(var split)
@@ -72,7 +72,7 @@ final class SimChecks {
     return at;
   }
 
-  /** A write is being applied, at whatever replica. */
+  /** A write is being applied, on any replica. */
   void admitted(SimGroup group, long index, long epoch, int key) {
     var reign = reign(group, index);
     if (epoch != reign.epoch) throw new Violation("a write of epoch " + epoch + " is applied in epoch " + reign.epoch);
@@ -110,7 +110,7 @@ final class SimChecks {
   void changing(SimGroup group, List<Peer> before, List<Peer> wanted) {
     long had =
         SimGroup.voters(before).stream().filter(voter -> holds(group, voter) && !world.node(voter).justLost(group.id)).count();
-    // Nobody can know what a node has that is down, or has lost a moment ago.
+    // Data on a node that is down, or has just been lost, counts as there: no node can know.
     long has =
         SimGroup.voters(wanted).stream().filter(voter -> holds(group, voter) || world.node(voter).uncertain(group.id)).count();
     if (has < Math.min(had, Math.min(REPLICAS, world.meta.newestMap().places("routes"))))
@@ -122,7 +122,7 @@ final class SimChecks {
     }
   }
 
-  /** Whether a node gets its rows when it applies the split that the range comes from. */
+  /** Whether a node will get its rows by applying the split that the range comes from. */
   private boolean splitToCome(SimGroup group, UUID node) {
     var origin = origins.get(group.id);
     var parent = origin == null ? null : world.node(node).replicas.get(origin.parent());
@@ -142,7 +142,7 @@ final class SimChecks {
       throw new Violation("range " + change.range() + " would have voters of which too few are up");
   }
 
-  /** The meta group's leader gives up a node. */
+  /** The meta group's leader changes a node's state. */
   void marks(MarkNode mark, Duration leading) {
     var needed = mark.to() == State.SUSPECT ? Rules.LEASE : mark.to() == State.DOWN ? Rules.DOWN_AFTER : Duration.ZERO;
     if (leading.compareTo(needed) < 0)
@@ -163,7 +163,7 @@ final class SimChecks {
     }
   }
 
-  /** A leader of the meta group begins operations that nobody asked for. */
+  /** A leader of the meta group begins automatic operations. */
   void decides(List<PlacementCommand> commands, ClusterMap map) {
     var limits = world.settings.splits();
     long splits = map.intents().values().stream().filter(intent -> intent.operation() instanceof Split).count();
@@ -177,7 +177,7 @@ final class SimChecks {
     }
   }
 
-  /** A split of its own accord begins: of a range that really is what its leader has said. */
+  /** An automatic split begins: the range's real load must match what its leader has reported. */
   private void splits(Split split, ClusterMap map) {
     var limits = world.settings.splits();
     var keys = requireNonNull(map.ranges().get(split.of())).range().keys();
@@ -187,7 +187,7 @@ final class SimChecks {
     ownSplits++;
     // Each side of a large range has an eighth of its bytes at least.
     if (limits.operationsPerSecond() == 0 && ownSplits > 8 * held(KeyInterval.all()) / limits.bytes())
-      throw new Violation(ownSplits + " splits of their own accord");
+      throw new Violation(ownSplits + " automatic splits");
   }
 
   private long held(KeyInterval keys) {
@@ -229,7 +229,7 @@ final class SimChecks {
     }
   }
 
-  /** Why the cluster has not come to rest, or an empty text. */
+  /** Why the cluster has not settled, or an empty text. */
   String unrest() {
     var meta = world.meta.leader;
     if (meta == null || meta.appliedUpTo < world.meta.log.size()) return "the meta group is behind";
@@ -250,7 +250,7 @@ final class SimChecks {
         var replica = node.replicas.get(group.id);
         boolean peer = placed.range().peer(node.id).isPresent();
         var row = map.nodes().get(node.id);
-        if (row != null && row.state() == State.LEFT) continue; // what it has it keeps, and nobody asks for it
+        if (row != null && row.state() == State.LEFT) continue; // it keeps its replicas, and no operation touches them
         if (peer != (replica != null)) return node + (peer ? " lacks" : " still has") + " a replica of " + group.id;
         if (replica != null && replica.state.applied < group.last()) return node + " is behind in " + group.id;
       }
@@ -258,7 +258,7 @@ final class SimChecks {
     return "";
   }
 
-  /** At rest: every key has one range, and every acknowledged write is there once. */
+  /** The invariants of a settled cluster: every key has one range, and every acknowledged write is there once. */
   void atTheEnd() {
     var meta = world.meta.leader;
     if (meta == null) throw new Violation("no meta leader");
@@ -297,7 +297,7 @@ final class SimChecks {
     var ranges =
         map.ranges().values().stream().map(PlacedRange::range).sorted((a, b) -> a.keys().compareStart(b.keys())).toList();
     if (ranges.getFirst().keys().start().length > 0 || ranges.getLast().keys().end() != null)
-      throw new Violation("an end of the key space belongs to nobody");
+      throw new Violation("an end of the key space belongs to no range");
     for (int i = 1; i < ranges.size(); i++)
       if (!ranges.get(i - 1).keys().meets(ranges.get(i).keys()))
         throw new Violation(ranges.get(i - 1) + " and " + ranges.get(i) + " do not meet");

@@ -13,9 +13,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Raft group of a toy kind: one list of committed entries, of which each member has a prefix. An entry is committed by a
- * majority that stores it; a leader is elected by a majority that stores no more than it does, both by the configuration that
- * the member knows of. So a protocol that breaks majorities elects leaders without committed entries, and that is checked.
+ * A simplified Raft group: one list of committed entries, of which each member has a prefix. An entry is committed once
+ * a majority stores it; a leader is elected by a majority that stores no more than it does. Both go by the
+ * configuration that the member knows. So a protocol that breaks majorities elects leaders that lack committed entries,
+ * and that is checked.
  */
 final class SimGroup {
   sealed interface Entry {
@@ -75,7 +76,7 @@ final class SimGroup {
     return at.up && replica != null && replica.running && replica.installed ? replica : null;
   }
 
-  /** Looks whether there is a leader; if not, or by a fault, some member tries. */
+  /** Lets some member become a candidate when there is no leader, or as a fault. */
   void elections() {
     if (leader != null) base(leader);
     if (leader != null && !world.fault(60)) return;
@@ -83,7 +84,7 @@ final class SimGroup {
     if (!candidates.isEmpty()) elect(candidates.get(world.random.nextInt(candidates.size())));
   }
 
-  /** Elects a member if those that it knows to vote give it a majority. */
+  /** Elects a member if a majority of the voters that it knows vote for it. */
   boolean elect(SimReplica candidate) {
     var voters = voters(peersAt(candidate.stored));
     var votes = new HashSet<UUID>();
@@ -104,13 +105,13 @@ final class SimGroup {
     return true;
   }
 
-  /** A child's leader says first where the rows came from. */
+  /** A child's leader first confirms where the rows came from. */
   private void base(SimReplica by) {
     var origin = by.state.descriptor.origin();
     if (origin.isPresent() && log.isEmpty()) propose(by, new Entry.Base(origin.get()));
   }
 
-  /** Commits an entry if the member leads and majorities store it; answers its index or -1, which says nothing for sure. */
+  /** Commits an entry if the member leads and majorities store it; answers its index, or -1, after which the outcome is unknown. */
   long propose(SimReplica by, Entry entry) {
     if (leader != by || !by.running || !by.node.up) return -1;
     var before = peersAt(last());

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The meta group: a list of committed commands in their binary form, and a real {@link Placement} on each of its nodes. */
 final class SimMeta {
-  /** One node's copy, and what the node does while it believes that it leads. */
+  /** One node's replica, and its work while it believes that it leads. */
   static final class Member {
     final SimNode node;
     MemoryRows durable = new MemoryRows();
@@ -83,7 +83,7 @@ final class SimMeta {
     if (!next.node.up || next == leader) return;
     var old = leader;
     if (old != null) {
-      // It goes on asking nodes for a while, but can commit nothing.
+      // It still sends actions to nodes for a while, but can commit nothing.
       world.after(world.random.nextInt(4000), () -> old.leads = old.leads && leader == old);
     }
     leader = next;
@@ -154,7 +154,7 @@ final class SimMeta {
     return members.stream().max(Comparator.comparingInt(member -> member.appliedUpTo)).orElseThrow().placement.map();
   }
 
-  /** The map of any member: as old as it is. */
+  /** The map of a random member, which may be old. */
   ClusterMap someMap() {
     return members.get(world.random.nextInt(members.size())).placement.map();
   }

@@ -53,13 +53,13 @@ final class SimNode {
         });
   }
 
-  /** Runs something on this node; a crash inside of it ends it there. */
+  /** Runs a task on this node; a crash inside ends the task there. */
   void whileUp(Runnable what) {
     if (!up) return;
     try {
       what.run();
     } catch (SimWorld.Crashed _) {
-      // What was done up to here is done.
+      // What was done before the crash stays done.
     }
   }
 
@@ -97,20 +97,20 @@ final class SimNode {
     world.meta.report(report);
   }
 
-  /** Hears from a leader of the meta group. */
+  /** Follows the term of a leader of the meta group. */
   void follows(long term) {
     if (term <= leadership) return;
     leadership = term;
     heartbeat();
   }
 
-  /** Does what a leader of the meta group asks for, unless there is a later one. */
+  /** Carries out an action of the meta group's leader, unless a later term is known. */
   void obey(long term, Action action) {
     follows(term);
     if (term == leadership) carryOut(action);
   }
 
-  /** Carries an action out, as whoever does so in earnest must: by comparing first. */
+  /** Carries an action out as a real node does: by comparing first. */
   private void carryOut(Action action) {
     var replica = replicas.get(action.range());
     if (world.tracing) world.trace(this + " is asked " + action);
@@ -159,7 +159,7 @@ final class SimNode {
     }
   }
 
-  /** The disk loses one range; the node notices when it starts, and puts what is left aside. */
+  /** The disk loses one range; the node notices when it starts, and quarantines the rest. */
   void damage(UUID range) {
     var replica = replicas.get(range);
     if (replica == null) return;
@@ -169,12 +169,12 @@ final class SimNode {
     lost.put(range, world.millis());
   }
 
-  /** Whether a range was lost here a moment ago, even if a message that was late has made a replica again. */
+  /** Whether a range was lost here recently, even if a late message has created a replica again. */
   boolean justLost(UUID range) {
     return world.millis() - lost.getOrDefault(range, -9000L) < 9000;
   }
 
-  /** Whether nobody can know yet that a range is not here: a report may take this long. */
+  /** Whether no other node can know yet that a range is not here: a report may take this long. */
   boolean uncertain(UUID range) {
     return !up || world.millis() - Math.max(lost.getOrDefault(range, -9000L), upSince) < 9000;
   }

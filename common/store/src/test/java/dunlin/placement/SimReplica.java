@@ -16,9 +16,9 @@ import java.util.UUID;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One node's copy of a range: a log that is on disk at once, and rows that are on disk from time to time. */
+/** One node's replica of a range: a log that is on disk at once, and rows that are flushed from time to time. */
 final class SimReplica {
-  /** The rows with what is written together with them. */
+  /** The rows, and what is written atomically with them. */
   static final class State {
     RangeDescriptor descriptor;
     long configuration = -1;
@@ -40,7 +40,7 @@ final class SimReplica {
     }
   }
 
-  /** For how long a leader measures before it says anything. */
+  /** For how long a leader measures before it reports a load. */
   private static final long SPAN = 2000;
 
   private record Applied(long at, int key) {}
@@ -85,20 +85,20 @@ final class SimReplica {
     if (group.leader == this) group.leader = null;
   }
 
-  /** After a restart some replicas are busy for a while before they apply anything, as with a long log. */
+  /** Restarts the replica, which may be busy for a while before it applies entries, as with a long log. */
   void restarts(boolean runs) {
     running = runs;
     if (node.world.random.nextInt(3) == 0) idleUntil = node.world.millis() + node.world.random.nextInt(3000);
   }
 
-  /** Another leads; this one notices at once or a while later. */
+  /** Another replica leads; this one notices at once or a while later. */
   void deposed() {
     var world = node.world;
     if (world.random.nextBoolean()) leads = false;
     else world.after(world.random.nextInt(3000), () -> leads = leads && group.leader == this);
   }
 
-  /** What a member does all the time: take entries or a snapshot from the leader, apply, write rows out. */
+  /** The regular work of a member: take entries or a snapshot from the leader, apply, flush. */
   void work() {
     if (!running) return;
     var world = node.world;
@@ -155,7 +155,7 @@ final class SimReplica {
     if (waits != null) waits.accept(applied);
   }
 
-  /** In the order in which it reaches the disk: first the child, then this range's own rows. */
+  /** Applies a split in the order in which it reaches the disk: first the child, then this range's own rows. */
   private void split(long index, RangeDescriptor lower, RangeDescriptor upper) {
     node.mayCrash();
     var present = node.replicas.get(upper.id());
@@ -177,7 +177,7 @@ final class SimReplica {
     durable = state.copy();
   }
 
-  /** Only a mutant makes rows where there are some. The entries that led to those have been cut off the log meanwhile. */
+  /** Only a mutant makes rows where there are some, whose entries have been truncated by then. */
   private void takesTheLogOf(SimReplica present) {
     stored = present.stored;
     state.applied = present.durable.applied;
@@ -211,7 +211,7 @@ final class SimReplica {
         leads ? load(unflushed) : Load.unmeasured(unflushed));
   }
 
-  /** As a leader measures: anew once it leads or the range has other keys, and not all the time. */
+  /** The load as a leader measures it: from the start for each term and set of keys, and only at intervals. */
   private Load load(long unflushed) {
     var world = node.world;
     if (measuredEpoch != state.descriptor.epoch() || measuredTerm != term) {

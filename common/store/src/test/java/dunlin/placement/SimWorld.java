@@ -12,7 +12,7 @@ import java.util.PriorityQueue;
 import java.util.Random;
 import java.util.UUID;
 
-/** Virtual time, a network that loses, doubles, delays and reorders, and nodes that crash: all of it from one seed. */
+/** Virtual time, a network that loses, repeats, delays and reorders messages, and nodes that crash: all from one seed. */
 final class SimWorld {
   /*
    * Owner: one thread. Everything that happens is an event of the queue, so a seed gives the same run each time.
@@ -39,7 +39,7 @@ final class SimWorld {
 
   private final PriorityQueue<Event> events =
       new PriorityQueue<>(Comparator.comparingLong(Event::at).thenComparingLong(Event::number));
-  private final int lateOnceIn; // messages
+  private final int lateOnceIn; // one in so many messages
 
   private long eventNumber;
   private long now;
@@ -74,7 +74,7 @@ final class SimWorld {
     return now < FAULTS_UNTIL;
   }
 
-  /** Something that happens once in so many times, and never once the faults have stopped. */
+  /** A random event, one in so many times, and never once the faults have stopped. */
   boolean fault(int onceIn) {
     return random.nextInt(onceIn) == 0 && faulty();
   }
@@ -93,13 +93,13 @@ final class SimWorld {
         });
   }
 
-  /** A message to a node, which may come late, twice or never; what came to a node that is down is lost. */
+  /** Sends a message to a node. It may arrive late, twice or never; messages to a node that is down are lost. */
   void send(SimNode to, Runnable what) {
     int copies = fault(12) ? 0 : fault(12) ? 2 : 1;
     for (int i = 0; i < copies; i++) after(delay(), () -> to.whileUp(what));
   }
 
-  /** A message to somebody who never crashes. */
+  /** Sends a message to a client or operator, which never crash. */
   void reply(Runnable what) {
     if (!fault(12)) after(delay(), what);
   }

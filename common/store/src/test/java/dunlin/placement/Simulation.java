@@ -20,19 +20,19 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.UUID;
 
-/** One run: clients write, an operator splits and moves, everything fails; then the faults stop and all must come to rest. */
+/** One run: clients write, an operator splits and moves, everything fails; then the faults stop and the cluster must settle. */
 final class Simulation {
   private final SimWorld world;
   private long writes;
 
-  /** What a run came to, so that a test can tell that it tested something. */
+  /** The outcome of a run, to check that it has tested something. */
   record Outcome(int acknowledged, int ranges, int ownSplits, int commands, long restedAt) {}
 
   private Simulation(SimWorld world) {
     this.world = world;
   }
 
-  /** @throws AssertionError that names the seed and, when it is wanted, says all that happened */
+  /** @throws AssertionError that names the seed and, with tracing, all events */
   static Outcome run(long seed, Rules rules, boolean tracing) {
     var world = new SimWorld(seed, rules, tracing);
     try {
@@ -94,7 +94,7 @@ final class Simulation {
     world.meta.propose(world.meta.leader, new PlaceRange(range));
   }
 
-  /** Writes by the map that it has, and seldom asks for a newer one: the last hardly ever. */
+  /** Writes by the map that it has, and seldom asks for a newer one; the last client hardly ever. */
   private void client(int number) {
     var cache = new ArrayList<RangeDescriptor>();
     world.every(
@@ -113,7 +113,7 @@ final class Simulation {
           world.send(
               to,
               () -> {
-                long id = ++writes; // a message that comes twice is two writes
+                long id = ++writes; // a message that arrives twice is two writes
                 var replica = to.replicas.get(found.get().id());
                 if (replica == null) return;
                 replica.write(
@@ -159,7 +159,7 @@ final class Simulation {
     world.meta.propose(meta, new Begin(new UUID(world.random.nextLong(), 3), operation));
   }
 
-  /** Takes one replica of a range away while all are whole: what one damaged disk does. */
+  /** Destroys one replica of a range while all others are healthy, as a damaged disk does. */
   private void damage() {
     if (!world.fault(2)) return;
     var group = some(List.copyOf(world.groups.values()));

@@ -6,15 +6,15 @@ import dunlin.placement.Simulation.Outcome;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
-/** The meta group, its operations, the leases and the fence of the ranges under faults; {@link SimWorld} says which. */
+/** The meta group, its operations, the leases and the fence of the ranges under the faults of {@link SimWorld}. */
 class SimulationTest {
-  /** One seed, by -Ddunlin.test.seed, tells what happened when it fails. */
+  /** A seed set by -Ddunlin.test.seed is run alone, and traces its events when it fails. */
   private static final Long ONLY = Long.getLong("dunlin.test.seed");
 
   private static final int SEEDS = Integer.getInteger("dunlin.test.seeds", 2000);
 
   @Test
-  void nothingIsLostDoubledOrStuckWhateverFails() {
+  void nothingIsLostRepeatedOrStuckWhateverFails() {
     if (ONLY != null) {
       Simulation.run(ONLY, new Rules(), true);
       return;
@@ -26,7 +26,7 @@ class SimulationTest {
     long split = outcomes.stream().filter(outcome -> outcome.ranges() > 2).count();
     assertThat(split).as("runs with splits").isGreaterThan(SEEDS / 2);
     long own = outcomes.stream().filter(outcome -> outcome.ownSplits() > 0).count();
-    assertThat(own).as("runs with splits that nobody has ordered").isGreaterThan(SEEDS / 10);
+    assertThat(own).as("runs with automatic splits").isGreaterThan(SEEDS / 10);
   }
 
   @Test

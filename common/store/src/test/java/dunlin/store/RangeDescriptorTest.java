@@ -34,7 +34,7 @@ class RangeDescriptorTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void damagedBytesAreRefusedOrReadButNeverDoWorse(long seed) {
+  void damagedBytesAreRefusedOrDecoded(long seed) {
     var random = new Random(seed);
     for (int i = 0; i < 100; i++) {
       byte[] bytes = descriptor(random).toBytes();
@@ -43,7 +43,7 @@ class RangeDescriptorTest {
       try {
         RangeDescriptor.parse(bytes);
       } catch (IllegalStateException expected) {
-        // Refused, as it should be.
+        // Refused, as expected.
       } catch (RuntimeException e) {
         throw new AssertionError("seed " + seed + ", " + Arrays.toString(bytes), e);
       }
@@ -99,7 +99,7 @@ class RangeDescriptorTest {
   }
 
   @Test
-  void whatNoRangeIsIsRefused() {
+  void invalidDescriptorsAreRefused() {
     var twice = List.of(new Peer(NODE, Role.VOTER), new Peer(NODE, Role.LISTENER));
     assertThatThrownBy(() -> new RangeDescriptor(NODE, "routes", KeyInterval.all(), 1, twice, null))
         .hasMessageContaining("two replicas on node");

@@ -27,7 +27,7 @@ class RangeIdTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "Routes", "../routes", "1", "a b"})
-  void refusesKindsThatAreNoPlainWord(String kind) {
+  void refusesInvalidNamesOfKinds(String kind) {
     assertThatThrownBy(() -> RangeId.firstOf(kind)).isInstanceOf(IllegalArgumentException.class);
   }
 }

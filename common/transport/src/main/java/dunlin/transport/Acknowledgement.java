@@ -5,11 +5,11 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /**
- * What one publish of QoS 1 or 2 still waits for before its PUBACK or PUBREC may leave: one answer from every
- * destination that was handed the message. Answers come from any thread; the last one completes it, exactly once.
+ * The pending answers to one publish of QoS 1 or 2, before its PUBACK or PUBREC is sent: one from every destination
+ * that got the message. Answers come from any thread; the last one completes it, exactly once.
  *
- * <p>The creator holds one answer itself while it hands the message out, so that a quick destination cannot complete it
- * early; giving that one is the last thing it does.
+ * <p>The creator holds one answer itself while it distributes the message, so that a quick destination cannot complete
+ * it early; it gives that answer last.
  */
 public abstract class Acknowledgement {
   private static final VarHandle PENDING;
@@ -25,8 +25,8 @@ public abstract class Acknowledgement {
   }
 
   /*
-   * Plain fields: the thread that gives an answer publishes with it, by the atomic step on pending, what it has written before, and
-   * the thread that gives the last one sees it. There is one of these for each message, so a fence saved is worth having.
+   * Plain fields: the atomic update of `pending` publishes a thread's earlier writes, and the thread that gives the
+   * last answer sees them. There is one object for each message, so saving a fence matters.
    */
   @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // written and read through PENDING
   private int pending = 1;
@@ -36,18 +36,18 @@ public abstract class Acknowledgement {
 
   private boolean matched;
 
-  /** Announces one more answer. Called by the lane's thread, or by a holder of an answer that was not given yet. */
+  /** Expects one more answer. Called by the lane's thread, or by the holder of an answer that was not given yet. */
   public final void expect() {
     int before = (int) PENDING.getAndAdd(this, 1);
     assert before > 0 : "an answer expected after the last one was given";
   }
 
-  /** Notes that somebody wants the message; without it a success is "no matching subscribers". By the lane's thread. */
+  /** Notes that the message has a subscriber; without this, a success is "no matching subscribers". Called by the lane's thread. */
   public final void markMatched() {
     matched = true;
   }
 
-  /** Whether somebody wanted the message. Known for certain once all answers are in. */
+  /** Whether the message had a subscriber. Final once all answers are given. */
   public final boolean matched() {
     return matched;
   }
@@ -61,18 +61,18 @@ public abstract class Acknowledgement {
   }
 
   /**
-   * Gives one answer for a copy that was dropped, by a rule, and counted: others may have theirs. An error, when the publisher can be
-   * told one without harm to those.
+   * Gives one answer for a copy that was dropped by a rule and counted, while other copies may be delivered. It is an
+   * error if the publisher can be told of one without harm to those.
    */
   public final void dropped(ReasonCode reason) {
     answer(terms().toldOfDrops() ? reason : ReasonCode.SUCCESS);
   }
 
-  /** What the publisher asks of those who take the message. Any thread. */
+  /** The publisher's terms for the message's destinations. Any thread. */
   public Terms terms() {
     return Terms.ANSWERED;
   }
 
-  /** All answers are in. Runs on the thread of the last one. */
+  /** Called when all answers are given, on the thread of the last one. */
   protected abstract void complete(ReasonCode reason);
 }

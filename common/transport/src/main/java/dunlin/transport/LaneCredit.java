@@ -1,14 +1,17 @@
 package dunlin.transport;
 
-/** How much of what a lane's publishers sent is on its way; beyond a bound they are not read from. Called on the lane's thread alone. */
+/**
+ * Counts the messages in flight of a lane's publishers; beyond a limit the publishers are not read from. Called on the
+ * lane's thread only.
+ */
 public interface LaneCredit {
-  /** One message more, of so many bytes. */
+  /** One more message, of this size. */
   void take(int size);
 
-  /** So many messages fewer, of so many bytes together. */
+  /** This many messages fewer, with this total size. */
   void give(int messages, long bytes);
 
-  /** Counts nothing: of lanes whose messages are bounded by the credit of those who have sent them. */
+  /** Counts nothing; for lanes whose messages are bounded by the credit of their senders. */
   static LaneCredit uncounted() {
     return new LaneCredit() {
       @Override

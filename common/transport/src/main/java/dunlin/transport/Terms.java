@@ -1,25 +1,27 @@
 package dunlin.transport;
 
 /**
- * What the publisher of a message asks of those who take it. It travels with the message.
+ * A publisher's terms for the destinations of a message. They accompany the message.
  *
- * @param toldOfDrops whether the publisher can be told that one copy was dropped, without everybody getting the message again for it
- * @param storesFirst whether those who store the message get it first, and the others only when they have it or a bound has refused it: then an
- *     attempt that fails since the store cannot take it now has delivered it nowhere, and can be made again
- * @param publishedOnce whether the message is not published again when it is refused, as with a will: then a bound of one who stores it keeps it
- *     from that one alone, and not from all of them
- * @param fence the number of the connection that ends when the message is refused, and that no other has: its client then sends the message and
- *     all that it published behind it again. A destination that refuses the message must not take these first, or they would come in front of
- *     it. 0 when a refusal ends nothing
+ * @param toldOfDrops whether the publisher can be told that one copy was dropped, without resending the message to all
+ *     subscribers
+ * @param storesFirst whether destinations that store the message get it first, and the others only when it is stored or
+ *     a limit has refused it. So an attempt that fails because the store is not available has delivered it nowhere, and
+ *     can be repeated
+ * @param publishedOnce whether the message is not published again when it is refused, as with a will: then a limit of
+ *     one destination keeps it from that one only, and not from all
+ * @param fence the unique number of the connection that is closed when the message is refused: its client then resends
+ *     the message and all later ones. A destination that refuses the message must not accept the later ones first, or
+ *     they would overtake it. 0 when a refusal closes nothing
  */
 public record Terms(boolean toldOfDrops, boolean storesFirst, boolean publishedOnce, long fence) {
-  /** Of a publisher that is answered with a reason code for each message. */
+  /** The terms of a publisher that gets a reason code for each message. */
   public static final Terms ANSWERED = new Terms(true, false, false, 0);
 
-  /** Of a will, which is published by the broker. */
+  /** The terms of a will, which the broker publishes. */
   public static final Terms WILL = new Terms(true, true, true, 0);
 
-  /** Of a publisher that can only be disconnected: the connection with this number. */
+  /** The terms of a publisher that can only be disconnected, on the connection with this number. */
   public static Terms disconnecting(long fence) {
     return new Terms(false, false, false, fence);
   }

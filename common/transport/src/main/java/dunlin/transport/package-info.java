@@ -1,4 +1,4 @@
-/** How messages are handed from tier to tier: lanes, which keep the order of their publishers, and acknowledgements. */
+/** The transport of messages between tiers: lanes, which keep the order of their publishers, and acknowledgements. */
 @NullMarked
 package dunlin.transport;
 

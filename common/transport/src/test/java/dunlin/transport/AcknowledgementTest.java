@@ -24,7 +24,7 @@ class AcknowledgementTest {
   }
 
   @Test
-  void completesWithTheLastAnswerAndNotBefore() {
+  void completesWithTheLastAnswerOnly() {
     Acknowledgement acknowledgement = new Recorded();
     acknowledgement.expect();
     acknowledgement.expect();
@@ -49,7 +49,7 @@ class AcknowledgementTest {
   }
 
   @Test
-  void isMatchedOnceAnybodyWantsIt() {
+  void isMatchedOnceThereIsASubscriber() {
     Acknowledgement acknowledgement = new Recorded();
 
     assertThat(acknowledgement.matched()).isFalse();
@@ -63,7 +63,7 @@ class AcknowledgementTest {
 
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
-  void threadsThatAnswerAtOnceCompleteItOnce(long seed) throws InterruptedException {
+  void concurrentAnswersCompleteItOnce(long seed) throws InterruptedException {
     Random random = new Random(seed);
     for (int round = 0; round < 200; round++) {
       completed.clear();

@@ -7,13 +7,13 @@ import dunlin.model.TopicFilter;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
-import dunlin.transport.lane.Slots;
+import dunlin.transport.lane.ValueDictionary;
 
-/** The routes that are named on one link in one direction: each of them once in full and then by number. */
+/** Encodes the routes on one direction of a link: each once in full, and then by number. */
 final class MatchedRoutesCodec {
   private static final int ROUTES_MAX = 1 << 20;
 
-  private final Slots<Route> slots = new Slots<>();
+  private final ValueDictionary<Route> dictionary = new ValueDictionary<>();
 
   void write(FrameWriter out, MatchedRoutes routes) {
     out.number(routes.size());
@@ -21,7 +21,7 @@ final class MatchedRoutesCodec {
   }
 
   void write(FrameWriter out, Route route) {
-    slots.write(out, route, MatchedRoutesCodec::writeInFull);
+    dictionary.write(out, route, MatchedRoutesCodec::writeInFull);
   }
 
   static void writeInFull(FrameWriter out, Route route) {
@@ -29,14 +29,14 @@ final class MatchedRoutesCodec {
     out.number(route.incarnation()).number(Integer.toUnsignedLong(route.handle()));
   }
 
-  /** Adds what is read. */
+  /** Reads routes and adds them. */
   void read(FrameReader in, MatchedRoutes routes) throws MalformedFrameException {
     int count = in.count(ROUTES_MAX);
     for (int i = 0; i < count; i++) routes.add(read(in));
   }
 
   Route read(FrameReader in) throws MalformedFrameException {
-    return slots.read(in, MatchedRoutesCodec::readInFull);
+    return dictionary.read(in, MatchedRoutesCodec::readInFull);
   }
 
   static Route readInFull(FrameReader in) throws MalformedFrameException {

@@ -11,12 +11,16 @@ import dunlin.transport.lane.ReceivingStream;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What a frontend, or the owner of inbox shards, does with the messages of one link from a dist worker of another process: it delivers them, and says what its groups take. */
+/**
+ * The receiving end of one link from a dist worker of another process, at a frontend or the owner of inbox shards:
+ * delivers the messages, and reports the credit of groups.
+ */
 public final class RemoteDeliveries implements ReceivingStream.Receiver {
   /*
-   * Owner: the thread of the lane, which is the link's.
-   * Bounds: the credit of TOLD_MAX groups is remembered; with more, some are sent once more than is needed.
-   * Failure: a message for a route that is not served here any more is not delivered, as with a message of this process.
+   * Owner: the thread of the lane, which is also the link's.
+   * Bounds: the reported credit of TOLD_MAX groups is remembered; with more groups, some reports are repeated
+   * unnecessarily.
+   * Failure: a message for a route that is no longer served here is not delivered, as with a local message.
    */
   private static final int TOLD_MAX = 4_096;
 
@@ -26,7 +30,7 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
   private final MatchedRoutes routes = new MatchedRoutes();
   private final FrameWriter out = new FrameWriter();
 
-  /** The class of the credit that was told last, by the group's route. */
+  /** The class of the credit that was last reported, by the group's route. */
   private final Map<Route, Integer> told = new HashMap<>();
 
   /** @param delivery called on the lane's thread */
@@ -55,7 +59,7 @@ public final class RemoteDeliveries implements ReceivingStream.Receiver {
     tell(group, stream);
   }
 
-  /** Tells the credit of a group when it has changed by more than half, and each time that it is nothing. */
+  /** Reports the credit of a group when it has changed by more than half, and each time that it is 0. */
   private void tell(Route route, ReceivingStream stream) {
     int credit = Math.max(0, delivery.groupCredit(route));
     int size = Integer.SIZE - Integer.numberOfLeadingZeros(credit);

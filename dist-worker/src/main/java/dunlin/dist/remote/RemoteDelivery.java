@@ -20,24 +20,29 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The way of one lane to a frontend of another process, or to the owner of inbox shards there; {@link RemoteDeliveries} is its other end. */
+/**
+ * Delivers the messages of one lane to a frontend, or the owner of inbox shards, in another process; {@link
+ * RemoteDeliveries} is the other end.
+ */
 public final class RemoteDelivery implements Delivery {
   /*
-   * A destination that is slow holds up no other one: it has a link of its own. When that is half full, messages without an acknowledgement are dropped and
-   * counted. All else is sent, and is bounded by the credit of its publishers, who are not read from.
+   * A slow destination does not delay others: it has a link of its own. When that is half full, messages without an
+   * acknowledgement are dropped and counted. All others are sent; they are bounded by the credit of their publishers,
+   * which are not read from once it is used up.
    *
-   * What a group takes there is asked for when it is first looked at, and again when the answer is BELIEVED_NANOS old. The destination also says so by itself when
-   * messages have changed it by half. So a group that gets no messages, since it took none before, is not passed by for ever.
+   * A group's credit is requested when it is first needed, and again when the answer is BELIEVED_NANOS old. The
+   * destination also reports it when messages have changed it by half. So a group that had no credit, and so gets no
+   * messages, is not skipped for ever.
    *
    * Owner: the lane's thread.
-   * Bounds: the stream's; the credit of CREDITS_MAX groups, all of which is forgotten when there are more; one question about a group at a time, and
-   *   none while the link is half full.
-   * Failure: the stream's. What is known of groups is forgotten with a link.
+   * Bounds: the stream's; the credit of CREDITS_MAX groups, all of which are forgotten when there are more; one pending
+   * request for a group's credit, and none while the link is half full.
+   * Failure: the stream's. The credit of groups is forgotten with the link.
    */
   private static final int CREDITS_MAX = 4_096;
   private static final long BELIEVED_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-  /** Credit of a group of which nothing is known yet. A frontend has members that are connected; those of inbox shards may all be away. */
+  /** The credit of a group before the first answer. A frontend has connected members; those of inbox shards may all be absent. */
   private static final int UNKNOWN_OF_FRONTEND = 2;
 
   private static final int UNKNOWN_OF_INBOX = 1;
@@ -45,7 +50,7 @@ public final class RemoteDelivery implements Delivery {
   private final SendingStream stream;
   private final LongSupplier nanoTime;
 
-  /** By the groups' routes. */
+  /** The credit of groups, by their routes. */
   private final Map<Route, Credit> credits = new HashMap<>();
 
   private MatchedRoutes sending = new MatchedRoutes();
@@ -63,7 +68,7 @@ public final class RemoteDelivery implements Delivery {
     }
   }
 
-  /** What goes with the messages of one link. */
+  /** The routes and credits that accompany the messages of one link. */
   private final class Routes implements SendingStream.Companion {
     private final MatchedRoutesCodec codec = new MatchedRoutesCodec();
     private final MatchedRoutesCodec groups = new MatchedRoutesCodec();
@@ -134,12 +139,12 @@ public final class RemoteDelivery implements Delivery {
     return credit.value;
   }
 
-  /** Messages of QoS 0 that were dropped since the destination was too slow. */
+  /** Messages of QoS 0 that were dropped because the destination was too slow. */
   public long dropped() {
     return dropped;
   }
 
-  /** Ends it: what is not answered is answered {@link ReasonCode#SERVER_UNAVAILABLE}. */
+  /** Closes it: unanswered messages get {@link ReasonCode#SERVER_UNAVAILABLE}. */
   @Override
   public void close() {
     stream.close();

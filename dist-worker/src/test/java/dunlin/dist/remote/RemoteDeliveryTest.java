@@ -26,7 +26,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** A delivery over a pipe that carries each frame when the test says so. */
+/** A delivery over a pipe whose frames the test releases. */
 class RemoteDeliveryTest {
   private static final Link.Settings LINK = new Link.Settings(1_000, 10_000, Duration.ofSeconds(10));
   private static final Publisher PUBLISHER = new Publisher("t", "client");
@@ -39,7 +39,7 @@ class RemoteDeliveryTest {
       new LinkAcceptor(7, LINK, 4, tasks::add, () -> nanos, (link, _) -> new ReceivingStream(link, tasks::add, new RemoteDeliveries(frontend)));
   private final RemoteDelivery delivery = new RemoteDelivery(this::dial, tasks::add, () -> nanos);
 
-  /** Writes down what it gets. */
+  /** Records its messages. */
   private static final class Frontend implements Delivery {
     final List<String> delivered = new ArrayList<>();
     int credit = 5;
@@ -122,7 +122,7 @@ class RemoteDeliveryTest {
   }
 
   @Test
-  void theCreditOfAGroupIsAskedForBeforeItsFirstMessageAndAgainWhenItIsOld() {
+  void theCreditOfAGroupIsRequestedBeforeItsFirstMessageAndAgainWhenOld() {
     var group = route("$share/g/a/b", 2);
     assertThat(delivery.groupCredit(group)).as("unknown yet").isEqualTo(2);
     run();
@@ -141,7 +141,7 @@ class RemoteDeliveryTest {
   }
 
   @Test
-  void aGroupIsAskedForOnceAtATime() {
+  void aGroupHasOnePendingRequest() {
     var group = route("$share/g/a/b", 2);
     delivery.groupCredit(group);
     nanos += TimeUnit.SECONDS.toNanos(1);
@@ -152,7 +152,7 @@ class RemoteDeliveryTest {
   }
 
   @Test
-  void messagesThatChangeTheCreditByHalfTellIt() {
+  void creditThatChangesByHalfIsReported() {
     var group = route("$share/g/a/b", 2);
     deliver(QoS.AT_LEAST_ONCE, 3, group);
     run();
@@ -169,7 +169,7 @@ class RemoteDeliveryTest {
   }
 
   @Test
-  void whatIsKnownOfGroupsIsForgottenWithTheLink() {
+  void creditOfGroupsIsForgottenWithTheLink() {
     var group = route("$share/g/a/b", 2);
     delivery.groupCredit(group);
     run();
@@ -184,7 +184,7 @@ class RemoteDeliveryTest {
   }
 
   @Test
-  void nothingIsAskedWhileTheLinkIsHalfFull() {
+  void nothingIsRequestedWhileTheLinkIsHalfFull() {
     connects = false;
     var first = deliver(QoS.AT_LEAST_ONCE, 6_000, route("#", 1));
     run();
@@ -196,9 +196,9 @@ class RemoteDeliveryTest {
     delivery.close();
   }
 
-  /** All its members may be away, and those of other destinations be there. */
+  /** All its members may be absent, while those of other destinations are connected. */
   @Test
-  void ofInboxShardsThatHaveSaidNothingOnlyKeepingIsExpected() {
+  void inboxShardsCountAsOnlyKeepingMessagesBeforeTheirFirstAnswer() {
     var group = new Route("t", TopicFilter.parse("$share/g/a/b").orElseThrow(), ShardId.inbox(3), 1, 0);
 
     assertThat(delivery.groupCredit(group)).isEqualTo(1);
@@ -206,9 +206,9 @@ class RemoteDeliveryTest {
     assertThat(delivery.groupCredit(group)).isEqualTo(5);
   }
 
-  /** Their routes have no numbers. */
+  /** Their routes have no handles. */
   @Test
-  void groupsOfInboxShardsHaveACreditEach() {
+  void groupsOfInboxShardsHaveSeparateCredit() {
     var filter = TopicFilter.parse("$share/g/a/b").orElseThrow();
     var one = new Route("t", filter, ShardId.inbox(3), 1, 0);
     var two = new Route("t", filter, ShardId.inbox(4), 1, 0);
@@ -224,7 +224,7 @@ class RemoteDeliveryTest {
   }
 
   @Test
-  void aMessageWhoseLinkIsLostWhileItIsDialledIsAnswered() {
+  void aMessageIsAnsweredWhenItsLinkIsLostDuringDialling() {
     var answer = new Answer();
     var refused =
         new RemoteDelivery(
@@ -243,7 +243,7 @@ class RemoteDeliveryTest {
   }
 
   @Test
-  void whatNobodyWaitsForIsDroppedAndCountedWhileTheFrontendTakesNothing() {
+  void unacknowledgedMessagesAreDroppedAndCountedWhileTheFrontendIsStuck() {
     connects = false;
     var first = deliver(QoS.AT_LEAST_ONCE, 6_000, route("#", 1));
     run();

@@ -38,14 +38,15 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a broker's data directory with many absent sessions of one filter each, messages that wait for them, and retained messages, by the
- * commands that clients' packets become, without clients: {@code BigData DIRECTORY SESSIONS MESSAGES RETAINED FILTERS PAYLOAD-BYTES}.
+ * Makes a broker's data directory with many offline sessions of one filter each, messages queued for them, and retained
+ * messages. It proposes the same commands as the broker does for clients' packets, without any client: {@code BigData
+ * DIRECTORY SESSIONS MESSAGES RETAINED FILTERS PAYLOAD-BYTES}.
  */
 public final class BigData {
   /*
    * Owner: the main thread proposes; answers come on the store's threads.
-   * Bounds: WINDOW commands under way.
-   * Failure: the first ends the run.
+   * Bounds: WINDOW commands in flight.
+   * Failure: the first failure ends the run.
    */
   private static final int WINDOW = 8_192;
   private static final int TOLD = 1_000_000;
@@ -54,10 +55,11 @@ public final class BigData {
   private static final Duration DEADLINE = Duration.ofMinutes(5);
 
   /**
-   * How much of each.
+   * The size of the data.
    *
-   * @param filters over so many topic filters the sessions are spread; each message goes to all sessions of one
-   * @param messages that wait, counted once for each session that they wait for
+   * @param filters the number of topic filters over which the sessions are spread; each message goes to all sessions of
+   *     one filter
+   * @param messages queued messages, counted once for each session
    */
   public record Sizes(int sessions, int messages, int retained, int filters, int payloadBytes) {
     public Sizes {
@@ -84,7 +86,7 @@ public final class BigData {
     make(Path.of(arguments[0]), new Sizes(sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]), System.out);
   }
 
-  /** Makes the data in a directory that is not there or empty; returns when all of it is on disk. */
+  /** Makes the data in a new or empty directory; returns when all of it is on disk. */
   public static void make(Path directory, Sizes sizes, PrintStream out) {
     var data = new BigData(sizes, out);
     var meters = new SimpleMeterRegistry();
@@ -174,7 +176,7 @@ public final class BigData {
     return "device-%07d".formatted(number);
   }
 
-  /** Does something so many times, with WINDOW under way. */
+  /** One of many asynchronous calls, of which WINDOW are in flight. */
   private interface Step {
     CompletableFuture<?> take(int number);
   }
@@ -205,7 +207,7 @@ public final class BigData {
     out.println(String.format(Locale.ROOT, "%,d %s made, %,.0f a second", count, what, count / Math.max(1e-9, seconds)));
   }
 
-  /** There are no connections: what is pushed is fetched later. */
+  /** There are no connections: a session fetches its messages later. */
   private static final class Nobody implements Connections {
     @Override
     public void push(ConnectionId connection, InboxMessage message) {}
@@ -225,7 +227,7 @@ public final class BigData {
     public void dismissed(ConnectionId connection) {}
   }
 
-  /** As the broker announces the filters of its inbox shards. */
+  /** Announces the filters of the inbox shards as the broker does. */
   private record Routes(DistWorker dist) implements InboxRoutes {
     @Override
     public CompletableFuture<Void> add(ShardId shard, String tenant, TopicFilter filter) {

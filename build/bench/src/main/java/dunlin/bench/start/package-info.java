@@ -1,4 +1,4 @@
-/** What a start has to do with much data: the data is made here, and {@code build/bench/bigstart} starts the broker on it. */
+/** The start of a broker with much data: this package makes the data, and {@code build/bench/bigstart} starts the broker on it. */
 @NullMarked
 package dunlin.bench.start;
 

@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
-/** `NAME=VALUE ...`, of a process or of one request. */
+/** The arguments of a process or of one request, as `NAME=VALUE ...`. */
 record Arguments(Map<String, String> values) {
   static Arguments parse(List<String> words) {
     var values = new HashMap<String, String>();

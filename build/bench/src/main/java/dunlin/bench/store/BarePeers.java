@@ -47,14 +47,15 @@ import org.rocksdb.RocksDBException;
 import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
-/** Peers of one group that only put rows from Ratis' log into RocksDB: what the two cost before the store adds anything. */
+/** Peers of one group that only put rows from the log of Ratis into RocksDB. They show the cost of these two without the store. */
 final class BarePeers implements AutoCloseable {
   /*
    * Owner: one thread proposes; Ratis' threads apply and complete.
    * Bounds: the load's window. Failure: the first entry that fails fails its rows, which ends the load.
    *
-   * Rows become entries of so many, or of those that have gathered when no entry is in progress, and each entry one write to RocksDB. The log is never cut, nothing is
-   * flushed before RocksDB wants to, and nobody is told what is applied where. What both have to set is set as the store does.
+   * An entry holds rowsPerEntry rows, or fewer when no other entry is in flight, and is one write to RocksDB. The log is never
+   * truncated, RocksDB alone decides when to flush, and peers do not report what they have applied. The other settings of Ratis
+   * and RocksDB are the store's.
    */
   private static final int MIB = 1024 * 1024;
   private static final int ENTRY_BYTES_MAX = 4 * MIB;
@@ -72,7 +73,7 @@ final class BarePeers implements AutoCloseable {
   private long calls; // guarded by this
   private List<Row> rows = new ArrayList<>(); // guarded by this
   private List<Completion<Boolean>> completions = new ArrayList<>(); // guarded by this
-  private int entriesUnderWay; // guarded by this
+  private int entriesInFlight; // guarded by this
 
   /** @param ports one for each peer, of the loopback interface */
   BarePeers(Path directory, List<Integer> ports, int rowsPerEntry) {
@@ -124,7 +125,7 @@ final class BarePeers implements AutoCloseable {
     return properties;
   }
 
-  /** Whether one of them leads now. */
+  /** Whether one of the peers is the leader now. */
   boolean leads() throws IOException {
     for (var server : servers) if (server.getDivision(group.getGroupId()).getInfo().isLeaderReady()) leader = server;
     return leader != null;
@@ -138,17 +139,17 @@ final class BarePeers implements AutoCloseable {
     return directory.resolve("node-" + number);
   }
 
-  /** Takes one row into the next entry. As {@link Load.Target}. */
+  /** Adds a row to the next entry. See {@link Load.Target}. */
   boolean propose(Row row, Completion<Boolean> completion) {
     synchronized (this) {
       rows.add(row);
       completions.add(completion);
-      if (rows.size() == rowsPerEntry || entriesUnderWay == 0) submit(); // the last rows of a load may come when all others have ended
+      if (rows.size() == rowsPerEntry || entriesInFlight == 0) submit(); // nothing else would submit the last rows of a load
     }
     return true;
   }
 
-  /** Puts what has come together into the log. */
+  /** Puts the collected rows into the log as one entry. */
   private synchronized void submit() {
     var server = leader;
     if (server == null) throw new StoreException("no peer of this process leads");
@@ -157,7 +158,7 @@ final class BarePeers implements AutoCloseable {
     var waiting = completions;
     rows = new ArrayList<>(rowsPerEntry);
     completions = new ArrayList<>(rowsPerEntry);
-    entriesUnderWay++;
+    entriesInFlight++;
     var request =
         RaftClientRequest.newBuilder()
             .setClientId(client)
@@ -182,7 +183,7 @@ final class BarePeers implements AutoCloseable {
       else one.failed(new StoreException("an entry was not put into the log: " + (e == null ? reply : e)));
     }
     synchronized (this) {
-      if (--entriesUnderWay == 0 && !rows.isEmpty()) submit();
+      if (--entriesInFlight == 0 && !rows.isEmpty()) submit();
     }
   }
 

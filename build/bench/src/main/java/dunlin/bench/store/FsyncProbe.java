@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import org.HdrHistogram.Histogram;
 
-/** What the disk can do with nobody in between: appends a block, forces it to disk, and again; and copies of whole files. */
+/** Measures the disk directly: repeated appends of a block, each forced to disk, and copies of whole files. */
 final class FsyncProbe {
   private static final int AHEAD_BYTES = 1024 * 1024;
   private static final int COPY_BYTES = 256 * 1024;
@@ -21,8 +21,8 @@ final class FsyncProbe {
   private FsyncProbe() {}
 
   /**
-   * @param ahead whether zeros are written ahead of the blocks, as Ratis does with its log: then fdatasync need not write the file's
-   *     size
+   * @param ahead whether zeros are written ahead of the blocks, as Ratis does in its log; fdatasync then need not write
+   *     the file's size
    */
   static Map<String, Object> append(Path directory, int blockBytes, boolean ahead, Duration time) throws IOException {
     var block = ByteBuffer.allocateDirect(blockBytes);
@@ -39,7 +39,7 @@ final class FsyncProbe {
       long filled = 0;
       while (System.nanoTime() - end < 0) {
         long before = System.nanoTime();
-        if (at >= FILE_BYTES_MAX) { // as the log begins its next segment
+        if (at >= FILE_BYTES_MAX) { // the log begins a new segment likewise
           out.truncate(0);
           at = 0;
           filled = 0;
@@ -61,7 +61,7 @@ final class FsyncProbe {
     return result;
   }
 
-  /** Bytes a second at which the files of a directory can be copied, each forced to disk at its end. */
+  /** Copies the files of a directory, forces each to disk at its end, and returns the bytes per second. */
   static Map<String, Object> copy(Path from, Path to) throws IOException {
     Files.createDirectories(to);
     var buffer = ByteBuffer.allocateDirect(COPY_BYTES);

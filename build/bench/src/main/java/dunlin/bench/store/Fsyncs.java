@@ -7,14 +7,14 @@ import jdk.jfr.consumer.RecordedEvent;
 import jdk.jfr.consumer.RecordingStream;
 import org.HdrHistogram.Histogram;
 
-/** Counts the fsyncs of one node's Raft log, and how long they take, by the JVM's own recording of them. */
+/** Counts and times the fsyncs of one node's Raft log by JFR events. */
 final class Fsyncs implements AutoCloseable {
   /*
    * Owner: the measuring thread; the stream's thread counts.
    */
   private final String directory;
   private final RecordingStream stream = new RecordingStream();
-  private final Histogram nanos = new Histogram(3); // of the stream's thread, until it has stopped
+  private final Histogram nanos = new Histogram(3); // owned by the stream's thread until the stream has stopped
 
   Fsyncs(Path directory) {
     this.directory = directory + "/";
@@ -29,7 +29,7 @@ final class Fsyncs implements AutoCloseable {
     if (path != null && path.startsWith(directory) && path.contains("log_inprogress")) nanos.recordValue(event.getDuration().toNanos());
   }
 
-  /** Ends counting. */
+  /** Stops counting. */
   Map<String, Object> stop() {
     stream.stop();
     return Map.of(

@@ -3,13 +3,14 @@ package dunlin.bench.store;
 /** The longest time without an event, between two moments. */
 final class Gaps {
   /*
-   * Owner: any thread; events of several may come a little out of order, and an earlier one than the last is of no account.
+   * Owner: any thread; events of several threads may arrive slightly out of order; an event older than the last one is
+   * ignored.
    */
   private boolean watching;
   private long last;
   private long longest;
 
-  /** Begins to watch: from now on it is a gap when nothing comes. */
+  /** Starts the watch: from now on, time without an event is a gap. */
   synchronized void begin(long nanos) {
     watching = true;
     last = nanos;
@@ -22,7 +23,7 @@ final class Gaps {
     last = nanos;
   }
 
-  /** The longest gap, the one until now included. */
+  /** The longest gap, including the current one. */
   synchronized long longest(long nanos) {
     return watching ? Math.max(longest, nanos - last) : 0;
   }

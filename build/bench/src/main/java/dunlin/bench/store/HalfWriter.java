@@ -14,11 +14,12 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Writes rows of one half of all keys, wherever that is led, and again what was refused. */
+/** Writes rows of one half of all keys to its current leader, and retries writes that were refused. */
 final class HalfWriter implements AutoCloseable {
   /*
-   * Owner: a thread of its own proposes; completions come on the store's threads.
-   * Bounds: the window, also for what is to be written again. Failure: a write that fails is made again, after a look for who leads.
+   * Owner: its own thread proposes; completions run on the store's threads.
+   * Bounds: the window, which includes writes to retry. Failure: a failed write is retried after a look-up of the
+   * leader.
    */
   private static final long AGAIN_NANOS = 1_000_000;
 
@@ -31,7 +32,7 @@ final class HalfWriter implements AutoCloseable {
   private final Queue<Long> again = new ConcurrentLinkedQueue<>();
   private final Thread thread;
   private volatile boolean stopped;
-  private volatile boolean lost = true; // whether the next write needs a look for the leader
+  private volatile boolean lost = true; // whether the next write needs a look-up of the leader
 
   private long next; // of the thread
   private @Nullable Replica<Row, Boolean> at; // likewise
@@ -105,7 +106,7 @@ final class HalfWriter implements AutoCloseable {
   @Override
   public void close() {
     stopped = true;
-    places.release(window); // the thread may wait for one
+    places.release(window); // the thread may wait for a place
     try {
       thread.join();
     } catch (InterruptedException e) {

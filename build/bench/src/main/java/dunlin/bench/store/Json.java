@@ -4,7 +4,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** One line of JSON: names with numbers, truths, texts or further such maps. */
+/** Writes one line of JSON: a map of names to numbers, booleans, strings or further maps. */
 final class Json {
   private Json() {}
 

@@ -14,17 +14,17 @@ import java.util.concurrent.locks.LockSupport;
 import org.HdrHistogram.AtomicHistogram;
 import org.jspecify.annotations.Nullable;
 
-/** Keeps a number of writes in flight, for a time or until so many have been made, and measures each from its call to its completion. */
+/** Keeps a number of writes in flight, for a time or up to a number of rows, and measures each write from its call to its completion. */
 final class Load {
   /*
-   * Owner: the thread that calls run() proposes; completions come on the store's threads.
+   * Owner: the thread that calls run() proposes; completions run on the store's threads.
    * Bounds: the window. Failure: the first write that fails ends the run.
    */
   private static final long LONGEST_NANOS = TimeUnit.MINUTES.toNanos(2);
   private static final long FULL_PAUSE_NANOS = 20_000;
   private static final Duration DRAIN = Duration.ofSeconds(60);
 
-  /** Where writes go; as {@link dunlin.store.Range#propose} and its remote counterpart. */
+  /** The target of the writes: {@link dunlin.store.Range#propose} or its remote counterpart. */
   interface Target {
     boolean propose(Row row, Completion<Boolean> completion);
   }
@@ -62,9 +62,9 @@ final class Load {
   }
 
   /**
-   * Writes rows of ascending numbers.
+   * Writes rows with ascending numbers.
    *
-   * @return what came of it, and as `next` the first number that was not used
+   * @return the results, with the first unused number as `next`
    */
   Map<String, Object> run(long firstNumber, long rowsMax, Duration time) throws InterruptedException {
     long number = firstNumber;
@@ -94,7 +94,7 @@ final class Load {
     places.release(window);
     var failure = failed.get();
     if (failure != null) throw failure;
-    if (!timed) { // it ended with its last row, so all of them count
+    if (!timed) { // the run ended with its last row, so all rows count
       inTime = done.get();
       seconds = (System.nanoTime() - begun) / 1e9;
     }

@@ -5,7 +5,7 @@ import dunlin.store.serve.RangeLocation;
 import java.util.List;
 import java.util.UUID;
 
-/** Who a node is and where it is reached on this machine, as `NODE/RAFT-PORT/SERVICE-PORT`. */
+/** A node and its ports on this machine, as `NODE/RAFT-PORT/SERVICE-PORT`. */
 record Place(UUID node, int raftPort, int servicePort) {
   private static final String HOST = "127.0.0.1";
 
@@ -19,7 +19,7 @@ record Place(UUID node, int raftPort, int servicePort) {
     return texts.stream().map(Place::parse).toList();
   }
 
-  /** A range of all keys at these places. */
+  /** The location of a range of all keys with a replica at each place. */
   static RangeLocation location(UUID range, List<Place> places) {
     return new RangeLocation(range, 1, new byte[0], null, places.stream().map(Place::peer).toList(), null);
   }

@@ -10,10 +10,10 @@ import java.nio.ByteBuffer;
 import java.util.Collections;
 import java.util.List;
 
-/** A range of rows of 120 bytes, keys spread evenly over all there are, values that cannot be compressed. */
+/** A range of rows of 120 bytes. The keys are spread evenly over the key space; the values cannot be compressed. */
 final class Rows implements RangeLogic<Rows.Row, Boolean> {
   /*
-   * Owner: the range's applying thread; the times are read by any.
+   * Owner: the range's applying thread; any thread reads the times.
    */
   static final int KEY_BYTES = 20;
   static final int VALUE_BYTES = 100;
@@ -90,7 +90,7 @@ final class Rows implements RangeLogic<Rows.Row, Boolean> {
     return new byte[] {(byte) 0x80};
   }
 
-  /** Every number to another one, in no order that shows. */
+  /** Maps each number to a different one that looks random. */
   private static long mixed(long number) {
     long mixed = (number + 1) * 0x9E37_79B9_7F4A_7C15L;
     mixed = (mixed ^ (mixed >>> 30)) * 0xBF58_476D_1CE4_E5B9L;
@@ -111,7 +111,7 @@ final class Rows implements RangeLogic<Rows.Row, Boolean> {
     return Collections.nCopies(rows.size(), true);
   }
 
-  /** From the last write that was applied before the range was split until its logic was opened again; 0 when it was not split. */
+  /** The time from the last write that was applied before the split until the logic was opened again; 0 without a split. */
   long splitNanos() {
     return reopenedAfterNanos;
   }

@@ -35,8 +35,8 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 
 /**
- * How long writes wait while their range is split: three nodes of a cluster in this process, real Raft over loopback, and calls to
- * each other by hand. Prints one line of JSON.
+ * Measures how long writes wait while their range is split. Three nodes of a cluster run in this process with real Raft
+ * over loopback; other calls between them are direct. Prints one line of JSON.
  *
  * <pre>
  *   arguments: data=DIRECTORY raft=PORT,... service=PORT,... rows= window= seconds=
@@ -44,8 +44,8 @@ import java.util.function.BooleanSupplier;
  */
 public final class SplitProcess implements AutoCloseable {
   /*
-   * Owner: main's thread; two writers have one each.
-   * Failure: whatever does not come about within DEADLINE ends the process.
+   * Owner: the main thread; each of the two writers has its own.
+   * Failure: the process ends if it waits for anything longer than DEADLINE.
    */
   private static final Duration DEADLINE = Duration.ofSeconds(60);
   private static final long LOOK_NANOS = 5_000_000;
@@ -55,7 +55,7 @@ public final class SplitProcess implements AutoCloseable {
   private final List<Node> nodes = new ArrayList<>();
   private final Map<NodeAddress, Cluster> reached = new ConcurrentHashMap<>();
 
-  /** One of them, with the logic of each replica that it has. */
+  /** A node, with the logic of each of its replicas. */
   private final class Node {
     final RangeStore store;
     final Cluster cluster;
@@ -81,7 +81,7 @@ public final class SplitProcess implements AutoCloseable {
     }
   }
 
-  /** Carries checkpoints between the stores of this process. */
+  /** Copies checkpoints between the stores of this process. */
   private final class Direct implements CheckpointSource {
     @Override
     public Checkpoint open(UUID node, RangeId range) throws IOException {
@@ -112,7 +112,7 @@ public final class SplitProcess implements AutoCloseable {
 
   public static void main(String[] args) throws InterruptedException {
     var answers = System.out;
-    System.setOut(System.err); // whatever libraries print
+    System.setOut(System.err); // for output of libraries
     var arguments = Arguments.parse(List.of(args));
     try (var process = new SplitProcess(arguments)) {
       answers.println(
@@ -121,7 +121,7 @@ public final class SplitProcess implements AutoCloseable {
     answers.flush();
   }
 
-  /** Leaders stay where they are: what is asked is what the split costs. */
+  /** Leaders are not moved: only the cost of the split is measured. */
   private static OperationSettings operations() {
     var d = OperationSettings.defaults();
     return new OperationSettings(d.lagMax(), d.unflushedMax(), d.automaticMax(), d.replicas(), SplitSettings.never(), null, false);
@@ -133,7 +133,7 @@ public final class SplitProcess implements AutoCloseable {
     return there.answer(request, (_, _) -> true);
   }
 
-  /** @param around how long writers write before the split begins, and after it has ended */
+  /** @param around how long the writers write before the split begins and after it has ended */
   Map<String, Object> run(long rows, int window, Duration around) throws InterruptedException {
     start();
     var parent = RANGE.uuid();
@@ -189,7 +189,7 @@ public final class SplitProcess implements AutoCloseable {
     }
   }
 
-  /** The ranges of rows, as the newest map has them. */
+  /** The ranges of rows in the newest placement map. */
   private List<RangeDescriptor> descriptors() {
     var newest =
         nodes.stream().map(node -> node.cluster.map()).max((one, other) -> Long.compare(one.version(), other.version())).orElseThrow();
@@ -204,7 +204,7 @@ public final class SplitProcess implements AutoCloseable {
     return descriptors().stream().filter(each -> each.id().equals(range)).mapToInt(each -> each.voters().size()).sum();
   }
 
-  /** The replica that leads the range of a key, here and now. */
+  /** The replica that currently leads the range of a key. */
   private Optional<Replica<Row, Boolean>> leading(byte[] key) {
     for (var node : nodes)
       for (var replica : node.replicas.values())
@@ -221,7 +221,7 @@ public final class SplitProcess implements AutoCloseable {
     }
   }
 
-  /** Parking alone may end at once. */
+  /** A park may return early, so it is repeated. */
   private static void pause(Duration time) {
     long until = System.nanoTime() + time.toNanos();
     for (long left; (left = until - System.nanoTime()) > 0; ) LockSupport.parkNanos(left);

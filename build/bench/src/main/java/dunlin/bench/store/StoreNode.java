@@ -28,10 +28,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** One node: its store, its replicas, and its service for other processes. */
+/** A node: its store, its replicas, and its service for other processes. */
 final class StoreNode implements LocalRanges, AutoCloseable {
   /*
-   * Owner: the thread that reads requests; the service asks for ranges on its own.
+   * Owner: the thread that reads requests; the service looks up ranges on its own threads.
    */
   private static final Duration DEADLINE = Duration.ofSeconds(60);
 
@@ -42,14 +42,14 @@ final class StoreNode implements LocalRanges, AutoCloseable {
   private final Map<UUID, Replica<Row, Boolean>> replicas = new ConcurrentHashMap<>();
   private final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   private volatile List<Place> peers = List.of();
-  private volatile boolean leading; // single writer: the store, one call after the other
+  private volatile boolean leading; // single writer: the store, whose calls are sequential
   private @Nullable RangeService service;
 
-  /** Fetches copies of rows from other nodes, and notes when. */
+  /** Fetches checkpoints from other nodes, and records the times. */
   private final class Fetches implements CheckpointSource, AutoCloseable {
     private final RemoteCheckpoints remote =
         new RemoteCheckpoints(node -> Place.location(Rows.range(0).uuid(), peers).peer(node), null);
-    private volatile long beganNanos; // single writer each: the one thread that fetches
+    private volatile long beganNanos; // single writer of each: the fetching thread
     private volatile long openedNanos;
     private volatile long lastNanos;
     private volatile long bytes;
@@ -64,7 +64,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
     }
 
     @Override
-    @SuppressWarnings("NonAtomicVolatileUpdate") // one thread fetches
+    @SuppressWarnings("NonAtomicVolatileUpdate") // only one thread fetches
     public byte[] read(UUID node, UUID checkpoint, String file, long offset, int length) throws IOException {
       byte[] chunk = remote.read(node, checkpoint, file, offset, length);
       bytes += chunk.length;
@@ -72,7 +72,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
       return chunk;
     }
 
-    Map<String, Object> told() {
+    Map<String, Object> figures() {
       double seconds = (lastNanos - openedNanos) / 1e9;
       return Map.of(
           "bytes", bytes, "open_seconds", (openedNanos - beganNanos) / 1e9, "seconds", seconds, "bytes_per_second", bytes / seconds);
@@ -84,7 +84,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
     }
   }
 
-  /** @param raftPort 0 for a node that has no peers and never will */
+  /** @param raftPort 0 for a node that will never have peers */
   StoreNode(Path directory, int raftPort, int servicePort, Arguments arguments) {
     this.directory = directory.toAbsolutePath();
     store = RangeStore.open(settings(raftPort, arguments), this.directory, meters);
@@ -123,7 +123,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
     return place == null ? "alone" : place.toString();
   }
 
-  /** @param all everyone's places; empty for a node alone, or one that is to join others later */
+  /** @param all the places of all nodes; empty for a single node, or for one that joins others later */
   void start(List<Place> all, int ranges) {
     peers = all;
     var members = all.stream().map(Place::member).toList();
@@ -138,7 +138,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
     service = RangeService.start(address, place.node(), this, store, RangeServiceSettings.defaults(), null, meters, System::nanoTime);
   }
 
-  /** Makes an empty replica, which the leader is to take in. */
+  /** Makes an empty replica that the leader adds later. */
   void join(List<Place> others) {
     peers = others;
     var id = Rows.range(0);
@@ -146,7 +146,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
     replicas.put(id.uuid(), store.createReplica(id, members, true, Rows.ROWS, new Rows(), DEADLINE));
   }
 
-  /** On the leader: takes a node in; returns when it has all rows. */
+  /** Called on the leader: adds a node; returns when it has all rows. */
   void add(Place joining, Duration deadline) {
     peers = Stream.concat(peers.stream(), Stream.of(joining)).toList();
     replica(0).addListener(joining.member(), deadline);
@@ -157,7 +157,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
   }
 
   Map<String, Object> fetched() {
-    return fetches.told();
+    return fetches.figures();
   }
 
   Replica<Row, Boolean> replica(int number) {
@@ -166,7 +166,7 @@ final class StoreNode implements LocalRanges, AutoCloseable {
     return replica;
   }
 
-  /** Whether this node leads range 0 and has shown so by a barrier. */
+  /** Whether this node leads range 0, confirmed by a barrier. */
   boolean leads() {
     return leading && !replica(0).readBarrier().handle((_, e) -> e != null).join();
   }

@@ -32,8 +32,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A process of the benchmark: one store node, several of them, or none and only a caller, told what to do by lines on standard
- * input, each of which it answers by a line of JSON on standard output, one after the other.
+ * A process of the benchmark: one or several store nodes, or only a caller. It reads requests from standard input, one
+ * per line, and answers each by a line of JSON on standard output, in order.
  *
  * <pre>
  *   arguments: data=DIRECTORY raft=PORT,... service=PORT,... [fsync=] [commands-per-entry=] [entries-in-flight=] [entries-kept=]
@@ -47,7 +47,7 @@ import org.slf4j.LoggerFactory;
 public final class StoreProcess implements AutoCloseable {
   /*
    * Owner: main's thread.
-   * Failure: a request that fails is answered so, and the process goes on. It ends with its standard input.
+   * Failure: a failed request is answered with its error, and the process goes on. It ends with its standard input.
    */
   private static final Logger log = LoggerFactory.getLogger(StoreProcess.class);
   private static final long ANSWER_SECONDS = 60;
@@ -84,7 +84,7 @@ public final class StoreProcess implements AutoCloseable {
 
   public static void main(String[] args) throws IOException {
     var answers = new PrintStream(System.out, true, StandardCharsets.UTF_8);
-    System.setOut(System.err); // whatever libraries print
+    System.setOut(System.err); // for output of libraries
     try (var process = new StoreProcess(Arguments.parse(List.of(args)));
         var requests = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8))) {
       answers.println(Json.line(Map.of("places", process.places())));
@@ -101,7 +101,7 @@ public final class StoreProcess implements AutoCloseable {
     var words = Arrays.asList(request.strip().split(" +"));
     try {
       return answer(words.getFirst(), Arguments.parse(words.subList(1, words.size())));
-    } catch (Exception e) { // whatever it is, the other side has to hear of it
+    } catch (Exception e) { // any failure is reported to the caller
       var failure = e instanceof ExecutionException && e.getCause() != null ? e.getCause() : e;
       log.debug("'{}' has failed", request, e);
       return Map.of("failed", String.valueOf(failure));
@@ -146,12 +146,12 @@ public final class StoreProcess implements AutoCloseable {
     return Map.of();
   }
 
-  /** A step of one node. */
+  /** A step for one node. */
   private interface Step {
     void take(StoreNode node);
   }
 
-  /** All at once: none of several peers leads before others have started. */
+  /** Runs a step on all nodes in parallel, because no peer can become leader before a quorum has started. */
   private void each(Step step) throws InterruptedException, ExecutionException, TimeoutException {
     var steps =
         nodes.stream().map(node -> CompletableFuture.runAsync(() -> step.take(node), task -> Thread.ofPlatform().start(task))).toList();
@@ -190,12 +190,12 @@ public final class StoreProcess implements AutoCloseable {
 
           @Override
           public void learned(RangeLocation now) {
-            // It stays where it is.
+            // The leader stays where it is.
           }
 
           @Override
           public void doubted(UUID range) {
-            // There is nobody else to ask.
+            // There is no other place to ask.
           }
         };
     try (var client =
@@ -207,7 +207,7 @@ public final class StoreProcess implements AutoCloseable {
     }
   }
 
-  /** One write and one read, each waited for. */
+  /** Makes one write and one read, and waits for each. */
   private Map<String, Object> first(Arguments with) throws InterruptedException, ExecutionException, TimeoutException {
     var replica = leader().replica(0);
     long begun = System.nanoTime();

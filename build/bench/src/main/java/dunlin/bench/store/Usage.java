@@ -8,13 +8,13 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** What this process holds and has used so far. */
+/** The memory and the threads of this process. */
 final class Usage {
   private static final int KIB = 1024;
 
   private Usage() {}
 
-  /** After a collection, so that the heap is what is reachable. */
+  /** Reads them after a garbage collection, so that the heap holds only reachable objects. */
   static Map<String, Object> now() throws IOException {
     System.gc();
     var usage = new LinkedHashMap<String, Object>();

@@ -1,4 +1,4 @@
-/** What the range store costs: the processes that `build/bench/store` starts, and how they measure. */
+/** Measures the cost of the range store: the processes that `build/bench/store` starts. */
 @NullMarked
 package dunlin.bench.store;
 

@@ -13,17 +13,17 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The data of the big starts, with sizes that prove nothing but that it is what was asked for. */
+/** Makes a small data directory and checks that it has the requested contents. */
 class BigDataTest {
   @TempDir Path directory;
 
   @Test
   void theDirectoryHasAsMuchOfEachAsItWasToldTo() {
-    var told = new ByteArrayOutputStream();
+    var output = new ByteArrayOutputStream();
 
-    BigData.make(directory, new BigData.Sizes(300, 900, 200, 100, 64), new PrintStream(told, true, StandardCharsets.UTF_8));
+    BigData.make(directory, new BigData.Sizes(300, 900, 200, 100, 64), new PrintStream(output, true, StandardCharsets.UTF_8));
 
-    assertThat(told.toString(StandardCharsets.UTF_8)).contains("300 sessions made", "200 retained messages made", "300 messages made");
+    assertThat(output.toString(StandardCharsets.UTF_8)).contains("300 sessions made", "200 retained messages made", "300 messages made");
     try (StoredRows rows = StoredRows.open(directory)) {
       var sessions = StoredSessions.read(rows.of(InboxSettings.defaults().layout().rangeIds().getFirst()), 5);
       assertThat(sessions.sessions()).isEqualTo(300);

@@ -14,7 +14,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The benchmark of the store with sizes that prove nothing but that it works. */
+/** Runs the benchmark of the store with small sizes, only to show that it works. */
 class StoreProcessTest {
   @TempDir Path directory;
 
@@ -109,7 +109,7 @@ class StoreProcessTest {
     return answer.get(name) instanceof Number number ? number.doubleValue() : Double.NaN;
   }
 
-  /** Ports that nobody has, all of them different. */
+  /** Distinct free ports. */
   private static List<Integer> ports(int count) {
     var sockets = new ArrayList<ServerSocket>();
     try {

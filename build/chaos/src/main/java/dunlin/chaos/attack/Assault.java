@@ -13,11 +13,11 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What a {@link Attack.Play} works with, and what comes of it. */
+/** The context of an {@link Attack.Play}, and its results. */
 final class Assault implements AutoCloseable {
   /*
-   * Owner: the thread of the row; its attackers may be opened and used on others.
-   * Bounds: the time of the row. A thread that blocks in a socket then is freed by close().
+   * Owner: the thread of the row; attackers may be opened and used on other threads.
+   * Bounds: the time of the row. After that, close() frees threads that block in a socket.
    */
   static final int LEVEL = 5;
 
@@ -46,7 +46,7 @@ final class Assault implements AutoCloseable {
     TimeUnit.NANOSECONDS.sleep(Math.max(0, endsNanos - System.nanoTime()));
   }
 
-  /** A socket, which is closed with the row. */
+  /** Opens a socket, which is closed with the row. */
   Attacker open(Manner manner) {
     var attacker = Attacker.open(port, manner);
     synchronized (attackers) {
@@ -62,7 +62,7 @@ final class Assault implements AutoCloseable {
     return attacker;
   }
 
-  /** Counts what was done, or refused with a reason code; -1 for a connection that ended. */
+  /** Counts an operation by its reason code; -1 for a connection that ended. */
   void answered(String what, int reason) {
     if (reason >= 0 && reason < Packet.ERRORS) {
       count(what, 1);
@@ -79,7 +79,7 @@ final class Assault implements AutoCloseable {
     }
   }
 
-  /** What the play has measured. */
+  /** Adds a measured figure. */
   void figure(String text) {
     synchronized (figures) {
       figures.add(text);
@@ -99,7 +99,7 @@ final class Assault implements AutoCloseable {
     }
   }
 
-  /** Subscribes to all of these in packets of so many, and waits for each SUBACK; false when the connection has ended. */
+  /** Subscribes to all of these filters, {@code inOne} in a packet, and waits for each SUBACK; false when the connection has ended. */
   boolean subscribe(Attacker attacker, List<String> filters, int qos, int inOne) throws InterruptedException {
     for (int from = 0; from < filters.size() && !over(); from += inOne) {
       var some = filters.subList(from, Math.min(filters.size(), from + inOne));
@@ -121,7 +121,7 @@ final class Assault implements AutoCloseable {
     return Packet.publish(LEVEL, new Packet.Publish(topic, packetId, qos, false, retain, new byte[bytes], "", -1));
   }
 
-  /** Does the same in so many threads, and waits for all. */
+  /** Runs the same task on several threads, and waits for all. */
   static void inParallel(int threads, Part part) throws InterruptedException {
     var done = new CountDownLatch(threads);
     for (int i = 0; i < threads; i++) {
@@ -140,12 +140,12 @@ final class Assault implements AutoCloseable {
     done.await();
   }
 
-  /** One thread's share. */
+  /** The task of one thread. */
   interface Part {
     void play(int number) throws InterruptedException;
   }
 
-  /** What was done and refused, as the table says it. */
+  /** The counts of operations and refusals, for the table. */
   String figures() {
     var parts = new ArrayList<String>();
     synchronized (counts) {

@@ -1,13 +1,13 @@
 package dunlin.chaos.attack;
 
 /**
- * One line of the table: what some clients do.
+ * One attack: a line of the table.
  *
- * @param name as {@code --only} takes it
- * @param passwords the broker's password file; empty for none. Clients without credentials are let in all the same
+ * @param name the name for {@code --only}
+ * @param passwords the broker's password file; empty for none. Clients without credentials are accepted in any case
  */
 record Attack(String name, String what, String passwords, Play play) {
-  /** What they do, until it is done or {@link Assault#over()}. */
+  /** The attack itself, which runs until it is done or {@link Assault#over()}. */
   interface Play {
     void play(Assault assault) throws InterruptedException;
   }

@@ -15,11 +15,11 @@ import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One row: a broker with an empty directory, its neighbour in quiet and under the attack, a {@code kill -9} and a start. */
+/** One row: a broker with an empty directory, its neighbour without and under the attack, a {@code kill -9} and a restart. */
 final class AttackTrial {
   /*
    * Owner: the thread of the run.
-   * Failure: whatever goes wrong makes this row fail, and never the run; the broker is gone afterwards.
+   * Failure: any error only fails this row; the broker has ended afterwards.
    */
   private static final Logger log = LoggerFactory.getLogger(AttackTrial.class);
   private static final int WARM_SECONDS = 15;
@@ -30,7 +30,7 @@ final class AttackTrial {
   private static final List<String> DEADLY = List.of("OutOfMemoryError", "OutOfDirectMemoryError", "StackOverflowError", " ERROR ");
 
   /**
-   * How a row went.
+   * The outcome of a row.
    *
    * @param problems empty when it passed
    */
@@ -56,7 +56,7 @@ final class AttackTrial {
     this.seconds = seconds;
   }
 
-  /** @param seconds that the attack lasts */
+  /** @param seconds the duration of the attack */
   static Outcome run(Attack attack, Path distribution, Path directory, int heapMegabytes, int seconds) {
     return new AttackTrial(attack, directory, seconds).run(distribution, heapMegabytes);
   }
@@ -65,7 +65,7 @@ final class AttackTrial {
     Path printed = directory.resolve("broker.log");
     try {
       Files.createDirectories(directory.getParent());
-      Files.createDirectory(directory); // a broker that has been there before proves nothing
+      Files.createDirectory(directory); // a directory of an earlier run would prove nothing
       var data = directory.resolve("data");
       var settings = settings();
       try (var broker = new MqttBroker(distribution, data, printed, freePort(), heapMegabytes, settings, null, MqttBroker.Lives.UNTOLD)) {
@@ -120,7 +120,7 @@ final class AttackTrial {
     broker.mustRun();
   }
 
-  /** The most physical memory that the process has had, in megabytes; 0 where the system does not say. */
+  /** The peak resident memory of the process, in megabytes; 0 where it is unknown. */
   private static long mostMemory(long pid) {
     try (Stream<String> lines = Files.lines(Path.of("/proc", String.valueOf(pid), "status"))) {
       return lines.filter(line -> line.startsWith("VmHWM:")).mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) / 1024).findFirst().orElse(0);

@@ -15,18 +15,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** One connection of an attack: it writes what it is given, and reads and acknowledges as far as it wants to. MQTT 5. */
+/** One connection of an attack, with MQTT 5: it sends any bytes, and reads and acknowledges as its manner says. */
 final class Attacker implements AutoCloseable {
   /*
    * Owner: the thread that opened it writes; its reader is a virtual thread that ends with the socket.
-   * Bounds: 1,024 answers that nobody has taken; more are forgotten.
-   * Failure: a socket that the broker has closed. Writes then answer false, and waiting for an answer ends at once.
+   * Bounds: 1,024 unread answers; further ones are dropped.
+   * Failure: when the broker has closed the socket, writes answer false, and waiting for an answer ends at once.
    */
   private static final int LEVEL = 5;
   private static final int ANSWERS_MAX = 1024;
   private static final int CONNECT_MILLIS = 10_000;
 
-  /** What it does with what comes. */
+  /** How it treats incoming packets. */
   enum Manner {
     /** Reads and acknowledges. */
     POLITE,
@@ -53,12 +53,12 @@ final class Attacker implements AutoCloseable {
     in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
   }
 
-  /** A socket and no packet yet. */
+  /** Opens a socket without sending a packet. */
   static Attacker open(int port, Manner manner) {
     return openFrom(null, port, manner);
   }
 
-  /** From an address of this machine. */
+  /** Opens a socket from an address of this machine. */
   static Attacker openFrom(@Nullable String address, int port, Manner manner) {
     try {
       return new Attacker(address, port, manner);
@@ -67,7 +67,7 @@ final class Attacker implements AutoCloseable {
     }
   }
 
-  /** Sends CONNECT; answers the reason code of CONNACK, or -1 when the connection has ended without one. */
+  /** Sends CONNECT; returns the reason code of CONNACK, or -1 when the connection has ended without one. */
   int connect(String clientId, boolean clean, long expirySeconds) {
     return connect(Packet.connect(LEVEL, clientId, clean, expirySeconds, 65_535, Optional.empty()));
   }
@@ -91,7 +91,7 @@ final class Attacker implements AutoCloseable {
     }
   }
 
-  /** From the next packet on. */
+  /** Changes the manner, from the next packet on. */
   void become(Manner next) {
     manner = next;
   }
@@ -111,7 +111,7 @@ final class Attacker implements AutoCloseable {
         if (publish.qos() > 0) send(Packet.answer(publish.qos() == 1 ? Packet.PUBACK : Packet.PUBREC, publish.packetId()));
       }
     } catch (IOException e) {
-      close(); // the end, by whomever
+      close(); // the connection has ended
     }
   }
 
@@ -138,7 +138,7 @@ final class Attacker implements AutoCloseable {
     return packetIds;
   }
 
-  /** The next packet that is no PUBLISH; null when none comes in time, or the connection has ended. */
+  /** The next packet other than PUBLISH; null when none comes in time, or the connection has ended. */
   @Nullable Packet answer(long millis) throws InterruptedException {
     long until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     while (System.nanoTime() < until) {
@@ -149,7 +149,7 @@ final class Attacker implements AutoCloseable {
     return null;
   }
 
-  /** Messages that have come. */
+  /** The number of received messages. */
   long messages() {
     return messages.get();
   }
@@ -158,7 +158,7 @@ final class Attacker implements AutoCloseable {
     return ended;
   }
 
-  /** Of the broker's DISCONNECT, or -1. */
+  /** The reason code of the broker's DISCONNECT, or -1. */
   int reason() {
     return reason;
   }
@@ -169,7 +169,7 @@ final class Attacker implements AutoCloseable {
     try {
       socket.close();
     } catch (IOException e) {
-      // It is gone either way.
+      // The socket is closed in any case.
     }
   }
 }

@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Attacks one broker with a small heap as ordinary clients could, row by row: its process must live, start again in time, and a
- * neighbour must notice little. build/chaos/README.md says how it is used.
+ * Attacks a broker with a small heap as ordinary clients could, row by row: its process must survive and restart in
+ * time, and a neighbour must hardly be affected. See build/chaos/README.md for its use.
  */
 public final class Attacks {
   private static final Logger log = LoggerFactory.getLogger(Attacks.class);
@@ -28,11 +28,11 @@ public final class Attacks {
       Stream.of(MessageAttacks.ALL, SubscriptionAttacks.ALL, PacketAttacks.ALL, PasswordAttacks.ALL).flatMap(List::stream).toList();
 
   /**
-   * What is asked for.
+   * The command line.
    *
    * @param only names of rows; empty for all
-   * @param seconds that each attack lasts
-   * @param page gets the table, between its marks
+   * @param seconds the duration of each attack
+   * @param page the file that gets the table, between its marks
    */
   record Request(List<String> only, int heapMegabytes, int seconds, Path out, Path distribution, @Nullable Path page) {}
 
@@ -111,7 +111,7 @@ public final class Attacks {
     return text.toString();
   }
 
-  /** A page with the table in it, between the two marks that it must have. */
+  /** The page with the table between its two marks, which must exist. */
   static String inserted(String page, String table) {
     int from = page.indexOf(BEGIN);
     int until = page.indexOf(END);

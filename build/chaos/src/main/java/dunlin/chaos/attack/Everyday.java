@@ -4,10 +4,10 @@ import dunlin.chaos.attack.Attacker.Manner;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What ordinary clients do all day, so that a broker that has just started has compiled it before anything is measured. */
+/** Ordinary clients that warm up a new broker, so that its code is compiled before anything is measured. */
 final class Everyday {
   /*
-   * Bounds: CLIENTS at a time, each with a connection for some milliseconds. All that they leave behind are two durable sessions each.
+   * Bounds: CLIENTS at a time, each with a connection for a few milliseconds. Each leaves two durable sessions.
    */
   private static final int CLIENTS = 4;
   private static final int FILTERS = 100;
@@ -16,7 +16,7 @@ final class Everyday {
 
   private Everyday() {}
 
-  /** Connects, subscribes, publishes, retains and goes, again and again, until the assault is over. */
+  /** Connects, subscribes, publishes, retains and disconnects in a loop, until the assault is over. */
   static void play(Assault assault) throws InterruptedException {
     Assault.inParallel(
         CLIENTS,

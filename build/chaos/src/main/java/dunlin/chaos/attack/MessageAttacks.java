@@ -7,7 +7,7 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What clients can do with messages that stay: for subscribers that take none, as retained messages, and in inboxes. */
+/** Attacks with messages that stay: for subscribers that do not take them, as retained messages, and in inboxes. */
 final class MessageAttacks {
   private static final int SILENT_SUBSCRIBERS = 30;
   private static final int SILENT_BYTES = 150_000;
@@ -64,7 +64,7 @@ final class MessageAttacks {
     String of(int number);
   }
 
-  /** Publishes with QoS 1, as many as are asked for and as fast as may be, with so many in flight for each publisher. */
+  /** Publishes with QoS 1 as fast as possible, with a number of messages and a window for each publisher. */
   private static void publish(
       Assault assault, int publishers, int messages, int window, Topic topic, boolean retain, int bytes, long bytesPerSecond)
       throws InterruptedException {

@@ -13,15 +13,15 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.locks.LockSupport;
 
-/** Two clients who have nothing to do with the attack: one sends the other a small message of QoS 1, a hundred times a second. */
+/** Two clients that have no part in the attack: one sends the other a small message of QoS 1, a hundred times a second. */
 final class Neighbour implements AutoCloseable {
   /*
-   * Each message carries the time at which it was due, not at which it went out: while the broker does not take one, those behind it
-   * wait with it and count with all of their delay.
+   * Each message carries the time at which it was due, not at which it was sent: while the broker does not accept one,
+   * later ones wait as well and count with their full delay.
    *
-   * Owner: a thread that sends and one that receives; the delays are under the lock.
+   * Owner: a sending and a receiving thread; the lock guards the delays.
    * Bounds: a delay for each message.
-   * Failure: a connection that ends is noted, and the row fails.
+   * Failure: the end of a connection is noted, and the row fails.
    */
   private static final int LEVEL = 5;
   private static final long PERIOD_NANOS = 10_000_000;
@@ -73,7 +73,7 @@ final class Neighbour implements AutoCloseable {
     }
   }
 
-  /** Takes the acknowledgements, so that the broker can go on writing. */
+  /** Reads the acknowledgements, so that the broker can continue writing. */
   private void acknowledged() {
     try {
       var in = new DataInputStream(new BufferedInputStream(publisher.getInputStream()));
@@ -105,12 +105,12 @@ final class Neighbour implements AutoCloseable {
     return lost;
   }
 
-  /** From here on {@link #delays} counts. */
+  /** A mark from which {@link #delays} counts. */
   synchronized int mark() {
     return delays.size();
   }
 
-  /** Delays since a mark, in order; what is still under way counts as coming now. */
+  /** Delays since a mark, in order; messages in flight count as arriving now. */
   synchronized List<Duration> delays(int mark) {
     var all = new ArrayList<>(delays.subList(mark, delays.size()));
     for (long missing = sent - delays.size(); missing > 0; missing--) all.add(missing * PERIOD_NANOS);
@@ -130,7 +130,7 @@ final class Neighbour implements AutoCloseable {
       try {
         socket.close();
       } catch (IOException e) {
-        // It is gone either way.
+        // The connection is closed in any case.
       }
     }
   }

@@ -5,7 +5,7 @@ import dunlin.chaos.mqtt.Packet;
 import java.util.List;
 import java.util.Optional;
 
-/** What clients can do with packets that they never end. */
+/** Attacks with incomplete packets. */
 final class PacketAttacks {
   private static final int PUBLISHERS = 400;
   private static final int PUBLISH_BYTES = 1_000_000;
@@ -28,7 +28,8 @@ final class PacketAttacks {
   private static void connects(Assault assault) throws InterruptedException {
     var will = new Packet.Will("unfinished", "x".repeat(65_000), 1, false, 0);
     byte[] connect = Packet.connect(Assault.LEVEL, SubscriptionAttacks.padded("unfinished-", CONNECT_BYTES - 65_100 - 1), true, 0, 10, Optional.of(will));
-    // 500 in a second: faster, the attackers would take the processors that they share with the broker, and prove nothing of its memory.
+    // 500 in a second: any faster, the attackers would use up the processors that they share with the broker, and prove
+    // nothing about its memory.
     for (int i = 0; i < CONNECTS && !assault.over(); i++) {
       unfinished(assault, assault.open(Manner.DEAF), connect);
       Thread.sleep(2);
@@ -36,7 +37,7 @@ final class PacketAttacks {
     assault.untilOver();
   }
 
-  /** On a thread of its own, since the broker may stop reading. */
+  /** Sends on a thread of its own, since the broker may stop reading. */
   private static void unfinished(Assault assault, Attacker attacker, byte[] packet) {
     Thread.startVirtualThread(
         () -> {

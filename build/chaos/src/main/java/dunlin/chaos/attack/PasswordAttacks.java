@@ -8,10 +8,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 
-/** What clients can do with passwords that they do not have. */
+/** Attacks by guessing passwords. */
 final class PasswordAttacks {
   /*
-   * Each address guesses less often than the broker begins to refuse it for, so that all guesses are looked at.
+   * Each address stays below the broker's limit of failures, so that all guesses are checked.
    */
   private static final int ADDRESSES = 64;
   private static final int USERS = 100;
@@ -20,7 +20,7 @@ final class PasswordAttacks {
   private static final Duration LOGIN_MAX = Duration.ofMillis(50);
   private static final String PASSWORD = "right";
 
-  /** As {@code bin/dunlin passwd} writes it: the password of each user is {@link #PASSWORD}. */
+  /** A verifier as written by {@code bin/dunlin passwd}; the password of each user is {@link #PASSWORD}. */
   private static final String VERIFIER =
       "SCRAM-SHA-256$4096:ZhAw4qAJaTjYTiclCHWFvA==$L70+Spa1C+ujyCFdR6EfnCPCcB0dvq+F4QlYJYRlUA4=:adTcqw/Gh1OBD8WyWRDq5IBZqVCfbikhdl9Zibk1pJw=";
 
@@ -69,7 +69,7 @@ final class PasswordAttacks {
     }
   }
 
-  /** From the opening of the socket to the CONNACK. */
+  /** The time from opening the socket to the CONNACK. */
   private static Duration login(Assault assault, int user) {
     long began = System.nanoTime();
     try (var client = Attacker.openFrom("127.0.2.1", assault.port(), Manner.POLITE)) {

@@ -5,7 +5,7 @@ import dunlin.chaos.mqtt.Packet;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What clients can do with their subscriptions. */
+/** Attacks with subscriptions. */
 final class SubscriptionAttacks {
   private static final int FILTER_LENGTH = 65_535;
   private static final int FILTERS_IN_ONE = 15;
@@ -53,7 +53,7 @@ final class SubscriptionAttacks {
     publishUntilOver(assault, matched(), 20);
   }
 
-  /** So many filters of which each matches {@link #matched}. */
+  /** A number of filters that all match {@link #matched}. */
   static List<String> matching(int count) {
     var filters = new ArrayList<String>();
     for (int bits = 0; filters.size() < count; bits++) {
@@ -91,7 +91,7 @@ final class SubscriptionAttacks {
     var filters = equalHashes(EQUAL_HASHES);
     for (int i = 0; !assault.over(); i++) {
       var client = assault.client("equal-hashes-" + i, Manner.POLITE);
-      // One packet with all of them, as an attacker would; again to the same table, and to one of its own.
+      // One packet with all filters, as an attacker would send; repeated, for the shared table and the client's own.
       assault.subscribe(client, filters, 0, EQUAL_HASHES);
       assault.subscribe(client, filters, 1, EQUAL_HASHES);
       client.send(Packet.disconnect());
@@ -99,7 +99,7 @@ final class SubscriptionAttacks {
     }
   }
 
-  /** Different texts of one {@link String#hashCode}. */
+  /** Different texts with the same {@link String#hashCode}. */
   static List<String> equalHashes(int count) {
     var texts = new ArrayList<String>();
     for (int bits = 0; texts.size() < count; bits++) {

@@ -1,4 +1,4 @@
-/** What ordinary clients can do to a broker with a small heap, and what a neighbour notices of it. */
+/** Attacks of ordinary clients on a broker with a small heap, and their effect on a neighbour. */
 @NullMarked
 package dunlin.chaos.attack;
 

@@ -10,18 +10,18 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** D1 to D5, D10 and D12, for subscriptions that are not shared: what arrives, how often, in which order, and until when. */
+/** D1 to D5, D10 and D12 for subscriptions that are not shared: which messages arrive, how often, in which order, and until when. */
 final class DeliveryRules {
   /*
-   * What counts as a delivery: a PUBLISH without DUP that is not part of an exchange under way. A message of QoS 1 may come so as often as
-   * its publisher has sent it, one of QoS 2 and of QoS 0 once.
+   * A delivery is a PUBLISH without DUP that is not part of an exchange in progress. A QoS 1 message may be delivered
+   * as often as its publisher has sent it, a QoS 2 or QoS 0 message once.
    *
-   * What must arrive: a message that was sent for the first time after SUBACK had come and before UNSUBSCRIBE was sent, was acknowledged with
-   * success and cannot have expired, in each session that lived until all was drained. Sessions that ended before are not looked at.
-   * So many may be missing as the broker has counted drops.
+   * A message must arrive if it was first sent after SUBACK and before UNSUBSCRIBE, was acknowledged with success and
+   * cannot have expired, in each session that lasted until the drain. Sessions that ended earlier are not checked. As
+   * many may be missing as the broker has counted drops.
    */
   private static final long SECOND = 1_000_000_000L;
-  /** Between the broker's word and the client's clock; what a busy machine may take. */
+  /** The tolerance between the broker's and the client's clock, on a busy machine. */
   private static final long EXPIRY_SLACK = 2 * SECOND;
 
   private record Stream(String publisher, String topic, int qos) {}
@@ -54,7 +54,7 @@ final class DeliveryRules {
     return violations;
   }
 
-  /** Those that must be there and are not, drops not considered. */
+  /** Messages that must have arrived and have not, without regard to drops. */
   static List<Violation> missing(Facts facts) {
     var rules = new DeliveryRules(facts, Drops.NONE);
     var lost = new ArrayList<Violation>();
@@ -120,12 +120,12 @@ final class DeliveryRules {
     }
   }
 
-  /** Whether the second sending of a message may be the first that a session sees, behind later messages. */
+  /** Whether a session may see the second sending of a message as its first, after later messages. */
   private static boolean firstMayBeLost(Session session, Received each, Sent message) {
     return each.qos() == 0 || !coveredSince(session, message);
   }
 
-  /** Whether it was subscribed when the message was sent for the first time. */
+  /** Whether the session was subscribed when the message was first sent. */
   private static boolean coveredSince(Session session, Sent message) {
     return session.subscriptions.stream()
         .anyMatch(each -> each.fromNanos() < message.first.nanos() && each.untilNanos() == Session.OPEN && Filters.matches(each.filter(), message.first.topic()));

@@ -1,10 +1,10 @@
 package dunlin.chaos.mqtt;
 
 /**
- * What the broker says to have left out on purpose by a rule of D10, in this life.
+ * The drops by rules of D10 that the broker has counted in this run.
  *
  * @param inboxes messages that found an inbox full
- * @param connected messages of QoS 1 and 2 that a queue had no room for, those of inboxes among them
+ * @param connected messages of QoS 1 and 2 that a queue had no room for, including those from inboxes
  */
 record Drops(long inboxes, long connected) {
   static final Drops NONE = new Drops(0, 0);

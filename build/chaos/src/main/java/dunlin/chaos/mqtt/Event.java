@@ -1,6 +1,6 @@
 package dunlin.chaos.mqtt;
 
-/** Something that a client did or saw, or that was done to the broker; the nanoseconds are of one clock for all. */
+/** An action or observation of a client, or a fault of the broker; all times are of one clock. */
 sealed interface Event {
   long nanos();
 
@@ -8,11 +8,11 @@ sealed interface Event {
   enum End {
     /** The client sent DISCONNECT 0x00, and then the connection was closed. */
     DISCONNECTED,
-    /** The client closed it without a word. */
+    /** The client closed the connection without DISCONNECT. */
     ABANDONED,
-    /** The client has opened another one meanwhile. */
+    /** The client has opened another connection. */
     TAKEN_OVER,
-    /** The broker closed it, or went away. */
+    /** The broker closed the connection, or ended. */
     BY_BROKER
   }
 
@@ -26,26 +26,26 @@ sealed interface Event {
       long nanos, String client, int connection, int level, long askedNanos, boolean cleanStart, long expirySeconds, boolean sessionPresent)
       implements Event {}
 
-  /** A CONNECT that got another answer or none: nobody knows what it has done. */
+  /** A CONNECT with another answer or none: its effect is unknown. */
   record ConnectFailed(long nanos, String client, int connection, long askedNanos, boolean cleanStart, int reason) implements Event {}
 
-  /** @param reason of the broker's DISCONNECT, or -1 */
+  /** @param reason the reason code of the broker's DISCONNECT, or -1 */
   record Ended(long nanos, String client, int connection, End how, int reason) implements Event {}
 
-  /** A SUBACK that grants. */
+  /** A SUBACK that grants the subscription. */
   record Subscribed(long nanos, String client, int connection, long askedNanos, String filter, int qos) implements Event {}
 
-  /** Sent, and from now on in effect at any time; {@link Unsubscribed} says when at the latest. */
+  /** UNSUBSCRIBE was sent; it takes effect between this and {@link Unsubscribed}. */
   record UnsubscribeAsked(long nanos, String client, String filter) implements Event {}
 
   record Unsubscribed(long nanos, String client, int connection, String filter) implements Event {}
 
-  /** A PUBLISH goes out, for the first time or again. */
+  /** A PUBLISH is sent, for the first time or again. */
   record Published(
       long nanos, String client, int connection, MessageId id, String topic, int qos, boolean retain, boolean delete, long expirySeconds, boolean dup)
       implements Event {}
 
-  /** PUBACK or PUBREC came. */
+  /** PUBACK or PUBREC was received. */
   record Acknowledged(long nanos, String client, MessageId id, int code) implements Event {
     boolean success() {
       return code < Packet.ERRORS;
@@ -53,29 +53,29 @@ sealed interface Event {
   }
 
   /**
-   * A PUBLISH came.
+   * A PUBLISH was received.
    *
-   * @param repeated its exchange of QoS 2 is under way, so that it is no second delivery
+   * @param repeated its QoS 2 exchange is in progress, so it is no second delivery
    */
   record Received(
       long nanos, String client, int connection, MessageId id, String topic, int qos, boolean dup, boolean retain, boolean delete, int packetId,
       boolean repeated, long expirySeconds)
       implements Event {}
 
-  /** PUBACK or PUBREC goes out. */
+  /** PUBACK or PUBREC is sent. */
   record Answered(long nanos, String client, int connection, MessageId id) implements Event {}
 
   /** A CONNECT with a will was sent. */
   record WillSet(long nanos, String client, int connection, String topic, long delaySeconds) implements Event {}
 
-  /** What is done to the broker. */
+  /** Events of the broker. */
   enum Deed {
     STARTED,
-    /** It, or all that it has not forced to disk, is gone. */
+    /** The broker was killed, or has lost all data that was not forced to disk. */
     KILLED,
     STRUCK,
     HEALED,
-    /** Nothing is published any more, and all clients that are to stay have taken what there was for them. */
+    /** Publishing has ended, and all remaining clients have received their messages. */
     DRAINED
   }
 

@@ -11,13 +11,13 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** A history put in order for the rules: what became of each message, and the sessions of each client. */
+/** A history prepared for the rules: the fate of each message, and the sessions of each client. */
 final class Facts {
   /*
    * Owner: the thread of the check.
    */
 
-  /** All that its publisher knows of a message. */
+  /** All that the publisher of a message knows about it. */
   static final class Sent {
     final Published first;
     int sends = 1;
@@ -27,7 +27,7 @@ final class Facts {
       this.first = first;
     }
 
-    /** Whether its publisher was told that it is safe. */
+    /** Whether it was acknowledged to its publisher with success. */
     boolean safe() {
       return first.qos() > 0 && acknowledged != null && acknowledged.success();
     }
@@ -130,7 +130,7 @@ final class Facts {
     return deeds.stream().anyMatch(deed -> deed.deed() == Deed.KILLED && deed.nanos() >= fromNanos && deed.nanos() <= untilNanos);
   }
 
-  /** Whether some fault was at work at any time in between, when nothing can be said about how long anything takes. */
+  /** Whether a fault was active at any time in between, so that no time limits apply. */
   boolean disturbedBetween(long fromNanos, long untilNanos) {
     boolean struck = false;
     long since = 0;

@@ -1,6 +1,6 @@
 package dunlin.chaos.mqtt;
 
-/** Which topics a filter matches (section 4.7), for the topics that the load uses. */
+/** Matches filters (section 4.7), for the topics of the load. */
 final class Filters {
   private Filters() {}
 
@@ -12,7 +12,7 @@ final class Filters {
     return filter.startsWith("$oshare/");
   }
 
-  /** What a shared subscription is to, or the filter itself. */
+  /** The filter inside of a shared subscription, or the filter itself. */
   static String plain(String filter) {
     return shared(filter) ? filter.split("/", 3)[2] : filter;
   }

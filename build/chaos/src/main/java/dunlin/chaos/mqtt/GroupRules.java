@@ -12,11 +12,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** D9: each message for a group is with one member at a time, and one of them acknowledges it. */
+/** D9: each message for a group is with one member at a time, and one member acknowledges it. */
 final class GroupRules {
   /*
-   * A second delivery is allowed when the connection of who had it first has ended in between, when the broker was killed in between, or when
-   * the publisher has sent a message of QoS 1 again. What is given to members that are not durable may end with the broker.
+   * A second delivery is allowed when the first member's connection has ended in between, when the broker was killed in
+   * between, or when the publisher has resent a QoS 1 message. Messages given to members that are not durable may be
+   * lost with the broker.
    */
   private record Delivery(Session session, Received received) {}
 
@@ -32,7 +33,7 @@ final class GroupRules {
     return violations;
   }
 
-  /** Those that must have been taken and were not. */
+  /** Messages that a member must have taken and none has. */
   static List<Violation> missing(Facts facts) {
     var rules = new GroupRules(facts);
     rules.check(false);
@@ -94,7 +95,7 @@ final class GroupRules {
     violations.add(new Violation("D9", "with two members at a time", "%s, then %s to %s".formatted(message.first.id(), second.received, second.session.client())));
   }
 
-  /** An ordered group keeps a publisher with one member, and that in order, as long as nobody comes or goes. */
+  /** An ordered group keeps a publisher with one member, in order, while the members do not change. */
   private void order(Session member) {
     Map<String, Received> last = new HashMap<>();
     Set<MessageId> seen = new HashSet<>();

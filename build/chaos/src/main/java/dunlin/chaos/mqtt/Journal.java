@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Predicate;
 
-/** Where all clients write what they did and saw. */
+/** The common history of all clients. */
 final class Journal implements MqttBroker.Lives {
   /*
    * Owner: any thread; the lock is its own.
-   * Bounds: EVENTS_MAX. Full: the row is broken, since a history with holes proves nothing.
+   * Bounds: EVENTS_MAX. Full: the row is broken, since an incomplete history proves nothing.
    */
   private static final int EVENTS_MAX = 4_000_000;
 
@@ -39,12 +39,12 @@ final class Journal implements MqttBroker.Lives {
     return events.size();
   }
 
-  /** Messages that came without DUP. */
+  /** The number of messages received without DUP. */
   synchronized long received() {
     return received;
   }
 
-  /** Events of a kind, from a place on. */
+  /** The number of events of a kind, from a position on. */
   synchronized long count(int from, Predicate<Event> which) {
     return events.subList(from, events.size()).stream().filter(which).count();
   }

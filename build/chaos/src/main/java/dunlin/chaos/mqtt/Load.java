@@ -12,19 +12,20 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntSupplier;
 
-/** The clients of a row: some thirty, each with a virtual thread and habits of its own, all drawn from the row's seed. */
+/** The clients of a row: about thirty, each with a virtual thread and habits of its own, chosen by the row's seed. */
 final class Load implements AutoCloseable {
   /*
-   * Owner: the thread of the row makes and stops it; each client is used by one virtual thread, and by the row's after stop().
+   * Owner: the thread of the row starts and stops it; each client is used by one virtual thread, and after stop() by
+   * the row's.
    * Bounds: the clients are a fixed number; each publisher has a window and a rate.
-   * Failure: what goes wrong in a client's thread is kept, and told as a problem of the row.
+   * Failure: an error in a client's thread is reported as a problem of the row.
    */
   private static final Duration COME_MAX = Duration.ofMinutes(2);
   private static final int FOREVER = 86_400;
   private static final int TOPICS = 4;
   private static final int BYTES = 120;
 
-  /** What a client does with a connection; called again and again until the load stops. */
+  /** What a client does with a connection; called repeatedly until the load stops. */
   interface Habit {
     void once(MqttClient client, Random random) throws InterruptedException;
   }
@@ -42,7 +43,7 @@ final class Load implements AutoCloseable {
   private volatile boolean publishers = true;
   private volatile boolean running = true;
 
-  /** @param pauseMillis of each publisher between two messages, on average */
+  /** @param pauseMillis the average pause of each publisher between two messages */
   Load(Journal journal, IntSupplier port, long seed, int pauseMillis) {
     this.journal = journal;
     this.port = port;
@@ -54,7 +55,7 @@ final class Load implements AutoCloseable {
     return List.copyOf(problems);
   }
 
-  /** Starts all; subscribers first, and publishers when those have a session. */
+  /** Starts all clients: subscribers first, and publishers once those have a session. */
   void start() throws InterruptedException {
     for (int qos = 0; qos <= 2; qos++) {
       stayer("sub-" + qos + "-3", 4, FOREVER, churning("d/#", qos));
@@ -135,7 +136,10 @@ final class Load implements AutoCloseable {
     problems.add(what);
   }
 
-  /** Stops publishing and what comes and goes, when what was sent is acknowledged; then all that stay come and take what there is. */
+  /**
+   * Stops publishers, once all their messages are acknowledged, and temporary clients; then all remaining clients
+   * connect and receive their messages.
+   */
   void stop() throws InterruptedException {
     publishers = false;
     for (var thread : publishing) if (!thread.join(Duration.ofSeconds(90))) problem("a publisher has not come to its end");
@@ -145,7 +149,7 @@ final class Load implements AutoCloseable {
     for (var client : clients) if (!stayers.contains(client)) client.close();
     for (var client : stayers) {
       client.take(Taking.AT_ONCE);
-      // What it has not answered comes again with the next connection only.
+      // Messages that it has not acknowledged are resent on the next connection only.
       if (client.id().equals("silent")) client.abandon();
     }
     for (var client : stayers) if (!client.connected() && !client.connect(false)) problem(client.id() + " cannot come back");
@@ -162,7 +166,7 @@ final class Load implements AutoCloseable {
 
   // ------------------------------------------------------------------------------------------------------------ habits
 
-  /** Comes, or waits a little before the next try. */
+  /** Connects, or waits a little before the next attempt. */
   private static boolean come(MqttClient client, boolean clean) throws InterruptedException {
     if (client.connected() || client.connect(clean)) return true;
     Thread.sleep(50);
@@ -207,7 +211,7 @@ final class Load implements AutoCloseable {
     };
   }
 
-  /** Opens its next connection while the one before is there. */
+  /** Opens its next connection while the previous one is open. */
   private Habit twin(String filter, int qos) {
     var steady = steady(filter, qos);
     return (client, random) -> {
@@ -251,13 +255,13 @@ final class Load implements AutoCloseable {
     if (kind == 19 && qos > 0) client.publish(new Draft("e/" + client.id(), qos, BYTES, false, false, random.nextInt(1, 4)));
     else client.publish(Draft.of(topic, qos, BYTES));
     if (random.nextInt(400) == 0) end(client, random);
-    else if (random.nextInt(400) == 0) client.connect(false); // while the other is there
+    else if (random.nextInt(400) == 0) client.connect(false); // while the other connection is open
     if (!publishers) client.awaitAcknowledged(Duration.ofMinutes(1));
     Thread.sleep(random.nextInt(2 * pauseMillis + 1));
     while (!publishers && client.unacknowledged() > 0 && come(client, false)) client.awaitAcknowledged(Duration.ofMinutes(1));
   }
 
-  /** Writes increasing values, and sometimes deletes; the next when the one before is acknowledged. */
+  /** Writes increasing values, and sometimes deletes; each once the previous one is acknowledged. */
   private void writer(int number) {
     var client = new MqttClient(journal, port, new Profile("writer-" + number, 5, FOREVER, 100, 1));
     clients.add(client);
@@ -267,9 +271,9 @@ final class Load implements AutoCloseable {
             (own, random) -> {
               if (!come(own, false)) return;
               String topic = "r/" + number + "/" + random.nextInt(3);
-              // The third topic of each is never without a value.
+              // The third topic of each writer always has a value.
               boolean delete = random.nextInt(8) == 0 && !topic.endsWith("2");
-              // Before it is sent: who subscribes waits for each topic that may have been acknowledged by then.
+              // Before it is sent: a subscriber waits for each topic that may have been acknowledged by then.
               if (delete) retained.remove(topic);
               else retained.add(topic);
               long sent = own.publish(new Draft(topic, 1 + number, BYTES, true, delete, -1));

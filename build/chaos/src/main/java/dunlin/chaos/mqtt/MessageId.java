@@ -1,6 +1,6 @@
 package dunlin.chaos.mqtt;
 
-/** A message, by who published it and with which of its numbers; a will has its connection's. */
+/** The identity of a message: its publisher and its number; a will has the number of its connection. */
 record MessageId(String publisher, long number) {
   @Override
   public String toString() {

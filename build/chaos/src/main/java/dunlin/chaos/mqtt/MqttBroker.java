@@ -27,11 +27,11 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The shipped broker over all its lives: as {@code bin/dunlin} starts it, with one data directory and ports that the system chose. */
+/** The shipped broker over all its runs, started like {@code bin/dunlin}, with one data directory and free ports. */
 public final class MqttBroker implements AutoCloseable {
   /*
    * Owner: the thread of the row; `port` is read by all clients.
-   * Failure: a broker that does not start within START_MAX, or ends by itself, breaks the row.
+   * Failure: a broker that does not start within START_MAX, or ends by itself, fails the row.
    */
   private static final Duration START_MAX = Duration.ofMinutes(2);
   private static final Duration ASK_MAX = Duration.ofSeconds(10);
@@ -52,7 +52,7 @@ public final class MqttBroker implements AutoCloseable {
   private @Nullable Process process;
   private volatile int port = -1;
 
-  /** Is told how it goes, by the thread of the row. */
+  /** Is notified of starts and ends, on the thread of the row. */
   public interface Lives {
     Lives UNTOLD =
         new Lives() {
@@ -69,8 +69,8 @@ public final class MqttBroker implements AutoCloseable {
   }
 
   /**
-   * @param data its data directory, which need not be there
-   * @param log gets what it prints, in all lives
+   * @param data its data directory, which need not exist
+   * @param log receives its output, over all runs
    */
   public MqttBroker(
       Path distribution, Path data, Path log, int adminPort, int heapMegabytes, Map<String, String> settings, @Nullable FsyncFault fsync,
@@ -85,12 +85,12 @@ public final class MqttBroker implements AutoCloseable {
     this.lives = lives;
   }
 
-  /** -1 while it does not run. */
+  /** The port of its listener; -1 while it does not run. */
   public int port() {
     return port;
   }
 
-  /** Starts it and waits until clients can connect; answers how long that took. */
+  /** Starts it and waits until clients can connect; returns how long that took. */
   public Duration start() {
     long began = System.nanoTime();
     var command = new ArrayList<String>();
@@ -144,7 +144,7 @@ public final class MqttBroker implements AutoCloseable {
     running();
   }
 
-  /** kill -9, and waits until the process is gone. */
+  /** Kills the process with kill -9, and waits for its end. */
   public void kill() {
     var running = running();
     lives.killed();
@@ -171,7 +171,7 @@ public final class MqttBroker implements AutoCloseable {
     return running().pid();
   }
 
-  /** Processor time that it has used in this life. */
+  /** The processor time used in this run. */
   Duration processorTime() {
     return running().info().totalCpuDuration().orElse(Duration.ZERO);
   }

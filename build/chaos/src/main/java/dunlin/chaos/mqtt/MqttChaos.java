@@ -15,19 +15,21 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Proves D1 to D12 of docs/DELIVERY.md on one broker: real clients, faults, and a check of all that the clients did and saw.
- * build/chaos/README.md says how it is used and what it can see.
+ * Checks D1 to D12 of docs/DELIVERY.md on one broker: real clients, faults, and a check of the clients' whole history.
+ * See build/chaos/README.md for its use and its limits.
  */
 public final class MqttChaos {
   /*
-   * How a row comes about. An MqttTrial starts the shipped broker with an empty directory and puts the Load on it: some thirty MqttClients,
-   * plain sockets that follow the specification to the letter, each with habits of its own. They write all that they do and see into
-   * one Journal, with one clock. The row's Script strikes and heals; then publishers end, all that stay come back and take what waits for
-   * them, and the MqttChecker holds the history against the promises. Last, the Mutants: the same history with one promise broken once,
-   * which the checker must say of each.
+   * How a row is run. An MqttTrial starts the shipped broker with an empty directory and puts the Load on it: about
+   * thirty MqttClients, plain sockets that follow the specification to the letter, each with habits of its own. They
+   * record all that they do and see in one Journal, with one clock. The row's Script causes a fault and heals it; then
+   * publishers end, all remaining clients reconnect and receive their messages, and the MqttChecker compares the
+   * history with the promises. Last come the Mutants: the same history with one promise broken once, each of which the
+   * checker must find.
    *
-   * Why a history and not a model that runs along: what is allowed depends on what comes later (an acknowledgement, a second try, the end
-   * of a connection), so each rule is one pass over what is there, and says nothing where the client cannot know.
+   * Why a history and not a concurrent model: what is allowed depends on later events (an acknowledgement, a second
+   * attempt, the end of a connection). So each rule is one pass over the history, and does not apply where the client
+   * cannot know.
    *
    * Owner: main runs one row after the other.
    * Failure: the broker ends with the harness's namespace, or when the row is closed.
@@ -38,16 +40,16 @@ public final class MqttChaos {
   private static final int PAUSE_MILLIS = 12;
   private static final int USAGE = 2;
 
-  /** What a journal has room for. More rounds are several trials, each with an empty directory and a check of its own. */
+  /** The rounds that fit into a journal. More rounds are several trials, each with an empty directory and a check of its own. */
   private static final int TRIAL_ROUNDS_MAX = 25;
 
   /**
-   * What is asked for.
+   * The command line.
    *
    * @param only names of rows; empty for all
-   * @param storm sessions of the row of that name
-   * @param pauseMillis of each publisher between two messages, on average
-   * @param page gets the table, between its marks
+   * @param storm the number of sessions of the row "storm"
+   * @param pauseMillis the average pause of each publisher between two messages
+   * @param page the file that gets the table, between its marks
    */
   record Request(
       List<String> only, long seed, int rounds, int storm, int pauseMillis, Path out, Path distribution, @Nullable Path programs, boolean isolated,
@@ -60,7 +62,7 @@ public final class MqttChaos {
       return (rounds + TRIAL_ROUNDS_MAX - 1) / TRIAL_ROUNDS_MAX;
     }
 
-    /** What one of the trials does of it, in a directory of its own. */
+    /** The part of one of the trials, in a directory of its own. */
     Request trial(int number) {
       int share = Math.min(TRIAL_ROUNDS_MAX, rounds - number * TRIAL_ROUNDS_MAX);
       return new Request(
@@ -127,7 +129,7 @@ public final class MqttChaos {
     return new Request(only, seed, rounds, storm, pauseMillis, out.toAbsolutePath(), distribution.toAbsolutePath(), programs, isolated, page);
   }
 
-  /** Runs what is asked for, and writes mqtt.md after each row. */
+  /** Runs the requested rows, and writes mqtt.md after each row. */
   static List<Outcome> run(Request request) throws IOException {
     Files.createDirectories(request.out);
     System.out.println("Seed " + request.seed + "; logs and the table in " + request.out);
@@ -135,7 +137,7 @@ public final class MqttChaos {
     for (var row : Rows.ALL) {
       if (!request.only.isEmpty() && !request.only.contains(row.name())) continue;
       for (int trial = 0; trial < request.trials(); trial++) {
-        // A row has the same seed whichever other rows there are.
+        // A row has the same seed whichever other rows are run.
         long seed = request.seed * 31 + row.name().hashCode() + trial;
         var outcome = request.offers().containsAll(row.needs()) ? MqttTrial.run(row, request.trial(trial), seed) : Outcome.skipped(row, seed);
         log.info("{}: {}, {} anomalies {}", row.name(), outcome.verdict(), outcome.violations().size(), outcome.problems());

@@ -3,11 +3,11 @@ package dunlin.chaos.mqtt;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Holds the history of all clients against docs/DELIVERY.md: one class for each group of promises. */
+/** Checks the history of all clients against docs/DELIVERY.md: one class for each group of promises. */
 final class MqttChecker {
   private MqttChecker() {}
 
-  /** @param drops what the broker says to have left out on purpose, by a rule of D10 */
+  /** @param drops the drops by rules of D10 that the broker has counted */
   static List<Violation> check(List<Event> history, Drops drops) {
     var facts = new Facts(history);
     var violations = new ArrayList<Violation>();
@@ -19,7 +19,7 @@ final class MqttChecker {
     return violations;
   }
 
-  /** How many messages have not arrived where they must, by what is known now. */
+  /** How many messages are missing, by the history so far. */
   static int outstanding(List<Event> history) {
     var facts = new Facts(history);
     return DeliveryRules.missing(facts).size() + GroupRules.missing(facts).size() + WillRules.missing(facts).size();

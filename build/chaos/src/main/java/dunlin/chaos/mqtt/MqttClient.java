@@ -26,16 +26,17 @@ import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client identifier with its session, over as many connections as it takes, one after the other. All that it does and sees goes
- * into the {@link Journal}. It follows the specification to the letter: what was not acknowledged goes out again with DUP and the
- * same packet identifier, in order, when the broker has kept the session, and is forgotten when it has not.
+ * One client identifier with its session, over any number of connections, one after the other. All that it does and
+ * sees is recorded in the {@link Journal}. It follows the specification to the letter: unacknowledged messages are
+ * resent with DUP and the same packet identifier, in order, if the broker has kept the session, and forgotten
+ * otherwise.
  */
 final class MqttClient implements AutoCloseable {
   /*
-   * Owner: one thread calls the public methods; each connection has a virtual thread that reads and answers. The monitor guards the state
-   *   of the session, a connection's output has its own, and nothing is written while the state is held.
-   *   A connection that was superseded is read to its end, and what comes on it is not looked at.
-   * Bounds: `window` unacknowledged publishes; the topics that it has seen, which the load has few of.
+   * Owner: one thread calls the public methods; each connection has a virtual thread that reads and answers. The
+   * monitor guards the state of the session, a connection's output has its own, and nothing is written while the state
+   * is locked. A superseded connection is read to its end, and its packets are ignored.
+   * Bounds: `window` unacknowledged publishes; the topics that it has seen, of which there are few.
    * Failure: a call on a connection that has ended answers false; so does one that is not answered within ANSWER_MAX.
    */
   private static final Duration ANSWER_MAX = Duration.ofMinutes(1);
@@ -51,7 +52,7 @@ final class MqttClient implements AutoCloseable {
     }
   }
 
-  /** @param expirySeconds 0 for a session that ends with its connection; with MQTT 3.1.1 any other stands for Clean Session 0 */
+  /** @param expirySeconds 0 for a session that ends with its connection; with MQTT 3.1.1 any other value means Clean Session 0 */
   record Profile(String id, int level, long expirySeconds, int receiveMaximum, int window) {}
 
   private record Outgoing(MessageId id, Packet.Publish publish, boolean delete, boolean received) {}
@@ -68,7 +69,7 @@ final class MqttClient implements AutoCloseable {
   private long published;
   private int lastPacketId;
 
-  /** @param port of the broker now, or -1 */
+  /** @param port the broker's current port, or -1 */
   MqttClient(Journal journal, IntSupplier port, Profile profile) {
     this.journal = journal;
     this.port = port;
@@ -84,7 +85,7 @@ final class MqttClient implements AutoCloseable {
     return profile.expirySeconds == 0;
   }
 
-  /** Topics of messages that have come; its owner clears it. */
+  /** The topics of received messages; the owner clears it. */
   Set<String> seen() {
     return seen;
   }
@@ -109,7 +110,7 @@ final class MqttClient implements AutoCloseable {
     return connect(clean, Optional.of(topic), delaySeconds);
   }
 
-  /** Opens another connection, whatever there is; a will has the number of its connection. */
+  /** Opens another connection, even if there is one; a will has the number of its connection. */
   private boolean connect(boolean clean, Optional<String> willTopic, long delaySeconds) {
     supersede();
     int at = port.getAsInt();
@@ -141,7 +142,7 @@ final class MqttClient implements AutoCloseable {
         return true;
       }
     } catch (IOException e) {
-      // Told below.
+      // Recorded below.
     }
     closeQuietly(socket);
     journal.add(new Event.ConnectFailed(System.nanoTime(), profile.id, connection.number, asked, really, reason));
@@ -190,14 +191,14 @@ final class MqttClient implements AutoCloseable {
 
   // ------------------------------------------------------------------------------------------------------------ publishing
 
-  /** What is published; {@code delete} sends an empty payload, and {@code expirySeconds} is -1 for none. */
+  /** A message to publish; {@code delete} sends an empty payload, and {@code expirySeconds} is -1 for none. */
   record Draft(String topic, int qos, int bytes, boolean retain, boolean delete, long expirySeconds) {
     static Draft of(String topic, int qos, int bytes) {
       return new Draft(topic, qos, bytes, false, false, -1);
     }
   }
 
-  /** Sends the next message, when fewer than the window are unacknowledged; answers its number, or -1 without a connection. */
+  /** Sends the next message, once the window has room; returns its number, or -1 without a connection. */
   long publish(Draft draft) {
     Connection connection;
     Outgoing message;
@@ -217,7 +218,7 @@ final class MqttClient implements AutoCloseable {
     try {
       connection.write(Packet.publish(profile.level, message.publish));
     } catch (IOException e) {
-      // The reader sees the end.
+      // The reading thread notices the end.
     }
     return message.id.number();
   }
@@ -234,7 +235,7 @@ final class MqttClient implements AutoCloseable {
     return lastPacketId;
   }
 
-  /** Waits until everything is acknowledged; false when the connection ends or the time passes before. */
+  /** Waits until everything is acknowledged; false when the connection ends or the time passes first. */
   synchronized boolean awaitAcknowledged(Duration most) {
     long deadline = System.nanoTime() + most.toNanos();
     while (current != null && !outgoing.isEmpty() && System.nanoTime() < deadline) waitQuietly();
@@ -253,7 +254,7 @@ final class MqttClient implements AutoCloseable {
 
   // ------------------------------------------------------------------------------------------------------------ subscribing
 
-  /** Whether SUBACK came and grants what was asked for. */
+  /** Subscribes; returns whether SUBACK grants the QoS. */
   boolean subscribe(String filter, int qos) {
     var connection = connection();
     if (connection == null) return false;
@@ -305,7 +306,7 @@ final class MqttClient implements AutoCloseable {
 
   // ------------------------------------------------------------------------------------------------------------ the end
 
-  /** DISCONNECT 0x00; returns when the broker has closed the connection. */
+  /** Sends DISCONNECT 0x00; returns when the broker has closed the connection. */
   void disconnect() {
     Connection connection;
     synchronized (this) {
@@ -323,7 +324,7 @@ final class MqttClient implements AutoCloseable {
     }
   }
 
-  /** Closes the connection without a word. */
+  /** Closes the connection without DISCONNECT. */
   void abandon() {
     var connection = connection();
     if (connection == null) return;
@@ -350,7 +351,7 @@ final class MqttClient implements AutoCloseable {
     try {
       socket.close();
     } catch (IOException e) {
-      // It is gone either way.
+      // The connection is closed in any case.
     }
   }
 
@@ -364,7 +365,7 @@ final class MqttClient implements AutoCloseable {
         for (byte[] answer : handle(connection, packet)) connection.write(answer);
       }
     } catch (IOException e) {
-      // The end, by whomever.
+      // The connection has ended.
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {
@@ -391,7 +392,7 @@ final class MqttClient implements AutoCloseable {
   private static MessageId idOf(Packet.Publish publish) {
     String said = publish.payload().length == 0 ? publish.tag() : new String(publish.payload(), StandardCharsets.US_ASCII);
     var words = said.split(" ", 3);
-    // A message that nobody sent so is one that the checker finds.
+    // The checker finds a message that was not sent in this form.
     return words.length < 2 || !words[1].matches("\\d+") ? new MessageId("?" + said, 0) : new MessageId(words[0], Long.parseLong(words[1]));
   }
 

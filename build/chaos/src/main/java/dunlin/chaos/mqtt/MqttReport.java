@@ -47,7 +47,7 @@ final class MqttReport {
         });
   }
 
-  /** A page with the table in it, between the two marks that it must have. */
+  /** The page with the table between its two marks, which must exist. */
   static String inserted(String page, String table) {
     String begin = "<!-- rows -->\n";
     String end = "<!-- /rows -->";

@@ -19,15 +19,15 @@ import java.util.Random;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One row: a broker with an empty directory, its clients, what happens to it, and the check. */
+/** One row: a broker with an empty directory, its clients, the fault, and the check. */
 final class MqttTrial {
   /*
    * Owner: the thread of the run.
-   * Failure: whatever goes wrong makes this row fail, and never the run; the broker and its disk are gone afterwards.
+   * Failure: any error only fails this row; the broker and its disk are removed afterwards.
    */
   private static final Logger log = LoggerFactory.getLogger(MqttTrial.class);
   private static final int HEAP_MEGABYTES = 256;
-  /** So long nothing more may come until what is missing counts as lost. */
+  /** The silence after which missing messages count as lost. */
   private static final long PATIENCE_NANOS = 25_000_000_000L;
 
   private final Row row;
@@ -97,7 +97,7 @@ final class MqttTrial {
     }
   }
 
-  /** Waits until all is there, or nothing more has come for a while. */
+  /** Waits until all messages have arrived, or none has for a while. */
   private void drain(MqttBroker broker) throws InterruptedException {
     int least = Integer.MAX_VALUE;
     long since = System.nanoTime();
@@ -135,7 +135,7 @@ final class MqttTrial {
     return new Outcome(row, seed, good ? Outcome.PASSED : Outcome.FAILED, violations, problems, figures, mutants, unfound);
   }
 
-  /** What a failed row has to be understood by. */
+  /** Writes the history, to understand a failed row. */
   private void write(List<Event> history) {
     try {
       Files.write(directory.resolve("history.txt"), history.stream().map(Event::toString).toList());

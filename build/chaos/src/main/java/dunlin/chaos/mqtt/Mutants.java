@@ -15,16 +15,16 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.function.Predicate;
 
-/** Histories of a broker that breaks one promise once, made from one that keeps them all: the checker has to find each. */
+/** Histories in which one promise is broken once, made from a correct history: the checker must find each. */
 final class Mutants {
   private static final long SECOND = 1_000_000_000L;
 
-  /** What a mutant does to a history; empty when there is nothing in it to do that to. */
+  /** Changes a history; empty when the history has no place for the change. */
   interface Mutation {
     Optional<List<Event>> of(Facts facts, Random random);
   }
 
-  /** @param promise one that the checker must say is broken */
+  /** @param promise the promise that the checker must report as broken */
   record Mutant(String name, String promise, Mutation mutation) {}
 
   static final List<Mutant> ALL =
@@ -149,7 +149,7 @@ final class Mutants {
     return new Published(model.nanos() + 1, id.publisher(), 1, id, model.topic(), 1, false, false, expirySeconds, false);
   }
 
-  /** Of a message since which nothing has struck: time in which the broker was away is no fault. */
+  /** Only of a message after which there was no fault, since delays are allowed while the broker is down. */
   private static Optional<List<Event>> expired(Facts facts, Random random) {
     return pick(facts, random, each -> owed(facts, each) && !facts.disturbedBetween(sent(facts, each.id()).first.nanos(), facts.drainedNanos))
         .map(
@@ -204,7 +204,7 @@ final class Mutants {
         .map(it -> replaced(facts, it, new Ended(it.nanos() + 100 * SECOND, it.client(), it.connection(), it.how(), it.reason())));
   }
 
-  /** A will that came after its client had gone without a word. */
+  /** A will that arrived after its client had ended without DISCONNECT. */
   private static Optional<Received> will(Facts facts, Random random, boolean delayed) {
     var all = new ArrayList<Received>();
     for (var event : facts.events) {
@@ -233,14 +233,14 @@ final class Mutants {
   }
 
   private static Optional<List<Event>> retainedBack(Facts facts, Random random) {
-    // When each topic first had a retained message that is not its publisher's first, as far as the publisher knows.
+    // When each topic first had a retained message other than its publisher's first, as far as the publisher knows.
     Map<String, Long> laterSince = new HashMap<>();
     for (var message : facts.sent.values())
       if (message.first.retain() && message.safe() && message.first.id().number() > 1)
         laterSince.merge(message.first.topic(), message.acknowledgedNanos(), Math::min);
     var all = new ArrayList<Received>();
     for (var session : facts.sessions) {
-      // Messages may come before SUBACK, and SUBACK then not at all.
+      // Messages may come before SUBACK, and SUBACK may then not come at all.
       if (session.subscriptions.isEmpty()) continue;
       long asked = session.subscriptions.getFirst().askedNanos();
       for (var each : session.received) {

@@ -4,11 +4,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What came of one row.
+ * The outcome of one row.
  *
  * @param verdict passed, FAILED or skipped
- * @param problems what was wrong beside what the checker has found
- * @param mutants how many of the checker's mutants there were in this row's history, and which of them it has not found
+ * @param problems problems beside the checker's findings
+ * @param mutants how many mutants could be made from this row's history, and which of them the checker has not found
  */
 record Outcome(
     Row row, long seed, String verdict, List<Violation> violations, List<String> problems, Map<String, String> figures, int mutants,

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One control packet of MQTT 3.1.1 or 5.0, as it came.
+ * A received control packet of MQTT 3.1.1 or 5.0.
  *
  * @param first the first byte: type and flags
  */
@@ -31,10 +31,10 @@ public record Packet(int level, int first, byte[] body) {
   private static final int CORRELATION_DATA = 0x09;
   private static final int BODY_MAX = 2 * 1024 * 1024;
 
-  /** What a PUBLISH says; {@code tag} is its correlation data, and {@code expirySeconds} is -1 when it has none. */
+  /** The fields of a PUBLISH; {@code tag} is its correlation data, and {@code expirySeconds} is -1 when it has none. */
   public record Publish(String topic, int packetId, int qos, boolean dup, boolean retain, byte[] payload, String tag, long expirySeconds) {}
 
-  /** The type, with the flags that it always has. */
+  /** The type, with its fixed flags. */
   public int type() {
     int type = first & 0xF0;
     return type == (PUBREL & 0xF0) ? PUBREL : type;
@@ -61,7 +61,7 @@ public record Packet(int level, int first, byte[] body) {
     return (body[0] & 0xFF) << 8 | (body[1] & 0xFF);
   }
 
-  /** The reason code, where this type has one; 0 when it was left out. */
+  /** The reason code, where this type has one; 0 when omitted. */
   public int reason() {
     return switch (type()) {
       case CONNACK -> body[1] & 0xFF;
@@ -120,7 +120,7 @@ public record Packet(int level, int first, byte[] body) {
 
   // ------------------------------------------------------------------------------------------------------------ what is sent
 
-  /** A will; its payload is all that it says. */
+  /** A will. */
   public record Will(String topic, String payload, int qos, boolean retain, long delaySeconds) {}
 
   public static byte[] connect(int level, String clientId, boolean clean, long expirySeconds, int receiveMaximum, Optional<Will> will) {
@@ -137,7 +137,7 @@ public record Packet(int level, int first, byte[] body) {
     return packet(CONNECT, "MQTT", level, flags, u16(0), properties, clientId, last);
   }
 
-  /** With credentials, and a session that ends with the connection. */
+  /** A CONNECT with credentials, and a session that ends with the connection. */
   public static byte[] connect(int level, String clientId, String user, String password) {
     return packet(CONNECT, "MQTT", level, 0xC2, u16(0), level == 5 ? properties() : new byte[0], clientId, user, password);
   }
@@ -177,7 +177,7 @@ public record Packet(int level, int first, byte[] body) {
     return packet(DISCONNECT);
   }
 
-  /** A part is a byte as an int, a text behind its length, or raw bytes. */
+  /** A packet; a part is a byte as an int, a text with its length, or raw bytes. */
   private static byte[] packet(int first, Object... parts) {
     byte[] body = bytes(parts);
     return bytes(first, varint(body.length), body);

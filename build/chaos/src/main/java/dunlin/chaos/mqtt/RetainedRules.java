@@ -11,11 +11,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** D8: each topic has one writer, which waits for each acknowledgement, so that its numbers are the order of the log. */
+/** D8. Each topic has one writer, which waits for each acknowledgement, so that its numbers are in the order of the log. */
 final class RetainedRules {
   /*
-   * A delete has a number like a value. Subscribers that come new read until they have something for each topic that must have a
-   * value, or for half a minute, and then say DISCONNECT; who ends in another way may have missed something.
+   * A delete has a number like a value. New subscribers read until they have a message for each topic that must have a
+   * value, or for half a minute, and then send DISCONNECT; one that ends otherwise may have missed messages.
    */
   private record Reading(Session session, Subscription subscription) {}
 
@@ -52,7 +52,7 @@ final class RetainedRules {
     between(among, came);
   }
 
-  /** The newest that was acknowledged when the subscriber asked; 0 for none. */
+  /** The newest number acknowledged when the subscriber sent SUBSCRIBE; 0 for none. */
   private static long known(List<Sent> writes, long askedNanos) {
     long known = 0;
     for (var write : writes) if (write.safe() && write.acknowledgedNanos() < askedNanos) known = write.first.id().number();
@@ -81,7 +81,7 @@ final class RetainedRules {
     violations.add(new Violation("D8", "retained message missing", "%s has %d on %s".formatted(reading.session.client(), known, topic)));
   }
 
-  /** What one new subscriber was sent, nobody who asks later may be behind. */
+  /** A later subscriber must not get an older message than an earlier one. */
   private void between(List<Reading> readings, Map<Reading, List<Received>> came) {
     var shown = new ArrayList<Received>();
     came.values().forEach(all -> all.stream().filter(Received::retain).forEach(shown::add));

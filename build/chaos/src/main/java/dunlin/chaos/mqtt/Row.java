@@ -4,18 +4,18 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * One line of the table: a broker with these settings, and what happens to it.
+ * One line of the table: a broker with these settings, and its fault.
  *
- * @param usual whether the clients of {@link Load} are there, and the history is checked when they have taken all
+ * @param usual whether the clients of {@link Load} run, and the history is checked after they have received all
  */
 record Row(String name, String what, Set<Need> needs, Map<String, String> settings, boolean usual, Script script) {
-  /** What a row needs of the machine. */
+  /** The requirements of a row on the machine. */
   enum Need {
     FSYNC,
     DISK
   }
 
-  /** What happens. */
+  /** The course of the row. */
   interface Script {
     void play(Scene scene) throws InterruptedException;
   }

@@ -96,7 +96,7 @@ final class Rows {
 
   private static void power(Scene scene) throws InterruptedException {
     for (int round = 0; round < scene.rounds; round++) {
-      // What is under way when the power goes is what can be lost.
+      // Only messages in flight at the power loss can be lost.
       scene.broker.steeredFsync().slow(20);
       scene.during(scene.random.nextInt(1000, 3000));
       scene.journal.broker(Event.Deed.KILLED);
@@ -138,7 +138,7 @@ final class Rows {
     var other = scene.client("other", 5, 0);
     var listener = scene.client("listener", 5, FOREVER);
     scene.expect(feeder.connect(true) && other.connect(true) && listener.connect(true) && listener.subscribe("small/#", 1), "no connection");
-    // The wait of a group is 5 s; its members' queues take some 16 MiB each.
+    // A group waits for 5 s; its members' queues hold about 16 MiB each.
     var feeding = Thread.startVirtualThread(() -> {
       for (int i = 0; i < 130; i++) feeder.publish(Draft.of("big/1", 1, 900_000));
     });
@@ -174,7 +174,7 @@ final class Rows {
     last.abandon();
     boolean came = scene.await(LONG, () -> observer.seen().contains("w/good"));
     scene.expect(came, "wills that are refused stop another one");
-    // Longer than the time after which a will that failed is tried again.
+    // Longer than the time after which a failed will is retried.
     scene.during(22_000);
     long wills = received(scene, "observer");
     scene.figures.put("wills of 71 at the observer", String.valueOf(wills));

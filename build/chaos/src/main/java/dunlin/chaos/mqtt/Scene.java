@@ -12,11 +12,11 @@ import java.util.Random;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** What the script of a row works with. */
+/** The context of a row's script. */
 final class Scene implements AutoCloseable {
   /*
    * Owner: the thread of the row.
-   * Failure: what takes longer than it may is a problem, which makes the row fail; it goes on all the same.
+   * Failure: a step that takes too long is a problem, which fails the row; the script continues.
    */
   private static final Duration AGAIN_MAX = Duration.ofMinutes(1);
   private static final int AGAIN_ANSWERS = 50;
@@ -45,7 +45,7 @@ final class Scene implements AutoCloseable {
     return disk;
   }
 
-  /** A client beside those of the load, which is closed with the row. */
+  /** An additional client, which is closed with the row. */
   MqttClient client(String id, int level, int expirySeconds) {
     var client = new MqttClient(journal, broker::port, new Profile(id, level, expirySeconds, 1000, 500));
     clients.add(client);
@@ -73,7 +73,7 @@ final class Scene implements AutoCloseable {
     journal.broker(Deed.HEALED);
   }
 
-  /** A life ends, the next begins, and publishers are answered again. */
+  /** Kills and restarts the broker, and waits until publishers are answered again. */
   void killAndStart() throws InterruptedException {
     broker.kill();
     startAgain();
@@ -91,7 +91,7 @@ final class Scene implements AutoCloseable {
     return Long.parseLong(a) > Long.parseLong(b) ? a : b;
   }
 
-  /** Waits until messages that are sent from now on are acknowledged. */
+  /** Waits until new messages are acknowledged. */
   void answersAgain() throws InterruptedException {
     long since = System.nanoTime();
     int from = journal.size();
@@ -102,7 +102,7 @@ final class Scene implements AutoCloseable {
     problem("fewer than %d messages were acknowledged within %s".formatted(AGAIN_ANSWERS, AGAIN_MAX));
   }
 
-  /** Connections that the broker has ended, but for those whose session was taken over, since a place in the history. */
+  /** Connections closed by the broker, except after takeovers, since a position in the history. */
   long closedSince(int from) {
     return journal.count(from, each -> each instanceof Event.Ended it && it.how() == Event.End.BY_BROKER);
   }

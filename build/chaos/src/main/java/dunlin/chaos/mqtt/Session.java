@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** One session of one client as the client saw it: from a CONNACK without Session Present to its end. */
+/** One session of one client, as seen by the client: from a CONNACK without Session Present to its end. */
 final class Session {
   /*
-   * Owner: the thread of the check; complete when Facts has been made.
+   * Owner: the thread of the check; complete once Facts is built.
    */
   static final long OPEN = Long.MAX_VALUE;
 
@@ -44,7 +44,7 @@ final class Session {
     return begin.expirySeconds() > 0;
   }
 
-  /** The group's filter, when this session belongs to a member of one; members have no other subscriptions. */
+  /** The filter of the session's group, if it is a member of one; members have no other subscriptions. */
   Optional<String> group() {
     return subscriptions.stream().map(Subscription::filter).filter(Filters::shared).findFirst();
   }

@@ -7,10 +7,10 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** D6 and D11: one connection for each client identifier, Session Present that says the truth, and sessions that expire when they should. */
+/** D6 and D11: one connection for each client identifier, correct Session Present, and sessions that expire in time. */
 final class SessionRules {
   private static final long SECOND = 1_000_000_000L;
-  /** By when the loser of a takeover has to be closed. */
+  /** How long a displaced connection may take to be closed. */
   private static final long TAKEOVER_MOST = 10 * SECOND;
   /** How late a session may end. */
   private static final long LATE_MOST = 20 * SECOND;
@@ -18,7 +18,7 @@ final class SessionRules {
   private static final int SESSION_TAKEN_OVER = 0x8E;
   private static final int LEVEL_5 = 5;
 
-  /** What the client can know of its session. */
+  /** What the client can know about its session. */
   private enum Known {
     NONE,
     THERE,

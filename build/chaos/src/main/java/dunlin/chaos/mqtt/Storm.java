@@ -9,10 +9,10 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
-/** A broker crashes, and all its durable sessions, each with waiting messages, return at the same moment. */
+/** A broker crashes, and all its durable sessions, each with waiting messages, reconnect at the same moment. */
 final class Storm {
   /*
-   * Owner: the thread of the row; one virtual thread for each session while all return.
+   * Owner: the thread of the row; one virtual thread for each session while all reconnect.
    * Bounds: sessions are an option, 50 messages of 256 bytes for each; 64 connections at a time before the crash.
    */
   private static final int FOREVER = 86_400;
@@ -95,7 +95,7 @@ final class Storm {
     scene.expect(done.await(10, TimeUnit.MINUTES), "not all were acknowledged before the crash");
   }
 
-  /** How long each CONNECT took, in milliseconds, in order. */
+  /** Reconnects all sessions; returns how long each CONNECT took, in milliseconds, sorted. */
   private static List<Long> returnAll(List<MqttClient> sessions) throws InterruptedException {
     var millis = new ArrayList<Long>();
     var done = new CountDownLatch(sessions.size());

@@ -1,10 +1,10 @@
 package dunlin.chaos.mqtt;
 
 /**
- * A promise that a history shows to be broken.
+ * A broken promise in a history.
  *
  * @param promise D1 to D12 of docs/DELIVERY.md
- * @param kind the same words for each of its kind, to count them by
+ * @param kind the kind of violation, by which they are counted
  */
 record Violation(String promise, String kind, String what) {
   @Override

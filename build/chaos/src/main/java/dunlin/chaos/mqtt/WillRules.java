@@ -10,15 +10,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** D7, as a durable subscriber of QoS 2 to the wills' topics sees it. */
+/** D7, as observed by a durable QoS 2 subscriber to the wills' topics. */
 final class WillRules {
   /*
-   * A will is owed when the connection's end was no DISCONNECT 0x00 and nobody came back before its delay had passed; forbidden when one
-   * of the two is sure; and nothing is said in between: a client that comes back at about the end of the delay, a broker that was killed at
-   * about the time of a DISCONNECT, the will of a session that is not stored when the broker was killed.
+   * A will is owed when the connection ended without DISCONNECT 0x00 and the client did not return before the delay had
+   * passed. It is forbidden when one of these did certainly happen. In between nothing is required: a client that
+   * returns at about the end of the delay, a broker that was killed at about the time of a DISCONNECT, the will of a
+   * session that is not durable when the broker was killed.
    */
   private static final long SECOND = 1_000_000_000L;
-  /** How late a will may be, so that a client that comes back in this time still cancels it. */
+  /** How late a will may be; a client that returns in this time may still cancel it. */
   private static final long LATE_MOST = 3 * SECOND;
 
   private static final String LOST = "will lost";
@@ -76,10 +77,10 @@ final class WillRules {
 
   private void judge(MessageId id, WillSet will, Connected connected, Ended end, Optional<Connected> next, List<Long> came) {
     boolean stored = connected.expirySeconds() > 0;
-    // The will of a session that ends with its connection does not wait.
+    // The will of a session that ends with its connection is not delayed.
     long delay = stored && connected.level() == 5 ? will.delaySeconds() * SECOND : 0;
     boolean killed = facts.killedBetween(end.nanos() - SECOND, end.nanos() + SECOND);
-    // A CONNECT whose answer did not come may have been in time.
+    // A CONNECT without an answer may have been in time.
     boolean tried = facts.lives.getOrDefault(id.publisher(), List.of()).stream()
             .anyMatch(each -> each instanceof Event.ConnectFailed it && it.connection() > will.connection());
     if (end.how() == End.DISCONNECTED) {
@@ -97,7 +98,7 @@ final class WillRules {
     boolean inTime = back && (next.get().askedNanos() < end.nanos() + delay + LATE_MOST || facts.disturbedBetween(end.nanos(), next.get().nanos()));
     boolean doubtful = delay > 0 && (tried || inTime);
     boolean gone = !stored && (killed || end.how() == End.BY_BROKER);
-    // Before it says that all is drained, the harness waits for what is still to come.
+    // The harness records the drain only after waiting for pending wills.
     boolean due = end.nanos() + delay < facts.drainedNanos;
     if (due && !doubtful && !gone) add(LOST, id, will, Optional.of(end));
   }

@@ -1,4 +1,4 @@
-/** MQTT clients against one broker process, faults, and the check of what the clients saw against docs/DELIVERY.md. */
+/** MQTT clients against one broker process, faults, and the check of the clients' history against docs/DELIVERY.md. */
 @NullMarked
 package dunlin.chaos.mqtt;
 

@@ -15,7 +15,7 @@ class AttacksTest {
   private static final Attack ATTACK = Attack.of("many", "much", _ -> {});
 
   @Test
-  void theFiltersAreWhatTheRowsSay() {
+  void theFiltersMatchTheDescriptionsOfTheRows() {
     assertThat(SubscriptionAttacks.equalHashes(2000)).doesNotHaveDuplicates().extracting(String::hashCode).containsOnly("BB".repeat(19).hashCode());
     assertThat(SubscriptionAttacks.matching(10_000)).doesNotHaveDuplicates().allMatch(AttacksTest::matches);
     assertThat(SubscriptionAttacks.padded("long/", 65_535).getBytes(StandardCharsets.UTF_8)).hasSize(65_535);
@@ -28,7 +28,7 @@ class AttacksTest {
   }
 
   @Test
-  void whatIsAskedForIsRead() {
+  void theCommandLineIsParsed() {
     var request = Attacks.parse(List.of("--only", "equal-hashes,many-groups", "--seconds", "5", "--distribution", "here", "--heap-megabytes", "128"));
     assertThat(request.only()).containsExactly("equal-hashes", "many-groups");
     assertThat(request.seconds()).isEqualTo(5);
@@ -38,7 +38,7 @@ class AttacksTest {
   }
 
   @Test
-  void whatCannotBeMeantIsRefused() {
+  void invalidArgumentsAreRefused() {
     assertThatThrownBy(() -> Attacks.parse(List.of("--only", "none-such", "--distribution", "here"))).hasMessage("there is no row none-such");
     assertThatThrownBy(() -> Attacks.parse(List.of("--fast"))).hasMessage("there is no option --fast");
     assertThatThrownBy(() -> Attacks.parse(List.of("--seconds"))).hasMessage("--seconds needs a value");
@@ -47,7 +47,7 @@ class AttacksTest {
   }
 
   @Test
-  void theTableSaysWhatFailed() {
+  void theTableShowsFailures() {
     var passed = new Outcome(ATTACK, "3 sent", Duration.ofMillis(2), Duration.ofMillis(40), Duration.ofSeconds(3), 250, List.of());
     var failed = new Outcome(ATTACK, "3 sent", Duration.ofMillis(2), Duration.ofMillis(90), Duration.ofSeconds(3), 250, List.of("too slow", "gone"));
     assertThat(Attacks.table(List.of(passed, failed)))

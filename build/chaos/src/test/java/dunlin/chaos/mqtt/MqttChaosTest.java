@@ -18,7 +18,7 @@ final class MqttChaosTest {
   }
 
   @Test
-  void manyRoundsAreSeveralTrialsEachInADirectoryOfItsOwn() {
+  void manyRoundsAreSeveralTrialsInSeparateDirectories() {
     assertThat(rounds(request("3"))).containsExactly(3);
     assertThat(rounds(request("25"))).containsExactly(25);
     assertThat(rounds(request("60"))).containsExactly(25, 25, 10);
@@ -27,7 +27,7 @@ final class MqttChaosTest {
   }
 
   @Test
-  void noRoundsAreNoRequest() {
+  void zeroRoundsAreRefused() {
     assertThatThrownBy(() -> request("0")).hasMessage("--rounds 0 is less than 1");
   }
 }

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The checker finds nothing in a good history, and each promise that is broken in it once. */
+/** The checker accepts a good history, and finds each single violation that is added to it. */
 final class MutantsTest {
   private static final int TRIES = 20;
 
@@ -18,14 +18,14 @@ final class MutantsTest {
 
   @Test
   void findsNothingWhereNothingIsWrong() {
-    assertThat(Told.good().check()).isEmpty();
+    assertThat(TestHistory.good().check()).isEmpty();
   }
 
   @ParameterizedTest
   @MethodSource("names")
   void findsEachMutant(String name) {
     var mutant = Mutants.ALL.stream().filter(each -> each.name().equals(name)).findFirst().orElseThrow();
-    var good = Told.good().events();
+    var good = TestHistory.good().events();
     for (int seed = 0; seed < TRIES; seed++) {
       var changed = mutant.mutation().of(new Facts(good), new Random(seed));
       assertThat(changed).as("%s has something to change, seed %d", name, seed).isPresent();

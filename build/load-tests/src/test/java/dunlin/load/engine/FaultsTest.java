@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A broker that does wrong on purpose: the tool reports exactly that, and nothing where nothing is wrong. */
+/** Tests with a broker that injects faults: the tool reports exactly these faults. */
 class FaultsTest {
   static Stream<Arguments> versionsAndQos() {
     return Stream.of(Version.values()).flatMap(version -> Stream.of(0, 1, 2).map(qos -> Arguments.of(version, qos)));
@@ -36,7 +36,7 @@ class FaultsTest {
 
   @ParameterizedTest
   @MethodSource("versionsAndQos")
-  void findsNothingWhereNothingIsWrong(Version version, int qos) {
+  void aCorrectBrokerHasNoFaults(Version version, int qos) {
     try (var broker = new FaultyBroker()) {
       Result result = run(plan(pool("sub", 4, broker.port(), version, List.of(to("t/#", qos)), List.of()), pool("pub", 5, broker.port(), version, List.of(), List.of(open("t/%i", qos, 400))), 1_000));
 
@@ -66,7 +66,7 @@ class FaultsTest {
       assertThat(broker.dropped.get()).isPositive();
       assertThat(broker.doubled.get()).isPositive();
       assertThat(broker.swapped.get()).isPositive();
-      // Who waits for a next one that does not come is held back for good.
+      // A delivery that waits for a next one that never comes is held back forever.
       int held = 6_000 - broker.delivered.get() - broker.dropped.get() + broker.doubled.get();
       assertThat(lost(result)).isEqualTo(broker.dropped.get() + held);
       assertThat(result.tally().lost()[qos]).isEqualTo(lost(result));
@@ -77,7 +77,7 @@ class FaultsTest {
   }
 
   @Test
-  void lossIsNamedByPublisherAndReceiver() {
+  void lossIsReportedByPublisherAndReceiver() {
     try (var broker = new FaultyBroker()) {
       broker.fault = n -> n == 7 ? Fault.DROP : Fault.NONE;
       Result result = run(plan(pool("sub", 1, broker.port(), Version.V5, List.of(to("t/#", 1)), List.of()), pool("pub", 1, broker.port(), Version.V5, List.of(), List.of(open("t/x", 1, 500))), 100));
@@ -102,7 +102,7 @@ class FaultsTest {
   }
 
   @Test
-  void whoGetsNothingHasLostEverything() {
+  void aReceiverWithoutMessagesHasLostEverything() {
     try (var broker = new FaultyBroker()) {
       broker.fault = _ -> Fault.DROP;
       Result result = run(plan(pool("sub", 2, broker.port(), Version.V5, List.of(to("t/#", 0)), List.of()), pool("pub", 1, broker.port(), Version.V5, List.of(), List.of(open("t/x", 0, 1_000))), 100));
@@ -112,7 +112,7 @@ class FaultsTest {
   }
 
   @Test
-  void aSharedGroupIsCountedAsOne() {
+  void aSharedGroupIsCountedAsOneReceiver() {
     try (var broker = new FaultyBroker()) {
       broker.fault = n -> n % 100 == 3 ? Fault.DROP : n % 100 == 5 ? Fault.DOUBLE : Fault.NONE;
       Result result = run(plan(pool("sub", 3, broker.port(), Version.V5, List.of(to("$share/g/t/#", 1)), List.of()), pool("pub", 4, broker.port(), Version.V5, List.of(), List.of(open("t/%i", 1, 250))), 1_000));
@@ -125,7 +125,7 @@ class FaultsTest {
   }
 
   @Test
-  void whatTheBrokerRefusedIsNotLost() {
+  void aRefusedMessageIsNotLost() {
     try (var broker = new FaultyBroker()) {
       broker.refusesPublish = n -> n % 10 == 4;
       Result result = run(plan(pool("sub", 1, broker.port(), Version.V5, List.of(to("t/#", 1)), List.of()), pool("pub", 2, broker.port(), Version.V5, List.of(), List.of(open("t/%i", 1, 250))), 500));
@@ -138,7 +138,7 @@ class FaultsTest {
   }
 
   @Test
-  void whatWasNeverAcknowledgedIsNotLost() {
+  void anUnacknowledgedMessageIsNotLost() {
     try (var broker = new FaultyBroker()) {
       broker.swallowsPublish = n -> n == 20 || n == 499;
       Result result = run(plan(pool("sub", 1, broker.port(), Version.V5, List.of(to("t/#", 1)), List.of()), pool("pub", 2, broker.port(), Version.V5, List.of(), List.of(open("t/%i", 1, 500))), 500));
@@ -150,7 +150,7 @@ class FaultsTest {
 
   @ParameterizedTest
   @MethodSource("versionsAndQos")
-  void aClosedLoopSendsAllAndNoMore(Version version, int qos) {
+  void aClosedLoopSendsExactlyItsMessages(Version version, int qos) {
     try (var broker = new FaultyBroker()) {
       Result result = run(plan(pool("sub", 2, broker.port(), version, List.of(to("t/#", qos)), List.of()), pool("pub", 3, broker.port(), version, List.of(), List.of(closed("t/%i", qos, 7))), 1_000));
 
@@ -162,7 +162,7 @@ class FaultsTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void aPhaseOfSomeMessagesEndsThoughAClientIsNotThere(boolean inClosedLoop) {
+  void aPhaseOfSomeMessagesEndsWithoutOneOfItsClients(boolean inClosedLoop) {
     try (var broker = new FaultyBroker()) {
       broker.refusesConnect = n -> n == 0;
       Pool senders = pool("pub", 2, broker.port(), Version.V5, List.of(), List.of(inClosedLoop ? closed("t/%i", 1, 5) : open("t/%i", 1, 100)));
@@ -202,7 +202,7 @@ class FaultsTest {
   }
 
   @Test
-  void anUnreachableBrokerIsAFailureOfTheNetwork() {
+  void anUnreachableBrokerCountsAsANetworkFailure() {
     int port;
     try (var broker = new FaultyBroker()) {
       port = broker.port();

@@ -23,7 +23,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Messages come through TLS, WebSocket, both, and from chosen addresses, against Dunlin. */
+/** Messages arrive over TLS, WebSocket, both, and from given source addresses, against Dunlin. */
 class TransportsTest {
   private static Pool over(Access access, String name, List<Subscribing> subscriptions, List<Publishing> publishings) {
     Pool plain = pool(name, 3, 1, Version.V5, subscriptions, publishings);
@@ -47,7 +47,7 @@ class TransportsTest {
   }
 
   @Test
-  void messagesComeThroughEachTransport(@TempDir Path directory) throws Exception {
+  void messagesArriveThroughEachTransport(@TempDir Path directory) throws Exception {
     Certificates own = Certificates.make(directory, "localhost");
     String certificate = own.certificate().toString();
     String key = own.key().toString();

@@ -24,10 +24,10 @@ import org.awaitility.Awaitility;
 final class Chromium implements AutoCloseable {
   private static final long SECONDS_MAX = 30;
 
-  /** What was asked for over the network, the page's own files among it. */
+  /** All network requests, including those for the page's own files. */
   final List<String> requests = new CopyOnWriteArrayList<>();
 
-  /** Errors of scripts, of loading and of the page's own policy. */
+  /** Errors of scripts, of loading and of the content security policy. */
   final List<String> errors = new CopyOnWriteArrayList<>();
 
   private final Process process;
@@ -36,7 +36,7 @@ final class Chromium implements AutoCloseable {
   private final AtomicInteger calls = new AtomicInteger();
   private final Map<Long, CompletableFuture<Json>> answers = new ConcurrentHashMap<>();
 
-  /** Where it is on this machine: as DUNLIN_CHROMIUM says, or on PATH. */
+  /** The program's path: DUNLIN_CHROMIUM, or found on PATH. */
   static Optional<Path> find() {
     String named = System.getenv("DUNLIN_CHROMIUM");
     if (named != null) return Optional.of(Path.of(named));
@@ -122,7 +122,7 @@ final class Chromium implements AutoCloseable {
     return result.get("result", "value").text();
   }
 
-  /** The text of an element, or nothing when the page has none yet. */
+  /** The text of an element, or an empty text when the page does not have it yet. */
   String text(String id) throws Exception {
     return evaluate("(document.getElementById('%s') || {innerText: ''}).innerText".formatted(id));
   }

@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** An open page, as far as its events go. */
+/** Reads the events of an open page. */
 final class Events implements AutoCloseable {
   private final HttpClient client = HttpClient.newHttpClient();
   private final BufferedReader lines;
@@ -21,7 +21,7 @@ final class Events implements AutoCloseable {
   /** One event. */
   record Event(String name, String id, Json data) {}
 
-  /** @param lastEvent what a browser says that it had last; null for nothing */
+  /** @param lastEvent the Last-Event-ID header; null for none */
   Events(String url, @Nullable String lastEvent) throws Exception {
     var request = HttpRequest.newBuilder(URI.create(url));
     if (lastEvent != null) request.header("Last-Event-ID", lastEvent);
@@ -30,7 +30,7 @@ final class Events implements AutoCloseable {
     lines = new BufferedReader(new InputStreamReader(response.body(), StandardCharsets.UTF_8));
   }
 
-  /** The next event, or null behind the last one. */
+  /** The next event, or null after the last one. */
   @Nullable Event next() throws IOException {
     String name = "";
     String id = "";
@@ -50,7 +50,7 @@ final class Events implements AutoCloseable {
     throw new AssertionError("the events have ended without " + kind);
   }
 
-  /** All that comes until the end. */
+  /** All remaining events. */
   List<Event> rest() throws IOException {
     var rest = new ArrayList<Event>();
     for (Event event; (event = next()) != null; ) rest.add(event);

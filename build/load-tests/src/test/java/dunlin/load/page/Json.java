@@ -6,7 +6,7 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 
-/** Reads JSON, which is YAML. */
+/** Reads JSON, as a subset of YAML. */
 final class Json {
   private final @Nullable Object value;
 
@@ -18,7 +18,7 @@ final class Json {
     return new Json(new Load(LoadSettings.builder().setCodePointLimit(100_000_000).build()).loadFromString(text));
   }
 
-  /** A part of it; of what is not there every part is missing. */
+  /** The part at a path; isMissing() when there is none. */
   Json get(String... path) {
     Object at = value;
     for (String name : path) at = at instanceof Map<?, ?> map ? map.get(name) : null;

@@ -8,7 +8,7 @@ import dunlin.load.engine.Point;
 import java.util.List;
 import java.util.Map;
 
-/** Seconds of a run that never was. */
+/** Made-up seconds of a run. */
 final class Moments {
   static final Phase PHASE = new Phase("publish", 2, 3, 1.5, 60);
 
@@ -22,7 +22,7 @@ final class Moments {
     return moment(second, Map.of());
   }
 
-  /** @param failures by their reasons */
+  /** @param failures by reason */
   static Moment moment(int second, Map<String, Long> failures) {
     var counted = new Snapshot(Map.of(Count.PUBLISHED_1, 7L, Count.DUE, 14L, Count.RECEIVED_1, 10L, Count.DUPLICATED_1, 1L), Map.of(), failures, Map.of());
     return new Moment(point(second), counted, List.of());

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.jspecify.annotations.Nullable;
 
-/** The page as a browser shows it. */
+/** Tests the page in a browser. */
 class PageInChromiumTest {
   private static final Plan PLAN =
       Plans.plan(List.of(Plans.pool("all", 3, 1883, Version.V5, List.of(), List.of())), List.of(new Step.Connect("connect", List.of("all"), null)));
@@ -46,7 +46,7 @@ class PageInChromiumTest {
   @BeforeEach
   void forget() throws Exception {
     assumeTrue(started != null, "There is no Chromium on PATH to try the page in. Install it (chromium), or name it in DUNLIN_CHROMIUM.");
-    chromium().open("about:blank"); // what the page before still asks for comes first
+    chromium().open("about:blank"); // ends the requests of the previous page
     await("no page", () -> chromium().evaluate("location.href").equals("about:blank"));
     chromium().requests.clear();
     chromium().errors.clear();
@@ -66,7 +66,7 @@ class PageInChromiumTest {
   }
 
   @Test
-  void aRunOfADirectorIsSeenLiveAndToItsEnd(@TempDir Path directory) throws Exception {
+  void aRunOfADirectorIsShownToItsEnd(@TempDir Path directory) throws Exception {
     Chromium chromium = chromium();
     String scenario = Runs.scenario(directory);
     try (var broker = Runs.broker();
@@ -93,7 +93,7 @@ class PageInChromiumTest {
         assertThat(chromium.text("status")).endsWith("It was not good; see the result.");
         assertThat(chromium.text("result-body")).contains("not met: lost: 0", "deliver, QoS 1", "Largest losses");
         assertThat(director.rest()).contains("NOT MET  lost: 0");
-        assertThat(chromium.text("status")).startsWith("The run has ended"); // also when the tool has gone
+        assertThat(chromium.text("status")).startsWith("The run has ended"); // still shown after the tool has ended
         assertThat(chromium.requests).isNotEmpty().allMatch(request -> request.startsWith(url));
         assertThat(chromium.errors).isEmpty();
       }
@@ -101,7 +101,7 @@ class PageInChromiumTest {
   }
 
   @Test
-  void aPageThatWasCutOffShowsWhatItHasMissed() throws Exception {
+  void aReconnectedPageShowsTheMissedSeconds() throws Exception {
     try (var page = Page.open(PageAddress.parse("0"), PLAN);
         var relay = new Relay(URI.create(page.url()).getPort())) {
       page.second(Moments.PHASE, Moments.moment(1));
@@ -109,7 +109,7 @@ class PageInChromiumTest {
       await("the first second", () -> rows() == 1);
 
       relay.cut(true);
-      await("a word of it", () -> chromium().text("status").startsWith("The tool cannot be reached"));
+      await("an error message", () -> chromium().text("status").startsWith("The tool cannot be reached"));
       for (int second = 2; second <= 5; second++) page.second(Moments.PHASE, Moments.moment(second));
       relay.cut(false);
 
@@ -120,12 +120,12 @@ class PageInChromiumTest {
   }
 
   @Test
-  void aPageTooManySaysSoAndComesLater() throws Exception {
+  void anExcessPageWaitsForItsTurn() throws Exception {
     var others = new ArrayDeque<Events>();
     try (var page = Page.open(PageAddress.parse("0"), PLAN)) {
       for (int i = 0; i < Feed.PAGES_MAX; i++) others.add(new Events(page.url() + "events", null));
       chromium().open(page.url());
-      await("a word of it", () -> chromium().text("status").contains("serves too many pages already"));
+      await("an error message", () -> chromium().text("status").contains("serves too many pages already"));
 
       others.remove().close();
       page.second(Moments.PHASE, Moments.moment(1));
@@ -137,12 +137,12 @@ class PageInChromiumTest {
   }
 
   @Test
-  void whatHasNoMouseReadsTheSecondsInATable() throws Exception {
+  void theSecondsAreInATableForScreenReaders() throws Exception {
     try (var page = Page.open(PageAddress.parse("0"), PLAN)) {
       page.second(Moments.PHASE, Moments.moment(1, Map.of("<b>refused</b>", 3L)));
       chromium().open(page.url());
       await("the first second", () -> rows() == 1);
-      assertThat(chromium().text("troubles-body")).contains("network: <b>refused</b>"); // and not as markup
+      assertThat(chromium().text("troubles-body")).contains("network: <b>refused</b>"); // not as markup
 
       chromium().evaluate("document.querySelector('summary').focus()");
       for (String type : List.of("keyDown", "keyUp")) {
@@ -157,7 +157,7 @@ class PageInChromiumTest {
   }
 
   @Test
-  void itIsLightOrDarkAsTheReaderHasIt() throws Exception {
+  void thePageFollowsTheReadersColorScheme() throws Exception {
     try (var page = Page.open(PageAddress.parse("0"), PLAN)) {
       chromium().open(page.url());
       await("the page", () -> chromium().text("status").startsWith("Prepares 3 clients"));

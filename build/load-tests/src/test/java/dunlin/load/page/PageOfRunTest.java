@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What the page of a run shows from its beginning to its end. */
+/** Tests the page of a run from its beginning to its end. */
 @Timeout(120)
 class PageOfRunTest {
   private static List<Json> named(List<Event> events, String name) {
@@ -19,7 +19,7 @@ class PageOfRunTest {
   }
 
   @Test
-  void aDirectorShowsReasonsAndWorkers(@TempDir Path directory) throws Exception {
+  void thePageOfADirectorShowsReasonsAndWorkers(@TempDir Path directory) throws Exception {
     String scenario = Runs.scenario(directory);
     try (var broker = Runs.broker();
         var first = Runs.worker();
@@ -74,7 +74,7 @@ class PageOfRunTest {
   }
 
   @Test
-  void aPageThatCannotBeIsSaidInOneSentence() {
+  void aWrongPageAddressGetsAnErrorOfOneSentence() {
     Bench nowhere = Bench.run("conn", "--page", "somewhere", "--duration", "1s");
 
     assertThat(nowhere.status()).isEqualTo(2);

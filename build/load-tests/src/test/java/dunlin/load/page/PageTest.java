@@ -33,7 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the page's server answers, and what it refuses. */
+/** Tests which requests the page's server answers, and which it refuses. */
 @Timeout(60)
 class PageTest {
   private static final Plan PLAN =
@@ -69,7 +69,7 @@ class PageTest {
   // ---- events
 
   @Test
-  void anOpenPageGetsEachSecondWithItsNumber() throws Exception {
+  void anOpenPageGetsNumberedSeconds() throws Exception {
     try (var events = new Events(events(), null)) {
       Event about = events.next("run");
       seconds(1, 1);
@@ -87,12 +87,12 @@ class PageTest {
       assertThat(state.data().get("phase", "name").text()).isEqualTo("publish");
       assertThat(state.data().get("phase", "secondsMax").number()).isEqualTo(60);
       assertThat(state.data().get("published").number()).isEqualTo(7);
-      assertThat(state.data().get("outstanding").number()).isEqualTo(5); // of 14, 10 came, one of them twice
+      assertThat(state.data().get("outstanding").number()).isEqualTo(5); // 10 of 14 arrived, one of them twice
     }
   }
 
   @Test
-  void aPageThatComesBackGetsWhatItHasMissed() throws Exception {
+  void aReconnectingPageGetsTheMissedSeconds() throws Exception {
     seconds(1, 50);
     String prefix;
     try (var events = new Events(events(), null)) {
@@ -111,7 +111,7 @@ class PageTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"other-3", "-3", "3", "PREFIX", "PREFIXx", "PREFIX-1", "PREFIX99999999999999999999"})
-  void aNumberThatIsNoneOfThisRunBeginsAnew(String lastEvent) throws Exception {
+  void anEventIdOfAnotherRunStartsFromTheBeginning(String lastEvent) throws Exception {
     seconds(1, 3);
     String prefix;
     try (var events = new Events(events(), null)) {
@@ -124,7 +124,7 @@ class PageTest {
   }
 
   @Test
-  void aNumberAheadOfTheRunGetsWhatComesNext() throws Exception {
+  void anEventIdAheadOfTheRunGetsTheNextSecond() throws Exception {
     seconds(1, 3);
     String prefix;
     try (var events = new Events(events(), null)) {
@@ -165,7 +165,7 @@ class PageTest {
   // ---- bounds
 
   @Test
-  void aPageTooManyIsAnsweredWith503() throws Exception {
+  void anExcessPageIsAnsweredWith503() throws Exception {
     var open = new ArrayDeque<Events>();
     try (var client = HttpClient.newHttpClient()) {
       for (int i = 0; i < Feed.PAGES_MAX; i++) open.add(new Events(events(), null));
@@ -192,7 +192,7 @@ class PageTest {
   }
 
   @Test
-  void aPageThatTakesNothingIsCutOffAndOthersAreNot() throws Exception {
+  void onlyAPageThatDoesNotReadIsDisconnected() throws Exception {
     var failures = new HashMap<String, Long>();
     for (int i = 0; i < 150; i++) failures.put("a reason that is long ".repeat(20) + i, 1L);
     try (var fast = new Events(events(), null);
@@ -218,7 +218,7 @@ class PageTest {
   }
 
   @Test
-  void connectionsAreBoundedAndThoseThatAskNothingEnd() throws Exception {
+  void connectionsAreBoundedAndIdleOnesAreClosed() throws Exception {
     var idle = new ArrayList<Socket>();
     try {
       for (int i = 0; i <= Page.CONNECTIONS_MAX; i++) idle.add(new Socket(InetAddress.getLoopbackAddress(), port()));
@@ -243,7 +243,7 @@ class PageTest {
 
   // ---- requests
 
-  /** Sends what may be no request, and answers what comes back. */
+  /** Sends any text, and returns the response. */
   private String raw(String request) throws IOException {
     var socket = new Socket(InetAddress.getLoopbackAddress(), port());
     socket.getOutputStream().write(request.getBytes(ISO_8859_1));
@@ -260,7 +260,7 @@ class PageTest {
     "/icon.svg, image/svg+xml, <svg",
     "/?x=1, text/html, <!DOCTYPE html>",
   })
-  void filesComeWithAStrictPolicy(String path, String type, String content) throws Exception {
+  void filesAreServedWithAStrictPolicy(String path, String type, String content) throws Exception {
     String answer = raw("GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n".formatted(path, port()));
     String head = raw("HEAD %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n".formatted(path, port()));
 
@@ -281,7 +281,7 @@ class PageTest {
   }
 
   @Test
-  void thePageHasNothingFromElsewhereAndNoScriptInIt() throws Exception {
+  void thePageHasNoExternalResourcesAndNoInlineScript() throws Exception {
     String html = raw("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
 
     assertThat(html).doesNotContain("://", "<style", "style=", "onclick=").doesNotContainPattern("<script(?! src=)");
@@ -290,14 +290,14 @@ class PageTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"localhost", "LOCALHOST:1", "127.0.0.1", "192.0.2.7:80", "[::1]:8000", "[2001:db8::1]"})
-  void addressesAndLocalhostAreAnswered(String host) throws Exception {
+  void hostHeadersWithAnAddressOrLocalhostAreAccepted(String host) throws Exception {
     assertThat(raw("GET / HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(host))).startsWith("HTTP/1.1 200 ");
     assertThat(raw("GET / HTTP/1.1\r\nHost: %s\r\nOrigin: http://%s\r\n\r\n".formatted(host, host))).startsWith("HTTP/1.1 200 ");
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example", "[evil", "[evil]", "[::1]x", "127.0.0.1:x", "", "localhost.", "1"})
-  void namesOfOthersAreRefused(String host) throws Exception {
+  void otherHostHeadersAreRefused(String host) throws Exception {
     String answer = raw("GET /events HTTP/1.1\r\nHost: %s\r\n\r\n".formatted(host));
 
     assertThat(answer).startsWith("HTTP/1.1 403 ").contains("This page answers to an address, localhost or 127.0.0.1 only.");
@@ -331,25 +331,25 @@ class PageTest {
     "'POST / HTTP/1.1|Host: localhost|Content-Length: 5000', 413",
     "'POST / HTTP/1.1|Host: localhost|Content-Length: x', 400",
   })
-  void whatIsNotForItIsRefused(String request, int status) throws Exception {
+  void unsupportedRequestsAreRefused(String request, int status) throws Exception {
     assertThat(raw(request.replace("|", "\r\n") + "\r\n\r\n")).startsWith("HTTP/1.1 %d ".formatted(status));
   }
 
   @Test
-  void theMethodsThatThereAreAreNamed() throws Exception {
+  void theAllowedMethodsAreListed() throws Exception {
     assertThat(raw("PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\nab")).contains("\r\nallow: GET, HEAD\r\n");
     assertThat(raw("PUT /events HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n")).contains("\r\nallow: GET\r\n");
   }
 
   @Test
-  void headsThatAreTooLongAreRefused() throws Exception {
+  void tooLongRequestHeadsAreRefused() throws Exception {
     String name = "x".repeat(Page.HEAD_BYTES_MAX);
     assertThat(raw("GET /%s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(name.substring(0, 2_000)))).startsWith("HTTP/1.1 4");
     assertThat(raw("GET / HTTP/1.1\r\nHost: localhost\r\nX: %s\r\n\r\n".formatted(name))).startsWith("HTTP/1.1 4");
   }
 
   @Test
-  void aSecondRequestOfAConnectionEndsIt() throws Exception {
+  void aSecondRequestClosesTheConnection() throws Exception {
     String one = "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
     String answers = raw(one + one);
@@ -358,7 +358,7 @@ class PageTest {
   }
 
   @Test
-  void anAddressThatIsTakenIsSaidInOneSentence() {
+  void aTakenAddressGetsAnErrorOfOneSentence() {
     assertThatThrownBy(() -> Page.open(PageAddress.parse(Integer.toString(port())), PLAN))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("the page cannot be served at 127.0.0.1:%d: ".formatted(port()));

@@ -7,7 +7,7 @@ import java.net.Socket;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** Connections to a port of this machine that can be cut. */
+/** Relays connections to a port of this machine, and can cut them. */
 final class Relay implements AutoCloseable {
   private final int to;
   private final ServerSocket server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
@@ -23,7 +23,7 @@ final class Relay implements AutoCloseable {
     return server.getLocalPort();
   }
 
-  /** Ends all connections, and new ones at once, or no longer. */
+  /** Starts or stops closing all connections, including new ones. */
   void cut(boolean now) throws IOException {
     cut = now;
     if (now) for (Socket socket : sockets) socket.close();
@@ -52,7 +52,7 @@ final class Relay implements AutoCloseable {
     try (from; target) {
       from.getInputStream().transferTo(target.getOutputStream());
     } catch (IOException ended) {
-      return; // as when it is cut
+      return; // the relay is cut
     }
   }
 

@@ -8,7 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
-/** Runs in processes of their own, with something wrong in each. */
+/** Runs with faults, in separate processes. */
 final class Runs {
   private static final String SCENARIO =
       """
@@ -33,7 +33,7 @@ final class Runs {
     return Files.writeString(directory.resolve("s.yaml"), SCENARIO).toString();
   }
 
-  /** One that refuses the second publisher, and drops a message in a hundred. */
+  /** A broker that refuses the second publisher, and drops every hundredth message. */
   static FaultyBroker broker() {
     var broker = new FaultyBroker();
     broker.refusesConnect = n -> n == 3;
@@ -45,7 +45,7 @@ final class Runs {
     return new BenchProcess("worker", "--listen", "127.0.0.1:0");
   }
 
-  /** Where a worker waits. */
+  /** The address of a worker. */
   static String address(BenchProcess worker) throws IOException {
     return lastWord(worker.lineWith("Waits for a director on "));
   }

@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is kept of a long run is bounded, and adds up. */
+/** The rows of a long run are bounded in number, and add up. */
 class TimelineTest {
   private static Point point(int second, double rate, long time) {
     return new Point(second, second, rate, rate, rate, rate, time, time, time, time);
@@ -27,7 +27,7 @@ class TimelineTest {
   }
 
   @Test
-  void severalSecondsHaveTheirAverageRateAndTheirLongestTime() {
+  void aRowOfSeveralSecondsHasTheirAverageRateAndLongestTime() {
     var timeline = new Timeline();
     for (int second = 1; second <= Timeline.SECONDS_MAX + 5; second++) timeline.add(point(second, second, second == 2 ? 9_000 : -1));
 

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** A broker that does wrong on purpose behind several workers: what they say together is exactly that. */
+/** Several workers with a broker that injects faults: together they report exactly these faults. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class WorkersTest {
   private final List<WorkerServer> workers = new ArrayList<>();
@@ -55,7 +55,7 @@ class WorkersTest {
     return new Run(plan, (all, audience) -> new RemoteCrew(all, audience, addresses, new WorkerSecurity.PlainText(false), job, _ -> {}), null, (_, _) -> {}).execute();
   }
 
-  /** Receivers and senders of which neighbours are in different workers. */
+  /** A scenario in which adjacent receivers and senders are in different workers. */
   private static String scenario(int receivers, String filter, int senders, int qos, String rate, int messages) {
     return """
         broker: {host: "127.0.0.1", port: "${port}"}
@@ -88,7 +88,7 @@ class WorkersTest {
 
   @ParameterizedTest
   @ValueSource(ints = {0, 1, 2})
-  void whatGoesFromWorkerToWorkerIsCountedExactly(int qos) {
+  void messagesBetweenWorkersAreCountedExactly(int qos) {
     try (var broker = faulty(31 + qos)) {
       Result result = run(broker, 2, scenario(3, "t/+", 1, qos, "2000/s", 2_000));
 
@@ -106,7 +106,7 @@ class WorkersTest {
   }
 
   @Test
-  void lossIsNamedByPublisherAndReceiverOfDifferentWorkers() {
+  void lossBetweenWorkersIsReportedByPublisherAndReceiver() {
     try (var broker = new FaultyBroker()) {
       broker.fault = n -> n >= 95 ? Fault.DROP : Fault.NONE;
       Result result = run(broker, 2, scenario(1, "t/1", 2, 1, "500/s", 200));
@@ -116,7 +116,7 @@ class WorkersTest {
   }
 
   @Test
-  void aGroupInSeveralWorkersIsCountedAsOne() {
+  void aGroupInSeveralWorkersIsCountedAsOneReceiver() {
     try (var broker = new FaultyBroker()) {
       broker.fault = n -> n % 100 == 3 ? Fault.DROP : n % 100 == 5 ? Fault.DOUBLE : Fault.NONE;
       Result result = run(broker, 3, scenario(7, "$share/g/t/#", 4, 1, "250/s", 1_000));
@@ -130,7 +130,7 @@ class WorkersTest {
   }
 
   @Test
-  void whatTwoMembersInDifferentWorkersGetIsADuplicate() {
+  void aMessageToMembersInTwoWorkersIsADuplicate() {
     try (var broker = new FaultyBroker()) {
       broker.givesToTwo = n -> n % 100 == 7;
       Result result = run(broker, 2, scenario(2, "$share/g/t/#", 3, 2, "250/s", 600));
@@ -155,7 +155,7 @@ class WorkersTest {
   }
 
   @Test
-  void clientsHaveTheNumbersThatTheyHadInOneProcess() {
+  void clientsHaveTheSameNumbersAsInOneProcess() {
     var names = new HashSet<String>();
     try (var broker = new FaultyBroker()) {
       broker.connecting = names::add;
@@ -176,7 +176,7 @@ class WorkersTest {
       var refused = org.assertj.core.api.Assertions.assertThatThrownBy(() -> run(broker, 2, scenario));
 
       refused.hasMessageContaining("worker 127.0.0.1:%d ".formatted(workers.get(1).port())).hasMessageContaining("a closed loop of QoS 0 to \"t/1\" has receivers in another worker");
-      assertThat(lost(run(broker, 1, scenario))).isZero(); // the workers are free again
+      assertThat(lost(run(broker, 1, scenario))).isZero(); // the workers are idle again
     }
   }
 }

@@ -22,7 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Each published scenario at a small scale, against Dunlin in this JVM. */
+/** Runs each published scenario at a small scale against Dunlin in this JVM. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 class PublishedScenariosTest {
   private final Dunlin broker = Dunlin.builder().inMemory().tcpPort(0).build();
@@ -32,7 +32,7 @@ class PublishedScenariosTest {
     broker.close();
   }
 
-  /** Of the file that build/load-tests/run reads, too. */
+  /** Read from the same file as build/load-tests/run does. */
   static Stream<Arguments> scenarios() throws IOException {
     try (InputStream in = PublishedScenariosTest.class.getResourceAsStream("small-scale.txt")) {
       if (in == null) throw new AssertionError("there is no small-scale.txt");
@@ -63,7 +63,7 @@ class PublishedScenariosTest {
   }
 
   @Test
-  void allPublishedOnesAreTested() throws IOException {
+  void allPublishedScenariosAreTested() throws IOException {
     assertThat(scenarios().map(scenario -> scenario.get()[0])).containsExactlyElementsOf(Scenarios.PUBLISHED);
   }
 }

@@ -2,7 +2,7 @@ package dunlin.load.client;
 
 import java.util.List;
 
-/** Has clients leave and come back, in turn, at a rate. */
+/** Disconnects and reconnects clients in turn at a given rate. */
 final class ChurnTask implements Task {
   /* Owner: the event loop. */
   private final List<LoadClient> clients;

@@ -4,14 +4,15 @@ import dunlin.load.count.Count;
 import java.util.List;
 
 /**
- * Streams that send as soon as an earlier message has come through: a closed loop. With QoS 1 and 2 an acknowledgement makes room, with
- * QoS 0 the delivery to all receivers.
+ * A closed loop: a stream sends as soon as an earlier message is complete. With QoS 1 and 2 a message is complete when
+ * it is acknowledged, with QoS 0 when all receivers have it.
  */
 final class ClosedFlow implements Flow {
   /*
    * Owner: the event loop; receivers on other loops count deliveries in Stream.delivered.
-   * Bounds: the window of each stream. Failure: with QoS 0, what has not come for WRITE_OFF_NANOS is written off, so that the loop goes on.
-   * With a number of messages it ends early when none was sent for the time that an acknowledgement may take: their clients have gone.
+   * Bounds: the window of each stream. Failure: with QoS 0, messages that have not arrived after WRITE_OFF_NANOS are
+   * written off, so that the loop goes on. A flow with a number of messages ends early when none was sent within the
+   * acknowledgement timeout, because its clients are gone.
    */
   private static final long WRITE_OFF_NANOS = 3_000_000_000L;
 
@@ -25,7 +26,7 @@ final class ClosedFlow implements Flow {
   private long handledBefore = -1;
   private long progressNanos;
 
-  /** @param messages of all loops together, shared out evenly; 0 for no limit */
+  /** @param messages of all loops together, divided evenly; 0 for no limit */
   ClosedFlow(Loop loop, List<Stream> streams, int clients, long messages, long endNanos) {
     this.loop = loop;
     this.streams = streams;
@@ -35,7 +36,7 @@ final class ClosedFlow implements Flow {
     for (Stream stream : streams) {
       stream.follow(this);
       stream.due = share(stream.client().number());
-      stream.deliveredBefore = stream.sent() * stream.fanOut - stream.delivered.get(); // what an earlier flow has left
+      stream.deliveredBefore = stream.sent() * stream.fanOut - stream.delivered.get(); // still outstanding from an earlier flow
       stream.progressNanos = System.nanoTime();
     }
   }
@@ -85,7 +86,7 @@ final class ClosedFlow implements Flow {
     }
   }
 
-  /** Deliveries that have not come. */
+  /** The number of outstanding deliveries. */
   private static long onTheirWay(Stream stream) {
     return stream.sent() * stream.fanOut - stream.delivered.get() - stream.deliveredBefore;
   }

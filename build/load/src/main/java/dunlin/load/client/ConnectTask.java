@@ -3,9 +3,12 @@ package dunlin.load.client;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Connects clients one after the other at a rate, or as fast as they are answered, and waits for all answers. */
+/** Connects clients one by one, at a rate or as fast as the broker answers, and waits for all answers. */
 final class ConnectTask implements Task, Settled {
-  /* Owner: the event loop. Bounds: UNDER_WAY_MAX connects at once. Full: the next one waits, and counts from when it was due. */
+  /*
+   * Owner: the event loop. Bounds: UNDER_WAY_MAX connects at the same time. Full: the next one waits; its time counts
+   * from when it was due.
+   */
   private static final int UNDER_WAY_MAX = 4_096;
 
   private final List<LoadClient> clients;

@@ -13,17 +13,17 @@ import io.netty.handler.ssl.SslHandshakeCompletionEvent;
 import io.netty.util.ReferenceCountUtil;
 import org.jspecify.annotations.Nullable;
 
-/** One network connection of a client: bytes to packets, packets to bytes. */
+/** A network connection of a client; decodes and encodes packets. */
 final class Connection extends ChannelInboundHandlerAdapter {
   /*
    * Owner: the channel's event loop.
-   * Bounds: half a packet that has arrived, by PacketReader.PACKET_BYTES_MAX; packets to be flushed, by BATCH_BYTES_MAX, and behind that
-   * Netty's high water mark, above which nothing is published.
+   * Bounds: a partly received packet, by PacketReader.PACKET_BYTES_MAX; unflushed packets, by BATCH_BYTES_MAX; flushed
+   * bytes, by Netty's high water mark, above which nothing is published.
    */
   private static final int BATCH_BYTES_MAX = 64 * 1_024;
   private static final int BATCH_BYTES = 512;
 
-  /** Who has to be done before MQTT begins. */
+  /** The layer below MQTT that must finish its handshake first. */
   enum Below {
     TCP,
     TLS,
@@ -130,7 +130,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
     return context != null && context.channel().isWritable();
   }
 
-  /** A buffer with room for a packet; what is written to it goes out with the next flush. */
+  /** A buffer with room for a packet. The next flush sends its contents. */
   ByteBuf out(int bytes) {
     ByteBuf batch = out;
     if (batch != null && batch.readableBytes() + bytes > BATCH_BYTES_MAX) {
@@ -162,7 +162,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
     return context.channel();
   }
 
-  /** Closes the connection when what was written has gone. */
+  /** Flushes and closes the connection. */
   void closeInOrder() {
     flush();
     if (context != null) context.close();
@@ -174,7 +174,7 @@ final class Connection extends ChannelInboundHandlerAdapter {
     end();
   }
 
-  /** Tells the client, once, and lets go of what was under way. */
+  /** Notifies the client once, and releases the buffers. */
   private void end() {
     if (ended) return;
     ended = true;

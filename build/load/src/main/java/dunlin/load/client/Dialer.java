@@ -39,9 +39,9 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Opens the connections of clients: TCP, TLS, WebSocket, from whichever address is their turn. */
+/** Opens clients' connections over TCP, TLS or WebSocket, from the source addresses in turn. */
 final class Dialer {
-  /* Owner: made by one thread, read-only from then on. */
+  /* Owner: created by one thread, read-only afterwards. */
   private static final int HANDSHAKE_BYTES_MAX = 65_536;
 
   private final Class<? extends Channel> channelType;
@@ -66,7 +66,7 @@ final class Dialer {
     }
   }
 
-  /** Begins to connect; the client learns how it went. */
+  /** Starts to connect; the client is notified of the outcome. */
   void dial(LoadClient client) {
     Pool pool = client.pool();
     Access access = pool.access();
@@ -87,14 +87,14 @@ final class Dialer {
             .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, timeoutMillis)
             .handler(handler);
     List<String> sources = access.sources();
-    // A port is free for each endpoint again, which bind() alone would not know.
+    // Lets the kernel choose the port at connect, so that each endpoint can use every port.
     if (!sources.isEmpty() && channelType == EpollSocketChannel.class) bootstrap.option(EpollChannelOption.IP_BIND_ADDRESS_NO_PORT, true);
     ChannelFuture dialling =
         sources.isEmpty()
             ? bootstrap.connect(remote)
             : bootstrap.connect(remote, new InetSocketAddress(sources.get(client.loop().context().share().place(client.number()) % sources.size()), 0));
     if (dialling.isDone() && !dialling.isSuccess()) {
-      // Not at once: the caller has not finished its own step.
+      // Deferred, because the caller has not finished its own step.
       client.loop().executor().execute(() -> client.dialFailed(cause(dialling)));
     } else {
       dialling.addListener(
@@ -147,7 +147,7 @@ final class Dialer {
     }
   }
 
-  /** Puts bytes into binary frames; section 6 of the specifications. */
+  /** Puts bytes into binary frames; section 6 of the MQTT specifications. */
   private static final class Frames extends ChannelOutboundHandlerAdapter {
     @Override
     public void write(ChannelHandlerContext context, Object message, ChannelPromise promise) {
@@ -155,7 +155,7 @@ final class Dialer {
     }
   }
 
-  /** Takes bytes out of frames. */
+  /** Takes the bytes out of binary frames. */
   private static final class Unframed extends SimpleChannelInboundHandler<WebSocketFrame> {
     @Override
     protected void channelRead0(ChannelHandlerContext context, WebSocketFrame frame) {

@@ -2,7 +2,7 @@ package dunlin.load.client;
 
 import java.util.List;
 
-/** Ends the connections of clients, some in each millisecond. */
+/** Ends the connections of clients, some per tick. */
 final class DisconnectTask implements Task {
   /* Owner: the event loop. */
   private static final int OF_A_TICK_MAX = 500;

@@ -37,8 +37,9 @@ import org.jspecify.annotations.Nullable;
 /** All clients of a run in this process, on their event loops. */
 public final class Fleet implements AutoCloseable {
   /*
-   * Owner: the run's thread calls it; what it begins happens on the loops.
-   * Bounds: Stamp.STREAMS_MAX streams, those of other processes of the run among them. Failure: close() ends every connection and loop, whatever state they are in.
+   * Owner: the run's thread calls it; tasks run on the loops.
+   * Bounds: Stamp.STREAMS_MAX streams, including those of the run's other processes. Failure: close() ends every
+   * connection and loop in any state.
    */
   private static final long LEAD_NANOS = 5_000_000;
   private static final int CLOSE_SECONDS_MAX = 10;
@@ -54,11 +55,11 @@ public final class Fleet implements AutoCloseable {
   private boolean ended;
 
   /**
-   * Makes the clients; connects none.
+   * Creates the clients without connecting them.
    *
-   * @param share which of the plan's clients
-   * @param clock that stamps are made and read with
-   * @param run tells messages of this run from those of others
+   * @param share the share of the plan's clients
+   * @param clock the clock for writing and reading stamps
+   * @param run distinguishes messages of this run from those of others
    * @param allRuns whether messages of other runs count too
    */
   public Fleet(Plan plan, Audience audience, Share share, WallClock clock, int run, boolean allRuns) {
@@ -87,7 +88,7 @@ public final class Fleet implements AutoCloseable {
         if (made != null) made.fanOut = fanOut(made);
       }
     } catch (IllegalArgumentException refused) {
-      for (Loop loop : loops) loop.end(); // none has started
+      for (Loop loop : loops) loop.end(); // no loop has started
       group.shutdownGracefully(0, CLOSE_SECONDS_MAX, TimeUnit.SECONDS);
       throw refused;
     }
@@ -108,7 +109,10 @@ public final class Fleet implements AutoCloseable {
     return count[0];
   }
 
-  /** One connection of each loop to this process itself: what Netty loads and allocates the first time takes half a second, which is not the broker's. */
+  /**
+   * Opens one connection of each loop to this process itself. Netty's first class loading and allocation take half a
+   * second, which must not count as the broker's time.
+   */
   private void warmUp(Class<? extends Channel> type) {
     try (var server = new ServerSocket(0, loops.size(), InetAddress.getLoopbackAddress())) {
       for (Loop loop : loops) {
@@ -118,7 +122,7 @@ public final class Fleet implements AutoCloseable {
         channel.close().awaitUninterruptibly();
       }
     } catch (IOException _) {
-      // The first connects will be slow, and no more than that.
+      // Without the warm-up the first connects are slow, which is harmless.
     }
   }
 
@@ -126,13 +130,13 @@ public final class Fleet implements AutoCloseable {
     return meters;
   }
 
-  /** When a step can begin that is to begin at once. */
+  /** The earliest start time for a step. */
   public static long soonNanos() {
     return System.nanoTime() + LEAD_NANOS;
   }
 
   /**
-   * Begins a step, which goes on until {@link #isBusy} says no.
+   * Starts a step, which runs until {@link #isBusy} returns false.
    *
    * @param start by System.nanoTime()
    */
@@ -154,7 +158,7 @@ public final class Fleet implements AutoCloseable {
       case Step.Disconnect(_, List<String> pools, boolean abrupt) -> {
         for (String name : pools) onEach(loop -> loop.begin(new DisconnectTask(loop.clients(plan.poolIndex(name)), abrupt)));
       }
-      case Step.Drain _ -> {} // nothing but waiting
+      case Step.Drain _ -> {} // only waits
     }
   }
 
@@ -194,12 +198,12 @@ public final class Fleet implements AutoCloseable {
     onEach(loop -> loop.begin(new ChurnTask(loop.clients(pool), pace, clients, start, lasting.toNanos())));
   }
 
-  /** Whether what was begun still goes on. */
+  /** Whether the current step is still running. */
   public boolean isBusy() {
     return loops.stream().anyMatch(Loop::isBusy);
   }
 
-  /** Ends what was begun. */
+  /** Stops the current step. */
   public void stopTasks() {
     await(Loop::stopTasks);
   }
@@ -211,7 +215,7 @@ public final class Fleet implements AutoCloseable {
     }
   }
 
-  /** Does something on each loop, and waits until all have. */
+  /** Runs an action on each loop and waits for all of them. */
   private void await(Consumer<Loop> what) {
     var done = new CountDownLatch(loops.size());
     for (Loop loop : loops) {
@@ -235,12 +239,12 @@ public final class Fleet implements AutoCloseable {
     if (interrupted) Thread.currentThread().interrupt();
   }
 
-  /** Ends all connections. Nothing can be begun from then on. */
+  /** Ends all connections. No step can start afterwards. */
   public void end() {
     if (ended) throw new IllegalStateException("has ended");
     ended = true;
     await(Loop::stop);
-    // What the clients publish and receive stops at one moment on each loop, before any connection ends.
+    // On each loop, publishing and receiving stop at one moment, before any of its connections ends.
     await(loop -> {
       for (LoadClient client : loop.clients()) client.exemptUnacknowledged();
       for (LoadClient client : loop.clients()) client.disconnect(false);
@@ -248,7 +252,7 @@ public final class Fleet implements AutoCloseable {
     await(Loop::end);
   }
 
-  /** What was sent here, once it has ended. */
+  /** Hands over what each stream here has sent, after the end of the run. */
   public void sent(Consumer<Sent> each) {
     for (int id = 0; id < context.numbers().count(); id++) {
       Stream stream = context.stream(id);
@@ -256,7 +260,7 @@ public final class Fleet implements AutoCloseable {
     }
   }
 
-  /** What groups have got here whose members are in several processes, by their filters. */
+  /** The messages that arrived here for shared groups with members in several processes, by filter. */
   public Map<String, SplitBook> splitGroups() {
     var split = new TreeMap<String, SplitBook>();
     context.groups().forEach((filter, book) -> {
@@ -265,15 +269,15 @@ public final class Fleet implements AutoCloseable {
     return split;
   }
 
-  /** The number of a stream of this run by the key that a book has it under, or -1. */
+  /** The number of this run's stream that has a key in the books, or -1. */
   public int streamNumber(long key) {
     return context.number(key);
   }
 
   /**
-   * What has been lost of what clients here should have got, once it has ended.
+   * Counts the messages lost by the receivers here, after the end of the run.
    *
-   * @param elsewhere what other processes have sent, by the numbers of streams; null for none, or when it is not known
+   * @param elsewhere what other processes have sent, by stream number; null for none, or when it is unknown
    */
   public Tally tally(IntFunction<@Nullable Sent> elsewhere) {
     var closed = new long[3];

@@ -2,6 +2,6 @@ package dunlin.load.client;
 
 /** Decides when streams send. */
 interface Flow extends Task {
-  /** Sends what is due of one stream, as far as it can be sent. Called when that may have changed. */
+  /** Sends the due messages of a stream as far as possible. Called whenever more may be due or possible. */
   void pump(Stream stream);
 }

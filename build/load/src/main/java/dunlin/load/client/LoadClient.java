@@ -30,13 +30,13 @@ import java.util.BitSet;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** One client with its session, over as many connections as it comes to. */
+/** A client with its session, over all its connections. */
 public final class LoadClient implements PacketListener {
   /*
-   * Owner: the client's event loop; others read its books after the run, by a task on that loop.
+   * Owner: the client's event loop; other threads read its books after the run, by a task on that loop.
    * Bounds: PublishWindow; packet identifiers of QoS 2 that wait for PUBREL, 65,535 by the protocol; Book.
-   * Failure: a lost connection is counted. What was not acknowledged is sent again when the broker still has the session, and else
-   * nobody promised to deliver it.
+   * Failure: a lost connection is counted. Unacknowledged messages are sent again when the broker still has the
+   * session; otherwise they do not count as lost.
    */
   private static final int FILTERS_OF_A_PACKET_MAX = 500;
   private static final int FIRST_SUBSCRIBE_ID = Pool.INFLIGHT_MAX + 1;
@@ -63,15 +63,15 @@ public final class LoadClient implements PacketListener {
   private @Nullable GroupBook group;
   private @Nullable LastSeen lastSeen;
   private @Nullable BitSet unreleased;
-  private @Nullable Who who; // kept for publishers only
+  private @Nullable Who who; // only set for publishers
   private Limits limits = Limits.NONE;
-  private long startedNanos; // of what the state waits for
+  private long startedNanos; // start of the current state
   private long lastWriteNanos;
-  private long pingNanos; // 0 when none is out
-  private long reconnectNanos; // 0 when it will not
+  private long pingNanos; // 0 when no ping is outstanding
+  private long reconnectNanos; // 0 for no reconnect
   private int subacksMissing;
   private int since = Integer.MAX_VALUE;
-  private boolean refused; // a subscription
+  private boolean refused; // a subscription was refused
   private boolean leaving;
   private boolean explained; // the end of this connection has been counted already
 
@@ -101,7 +101,7 @@ public final class LoadClient implements PacketListener {
     return pool;
   }
 
-  /** Counting from 0 in its pool. */
+  /** The client's number in its pool, from 0. */
   public int number() {
     return number;
   }
@@ -110,12 +110,12 @@ public final class LoadClient implements PacketListener {
     return streams;
   }
 
-  /** What it has received, or null for nothing; a member of a shared group has no book of its own. */
+  /** The book of received messages, or null when there are none; a member of a shared group has no book of its own. */
   public @Nullable Book book() {
     return book;
   }
 
-  /** The first step whose messages it must get; none when it has no session. */
+  /** The first step whose messages it must receive; Integer.MAX_VALUE when it has no session. */
   public int since() {
     return since;
   }
@@ -150,7 +150,7 @@ public final class LoadClient implements PacketListener {
     loop.dialer().dial(this);
   }
 
-  /** The network is there: MQTT begins. */
+  /** The network connection is open: sends CONNECT. */
   void open(Connection opened) {
     if (state != State.DIALLING || leaving) {
       opened.close();
@@ -182,7 +182,7 @@ public final class LoadClient implements PacketListener {
     return plan == null ? null : new Will(utf8(plan.topic().fill(me)), Stamp.will(loop.context().run()), plan.qos(), plan.retain());
   }
 
-  /** The network was not there. */
+  /** The network connection failed. */
   void dialFailed(Throwable cause) {
     if (state != State.DIALLING) return;
     loop.failure(cause);
@@ -211,7 +211,7 @@ public final class LoadClient implements PacketListener {
     else subscribe(connection, now);
   }
 
-  /** Sends again what was not acknowledged; section 4.4 of the specifications. */
+  /** Sends unacknowledged messages again; section 4.4 of the specifications. */
   private void resume(Connection to) {
     PublishWindow sent = window;
     if (sent == null || sent.used() == 0) return;
@@ -225,7 +225,7 @@ public final class LoadClient implements PacketListener {
     }
   }
 
-  /** The session is a new one: what the old one had not acknowledged was promised by nobody. */
+  /** The session is new: unacknowledged messages of the old session do not count as lost. */
   private void forget() {
     unreleased = null;
     PublishWindow sent = window;
@@ -280,7 +280,7 @@ public final class LoadClient implements PacketListener {
 
   private void ready() {
     state = State.READY;
-    // Nobody promised anything to who was refused.
+    // A client with a refused subscription need not receive anything.
     if (since == Integer.MAX_VALUE && !refused) since = loop.context().step() + 1;
     if (group != null && !refused) group.join(since);
     settle();
@@ -313,7 +313,7 @@ public final class LoadClient implements PacketListener {
     if (connection != null) connection.close();
   }
 
-  /** A connection is over, for whatever reason. */
+  /** A connection has ended for any reason. */
   void ended(Connection over) {
     if (over != connection && state != State.DIALLING) return;
     State before = state;
@@ -351,13 +351,13 @@ public final class LoadClient implements PacketListener {
 
   // ---- once a second
 
-  /** Looks for what has taken too long, and keeps the connection alive. */
+  /** Checks timeouts, and keeps the connection alive. */
   void sweep(long now) {
     switch (state) {
       case IDLE -> {
         if (reconnectNanos != 0 && now - reconnectNanos >= 0 && !loop.isStopping()) connect(now, null);
       }
-      case DIALLING -> {} // the dialer has a time-out of its own
+      case DIALLING -> {} // the dialer has its own timeout
       case CONNECTING -> {
         if (now - startedNanos > loop.connectTimeoutNanos()) timeOut(Count.CONNECT_TIMED_OUT);
       }
@@ -395,7 +395,7 @@ public final class LoadClient implements PacketListener {
 
   // ---- publishing
 
-  /** Sends what waits. */
+  /** Sends waiting messages. */
   void pump() {
     for (Stream stream : streams) stream.pump();
   }
@@ -527,7 +527,7 @@ public final class LoadClient implements PacketListener {
   private Arrival arrival(Stamp stamp) {
     GroupBook shared = group;
     if (shared == null) {
-      if (book == null) book = new Book(loop.context().budget()); // a session that was there before
+      if (book == null) book = new Book(loop.context().budget()); // a message for a session from an earlier run
       return book.receive(stamp.key(), stamp.sequence());
     }
     Arrival arrival = shared.receive(stamp.key(), stamp.sequence());
@@ -535,7 +535,7 @@ public final class LoadClient implements PacketListener {
     return lastSeen.inOrder(stamp.key(), stamp.sequence()) ? Arrival.IN_ORDER : Arrival.OUT_OF_ORDER;
   }
 
-  /** At the end: what was never acknowledged was promised by nobody. */
+  /** Called at the end: unacknowledged messages do not count as lost. */
   void exemptUnacknowledged() {
     PublishWindow sent = window;
     if (sent == null) return;

@@ -17,18 +17,19 @@ import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** What runs on one event loop: its clients, and what they are doing. */
+/** One event loop with its clients and their tasks. */
 final class Loop {
   /*
-   * Owner: the event loop; `stopping` alone is read elsewhere too.
-   * Bounds: tasks, as many as a step has; connections to flush, one entry for each at most, since an entry is made when a batch begins.
+   * Owner: the event loop; other threads read only `stopping`.
+   * Bounds: tasks, by the step; connections to flush, one entry per connection, because an entry is made when a batch
+   * begins.
    */
-  /** From one tick to the next, when nothing is due before. */
+  /** The time between two ticks when nothing is due earlier. */
   static final long TICK_NANOS = 1_000_000;
-  /** Ticks are no closer than this; what is due in between goes out together. */
+  /** The shortest time between two ticks; all messages due in between are sent together. */
   private static final long TICK_NANOS_MIN = 100_000;
   private static final long SWEEP_NANOS = 1_000_000_000;
-  /** A tick that comes later than this says that the tool itself is at its limit. */
+  /** A tick later than this shows that the tool itself is at its limit. */
   static final long LATE_NANOS = 20_000_000;
 
   private final EventLoop executor;
@@ -41,13 +42,13 @@ final class Loop {
   private final List<Connection> toFlush = new ArrayList<>();
   private final Stamp stamp = new Stamp();
   private final ByteBuf scratch = Unpooled.directBuffer(1_024);
-  private final long[] lost = new long[3]; // of sessions that have ended, by QoS
+  private final long[] lost = new long[3]; // lost by ended sessions, by QoS
 
   private volatile boolean stopping;
-  private volatile boolean busy; // whether a task is left
+  private volatile boolean busy; // whether any task is unfinished
   private @Nullable ScheduledFuture<?> ticks;
   private long lastTickNanos;
-  private double swept; // clients of the list that this round has seen
+  private double swept; // the number of clients visited in this round
 
   Loop(EventLoop executor, RunContext context, LoopMeters meters, Dialer dialer, int pools) {
     this.executor = executor;
@@ -136,7 +137,7 @@ final class Loop {
     schedule(Math.max(TICK_NANOS_MIN, wait));
   }
 
-  /** A slice of the clients, so that each is seen once a second and none waits for all. */
+  /** Sweeps a slice of the clients, so that each is visited once a second without long pauses. */
   private void sweep(long now, long since) {
     if (clients.isEmpty()) return;
     double until = swept + Math.min(1.0, (double) since / SWEEP_NANOS) * clients.size();
@@ -191,10 +192,10 @@ final class Loop {
     context.meters().failure(reason(cause));
   }
 
-  /** Few words, and the same for all clients: no addresses and ports. */
+  /** A short reason that is the same for all clients, without addresses and ports. */
   static String reason(Throwable failure) {
     Throwable cause = failure;
-    if (failure instanceof SSLException) while (cause.getCause() != null) cause = cause.getCause(); // what is on top says "problem"
+    if (failure instanceof SSLException) while (cause.getCause() != null) cause = cause.getCause(); // the outer exception only says "problem"
     String message = cause.getMessage() == null ? cause.getClass().getSimpleName() : cause.getMessage();
     if (message.contains("Cannot assign requested address") || message.contains("Address already in use")) return "no free port for the source address";
     if (message.contains("Too many open files")) return "too many open files";
@@ -207,7 +208,7 @@ final class Loop {
     return line.length() > 120 ? line.substring(0, 120) : line;
   }
 
-  /** Adds up what a session has lost that has ended: what is missing between its first message and its last. */
+  /** Counts the messages lost by an ended session: those missing between its first and its last message. */
   void close(Book book, Pool pool) {
     int granted = pool.subscriptions().stream().mapToInt(Subscribing::qos).max().orElse(2);
     for (int i = 0; i < book.streams(); i++) {

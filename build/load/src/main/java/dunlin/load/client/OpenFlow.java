@@ -4,13 +4,14 @@ import dunlin.load.count.Count;
 import dunlin.load.count.Series;
 import java.util.List;
 
-/** Streams that send at given times, whether or not the broker keeps up: an open loop. */
+/** An open loop: streams send at given times, whether or not the broker keeps up. */
 final class OpenFlow implements Flow {
   /*
-   * Owner: the event loop. The streams of all loops take turns: number n of the pool's clients is due at pace.nanos(n), then again
-   * at n + all clients, so the load is even, and what is late counts from when it was due.
-   * Bounds: DUE_OF_A_TICK_MAX; a stream's messages that are due and cannot be sent, by the pool's queueMax. Full: the oldest is dropped
-   * and counted. Once all are due, those of clients that do not come back are dropped after the time that an acknowledgement may take.
+   * Owner: the event loop. The clients of a pool take turns: client n is due at pace.nanos(n), then again at n + the
+   * number of clients. So the load is even, and the times of a late message count from when it was due.
+   * Bounds: DUE_OF_A_TICK_MAX; a stream's due messages that cannot be sent, by the pool's queueMax. Full: the oldest is
+   * dropped and counted. When all messages are due, those of clients that do not reconnect are dropped after the
+   * acknowledgement timeout.
    */
   private static final int DUE_OF_A_TICK_MAX = 20_000;
 
@@ -52,7 +53,7 @@ final class OpenFlow implements Flow {
       Stream stream = streams.get((int) (next % streams.size()));
       long turn = next / streams.size();
       long at = nanos(stream, turn);
-      // Numbers and times grow from one to the next, so what is beyond the end is the end.
+      // Numbers and times ascend, so the first one beyond the end ends the flow.
       if (at >= lastingNanos || turn * clients + stream.client().number() >= messages) {
         allDue = true;
         break;

@@ -4,12 +4,12 @@ import dunlin.load.plan.Rate;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** When the n-th of many evenly spread events is to happen: with one rate, or with one that changes evenly to another. */
+/** The times of evenly spread events, with a constant rate or with one that changes linearly to another. */
 final class Pace {
   private static final double NANOS = 1e9;
 
   private final double rate;
-  private final double growth; // of the rate in a second
+  private final double growth; // of the rate, per second
 
   Pace(Rate rate, int clients, @Nullable Rate rateAtEnd, Duration lasting) {
     this.rate = rate.perSecond() * clients;

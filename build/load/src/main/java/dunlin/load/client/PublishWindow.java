@@ -3,7 +3,7 @@ package dunlin.load.client;
 import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
-/** Messages of QoS 1 and 2 that a client has published and the broker has not acknowledged. */
+/** A client's unacknowledged publishes of QoS 1 and 2. */
 final class PublishWindow {
   /*
    * Owner: the client's event loop.
@@ -33,7 +33,7 @@ final class PublishWindow {
     return used;
   }
 
-  /** Enters a message; answers its packet identifier. The caller has looked whether there is room. */
+  /** Adds a message and returns its packet identifier. The caller has checked that there is room. */
   int take(Stream stream, long sequence, long intendedMicros, long nowNanos) {
     if (freeCount == 0) grow();
     int slot = free[--freeCount];
@@ -59,7 +59,7 @@ final class PublishWindow {
     for (int slot = size - 1; slot >= before; slot--) free[freeCount++] = slot;
   }
 
-  /** How far a message is, without its flag; FREE for a packet identifier that is not in use. */
+  /** The state of a message without its flag; FREE for an unused packet identifier. */
   byte state(int packetId) {
     return packetId < 1 || packetId > states.length ? FREE : (byte) (states[packetId - 1] & ~TIMED_OUT);
   }
@@ -94,7 +94,7 @@ final class PublishWindow {
     return states.length;
   }
 
-  /** How many messages have become too old since the last call. */
+  /** Marks the messages that have timed out since the last call, and returns their number. */
   int timeOut(long nowNanos, long timeoutNanos) {
     if (used == 0) return 0;
     int count = 0;

@@ -15,7 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
-/** What all clients of a run share. */
+/** The state that all clients of a run share. */
 final class RunContext {
   /* Owner: any thread. Bounds: one shared book for each group of the plan, one stream for each publisher and topic. */
   private final Plan plan;
@@ -30,7 +30,7 @@ final class RunContext {
   private final Map<String, GroupBook> groups = new ConcurrentHashMap<>();
   private final AtomicReferenceArray<Stream> streams;
 
-  private volatile int step; // written by the run's own thread
+  private volatile int step; // written by the run's thread
 
   /** @param allRuns whether messages of other runs count too: when this process only receives */
   RunContext(Plan plan, Share share, int run, boolean allRuns, Meters meters, WallClock clock) {
@@ -76,12 +76,12 @@ final class RunContext {
     return budget;
   }
 
-  /** What a shared group has got, all its members in this process together. */
+  /** The book of a shared group, with all its members in this process. */
   GroupBook group(String filter) {
     return groups.computeIfAbsent(filter, _ -> share.isAll() ? new SharedBook(budget) : new SplitBook(splitBytes));
   }
 
-  /** The groups that somebody has joined. */
+  /** The groups with at least one member. */
   Map<String, GroupBook> groups() {
     return groups;
   }
@@ -90,24 +90,24 @@ final class RunContext {
     streams.set(stream.id(), stream);
   }
 
-  /** A stream that is sent here, or null for one of another process, or one that a broker has made up. */
+  /** A stream that this process publishes, or null for one of another process or one that does not exist. */
   @Nullable Stream stream(int id) {
     return id < streams.length() ? streams.get(id) : null;
   }
 
-  /** The stream by the key of its stamp, or null for one that is not sent here. */
+  /** The stream with a key of a stamp, or null when this process does not publish it. */
   @Nullable Stream streamOf(long key) {
     int id = number(key);
     return id < 0 ? null : stream(id);
   }
 
-  /** The number of a stream of this run by the key of its stamp, or -1. */
+  /** The number of this run's stream with a key of a stamp, or -1. */
   int number(long key) {
     int id = (int) key & 0xFFFFFF;
     return key >>> 24 == run && id < streams.length() ? id : -1;
   }
 
-  /** The key that the stamps of a stream have. */
+  /** The key in the stamps of a stream. */
   long key(int stream) {
     return ((long) run << 24) | stream;
   }

@@ -1,6 +1,6 @@
 package dunlin.load.client;
 
-/** Learns that a client has been answered, one way or the other. Called on the client's event loop. */
+/** Is notified when the broker has answered a client, with success or not. Called on the client's event loop. */
 interface Settled {
   void settled();
 }

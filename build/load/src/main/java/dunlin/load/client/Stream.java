@@ -6,11 +6,11 @@ import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** What one client publishes to one topic: numbers without a gap, from 0. */
+/** The messages of one client to one topic, numbered from 0 without gaps. */
 public final class Stream {
   /*
-   * Owner: the client's event loop. Others read after the run, and enter deliveries of a closed loop.
-   * Bounds: EXEMPT_MAX messages that nobody promised to deliver; what comes on top counts as lost when it does not arrive.
+   * Owner: the client's event loop. Other threads read it after the run, and add deliveries of a closed loop.
+   * Bounds: EXEMPT_MAX exempt messages. Full: further ones count as lost when they do not arrive.
    */
   private static final int EXEMPT_MAX = 100_000;
 
@@ -27,9 +27,9 @@ public final class Stream {
   private int exempted;
   private long[] marks = {}; // step, sequence at its start, step, ...
 
-  private @Nullable Flow flow; // the one that is under way
-  long due; // of its messages
-  long handled; // of those that were due: sent or dropped
+  private @Nullable Flow flow; // the current flow
+  long due; // the number of messages that are due
+  long handled; // the number of due messages that were sent or dropped
   long deliveredBefore;
   long progress;
   long progressNanos;
@@ -68,14 +68,14 @@ public final class Stream {
     return publishing;
   }
 
-  /** Begins to follow a flow, or none. */
+  /** Sets the current flow, or none. */
   void follow(@Nullable Flow next) {
     flow = next;
     due = 0;
     handled = 0;
   }
 
-  /** Sends what is due and can be sent. */
+  /** Sends the due messages as far as possible. */
   void pump() {
     if (flow != null) flow.pump(this);
   }
@@ -84,26 +84,26 @@ public final class Stream {
     return sequence++;
   }
 
-  /** How many messages it has sent. */
+  /** The number of sent messages. */
   long sent() {
     return sequence;
   }
 
-  /** Says that a message was refused, or never acknowledged. */
+  /** Records that a message was refused or never acknowledged. */
   void exempt(long number) {
     if (exempted == EXEMPT_MAX) return;
     if (exempted == exempt.length) exempt = Arrays.copyOf(exempt, Math.max(8, 2 * exempted));
     exempt[exempted++] = number;
   }
 
-  /** Notes where a step begins. */
+  /** Records the start of a step. */
   void mark(int step) {
     marks = Arrays.copyOf(marks, marks.length + 2);
     marks[marks.length - 2] = step;
     marks[marks.length - 1] = sequence;
   }
 
-  /** All that it has sent, for after the run. */
+  /** Everything that it has sent; called after the run. */
   Sent sum() {
     return new Sent(id, sequence, marks.clone(), Arrays.copyOf(exempt, exempted));
   }

@@ -14,7 +14,7 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What was lost, once everything has come that would.
+ * The messages lost in a run, counted at its end.
  *
  * @param lost by the QoS of the delivery: sent, not refused, and never received
  * @param losses the largest, by publisher and receiver
@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 public record Tally(long[] lost, List<Loss> losses) {
   public static final int LOSSES_MAX = 100;
 
-  /** What one receiver, or one shared group, has not got of one publisher's topic. */
+  /** The loss of one receiver or shared group from one publisher's topic. */
   public record Loss(String publisher, String topic, String receiver, int qos, long sent, long lost) {}
 
   /** Finds a client. */
@@ -34,7 +34,7 @@ public record Tally(long[] lost, List<Loss> losses) {
     return lost[0] + lost[1] + lost[2];
   }
 
-  /** Both together. */
+  /** The sum of both. */
   public Tally plus(Tally other) {
     long[] sum = lost.clone();
     for (int qos = 0; qos < sum.length; qos++) sum[qos] += other.lost[qos];
@@ -97,14 +97,14 @@ public record Tally(long[] lost, List<Loss> losses) {
         return book == null ? sentSince(stream, client.since()) : missing(book, key, stream, client.since());
       }
       case Receiver.Group(String filter, _, _) -> {
-        // Of a group in several processes the parts are put together elsewhere.
+        // A group in several processes is counted in GroupUnion.
         if (!(context.groups().get(filter) instanceof SharedBook book) || book.since() == Integer.MAX_VALUE) return 0;
         return book.read(key, stripe -> missing(stripe, key, stream, book.since()));
       }
     }
   }
 
-  /** All of it, but what nobody promised to deliver. */
+  /** All messages of a stream since a step, except the exempt ones. */
   private static long sentSince(Sent stream, int since) {
     long from = stream.firstOf(since);
     long missing = stream.messages() - from;
@@ -121,13 +121,13 @@ public record Tally(long[] lost, List<Loss> losses) {
     return missing;
   }
 
-  /** Streams of other runs, of which only gaps are known. */
+  /** Counts the losses of other runs' streams, of which only gaps are known. */
   private static void others(RunContext context, List<LoadClient> all, long[] lost) {
     for (LoadClient client : all) {
       Book book = client.book();
       if (book != null) lost[granted(client)] += gapsOfOthers(context, book);
     }
-    // A group's members may be of any pool; the first one found says the QoS.
+    // A group's members may be in several pools; the first one found decides the QoS.
     var seen = new HashSet<String>();
     for (LoadClient client : all) {
       List<Subscribing> subscriptions = client.pool().subscriptions();

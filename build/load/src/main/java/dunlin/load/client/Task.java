@@ -1,15 +1,15 @@
 package dunlin.load.client;
 
-/** Something that goes on on one event loop until it is done. */
+/** Work on one event loop that continues until it is done. */
 interface Task {
-  /** Called each millisecond or more often; answers whether it is done. */
+  /** Called each millisecond or more often; returns whether it is done. */
   boolean advance(long nowNanos);
 
-  /** How long it can wait for the next call, unless something else happens. */
+  /** The longest useful wait until the next call. */
   default long waitNanos(long nowNanos) {
     return Loop.TICK_NANOS;
   }
 
-  /** Ends it early. */
+  /** Stops it early. */
   default void stop() {}
 }

@@ -1,4 +1,4 @@
-/** Clients of a run on their event loops: connections, sessions, what they publish and what they receive. */
+/** Clients of a run on their event loops, with connections, sessions, publishes and deliveries. */
 @NullMarked
 package dunlin.load.client;
 

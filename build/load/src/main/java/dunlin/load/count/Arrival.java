@@ -1,10 +1,10 @@
 package dunlin.load.count;
 
-/** How a message fits what its receiver had before. */
+/** How a message relates to the earlier messages of its receiver. */
 public enum Arrival {
-  /** The first of its number, and no later one came before it. */
+  /** The first with its number, after all lower numbers received. */
   IN_ORDER,
-  /** The first of its number, behind a later one. */
+  /** The first with its number, but after a higher number. */
   OUT_OF_ORDER,
   DUPLICATE,
   /** The books are full; see {@link Budget}. */

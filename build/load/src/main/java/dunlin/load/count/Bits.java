@@ -2,10 +2,10 @@ package dunlin.load.count;
 
 import java.util.Arrays;
 
-/** Which numbers of a sequence there are, a bit for each. */
+/** A set of sequence numbers, with one bit for each. */
 public final class Bits {
   /*
-   * Owner: guarded by its user, no lock.
+   * Owner: guarded by its user; no lock.
    * Bounds: WORDS_MAX from the first number to the last; its user counts the bytes.
    */
   static final int WORDS_MAX = 1 << 26;
@@ -16,13 +16,13 @@ public final class Bits {
 
   public Bits() {}
 
-  /** Bits as they were sent: the first stands for 64 times a number. */
+  /** Bits received from another process; the first bit stands for 64 * firstWord. */
   public Bits(long firstWord, long[] words) {
     this.firstWord = firstWord;
     this.words = words.clone();
   }
 
-  /** How many bytes more it takes to enter a number; more than there can be for one too far away. */
+  /** The number of additional bytes needed to add a number; more than available for a number too far away. */
   long bytesFor(long number) {
     long word = number >>> 6;
     if (words.length == 0) return HEADER_BYTES + Long.BYTES;
@@ -37,7 +37,7 @@ public final class Bits {
     return Math.max(word + 1 - firstWord, Math.min(2L * words.length, WORDS_MAX));
   }
 
-  /** Enters a number; false when it was there. */
+  /** Adds a number; false when it was already present. */
   boolean set(long number) {
     long word = number >>> 6;
     if (words.length == 0) firstWord = word;
@@ -66,7 +66,7 @@ public final class Bits {
     return at >= 0 && at < words.length && (words[(int) at] & 1L << number) != 0;
   }
 
-  /** How many numbers there are from one on. */
+  /** The number of elements from a number on. */
   public long countFrom(long number) {
     long count = 0;
     for (int i = 0; i < words.length; i++) {
@@ -85,7 +85,7 @@ public final class Bits {
     return Long.MAX_VALUE;
   }
 
-  /** Takes over the numbers of others; answers how many were there already. Both have been bounded before. */
+  /** Adds all numbers of another set; returns how many were already present. The caller has bounded both. */
   public long join(Bits others) {
     if (others.words.length == 0) return 0;
     if (words.length == 0) {
@@ -115,7 +115,7 @@ public final class Bits {
     return firstWord;
   }
 
-  /** Up to the last that is not 0. */
+  /** The words up to the last one that is not 0. */
   public long[] words() {
     int length = words.length;
     while (length > 0 && words[length - 1] == 0) length--;

@@ -4,7 +4,7 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 
-/** What one receiver has of each stream. */
+/** The messages that one receiver has of each stream. */
 public final class Book {
   /*
    * Owner: the receiver's event loop, or the lock of the shared group's stripe.
@@ -50,7 +50,7 @@ public final class Book {
     return Arrival.IN_ORDER;
   }
 
-  /** How many streams it has messages of. */
+  /** The number of streams. */
   public int streams() {
     return index.size();
   }
@@ -59,28 +59,28 @@ public final class Book {
     return index.key(stream);
   }
 
-  /** The index of a stream, or -1 when none of its messages came. */
+  /** The index of a stream, or -1 when none of its messages arrived. */
   public int find(long key) {
     return index.find(key);
   }
 
-  /** How many messages between the first and the last that came did not come. */
+  /** The number of missing messages between the first and the last that arrived. */
   public long missingBetween(int stream) {
     Gaps missing = gaps.get(stream);
     return missing == null ? 0 : missing.total();
   }
 
-  /** The first sequence number that came. */
+  /** The lowest sequence number that arrived. */
   public long first(int stream) {
     return first[stream];
   }
 
-  /** The number behind the highest that came. */
+  /** The number after the highest that arrived. */
   public long next(int stream) {
     return next[stream];
   }
 
-  /** Whether a message did not come. */
+  /** Whether a message has not arrived. */
   public boolean isMissing(int stream, long sequence) {
     if (sequence < first[stream] || sequence >= next[stream]) return true;
     Gaps missing = gaps.get(stream);

@@ -2,7 +2,7 @@ package dunlin.load.count;
 
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How many pairs of a stream and a receiver one process keeps books of; each takes some 50 bytes. */
+/** The number of pairs of a stream and a receiver that one process can track; each takes about 50 bytes. */
 public final class Budget {
   public static final long PAIRS_MAX = 16_000_000;
 

@@ -2,7 +2,7 @@ package dunlin.load.count;
 
 import dunlin.load.mqtt.ReasonNames;
 
-/** Where a broker gives codes as reasons. */
+/** The packets in which a broker gives reason codes. */
 public enum Codes {
   CONNACK_3("refused connects (3.1.1)"),
   CONNACK_5("refused connects (5.0)"),

@@ -1,6 +1,6 @@
 package dunlin.load.count;
 
-/** What is counted while a run lasts. */
+/** The counters of a run. */
 public enum Count {
   CONNECT_ATTEMPTS("connection attempts"),
   CONNECTED("connections"),
@@ -52,7 +52,7 @@ public enum Count {
     this.label = label;
   }
 
-  /** In words, for tables. */
+  /** The label in tables. */
   public String label() {
     return label;
   }

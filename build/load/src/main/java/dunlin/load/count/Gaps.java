@@ -2,11 +2,11 @@ package dunlin.load.count;
 
 import java.util.Arrays;
 
-/** Numbers that are missing in a sequence, as ascending ranges. */
+/** The missing numbers of a sequence, as ascending ranges. */
 public final class Gaps {
   /*
-   * Owner: whoever owns the book or the stream that it belongs to; no lock.
-   * Bounds: RANGES_MAX. Full: the lowest range is given up. What was missing in it stays missing, also if it comes later.
+   * Owner: the owner of its book or stream; no lock.
+   * Bounds: RANGES_MAX. Full: the lowest range is dropped. Its numbers stay missing, even if they arrive later.
    */
   static final int RANGES_MAX = 4_096;
 
@@ -14,7 +14,7 @@ public final class Gaps {
   private int length; // of the bounds in use
   private long givenUp;
 
-  /** Appends a range that lies behind all others. */
+  /** Appends a range after all others. */
   public void add(long from, long to) {
     assert from < to : from + " to " + to;
     if (length > 0 && bounds[length - 1] == from) {
@@ -28,7 +28,7 @@ public final class Gaps {
     bounds[length++] = to;
   }
 
-  /** Puts a range in front of all others, where a sequence turns out to have begun earlier. */
+  /** Inserts a range before all others, when a sequence turns out to have begun earlier. */
   void addFirst(long from, long to) {
     assert from < to && (length == 0 || to <= bounds[0]) : from + " to " + to;
     if (length == 2 * RANGES_MAX) {
@@ -42,7 +42,7 @@ public final class Gaps {
     length += 2;
   }
 
-  /** Takes out a number that was missing and has come; false when it was not missing. */
+  /** Removes a missing number that has arrived; false when it was not missing. */
   public boolean fill(long number) {
     int at = rangeOf(number);
     if (at < 0) return false;
@@ -83,7 +83,7 @@ public final class Gaps {
     length -= 2;
   }
 
-  /** The index of the range that has a number, or -1. */
+  /** The index of the range that contains a number, or -1. */
   private int rangeOf(long number) {
     int low = 0;
     int high = length / 2 - 1;
@@ -100,7 +100,7 @@ public final class Gaps {
     return length == 0 && givenUp == 0;
   }
 
-  /** How many numbers are missing. */
+  /** The number of missing numbers. */
   public long total() {
     long total = givenUp;
     for (int i = 0; i < length; i += 2) total += bounds[i + 1] - bounds[i];

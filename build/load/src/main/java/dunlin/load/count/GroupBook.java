@@ -2,16 +2,16 @@ package dunlin.load.count;
 
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What the members of a shared group have got in this process. Members on several event loops enter what they get. */
+/** The messages that the members of a shared group in this process have received. Members on several event loops add them. */
 public abstract sealed class GroupBook permits SharedBook, SplitBook {
   private final AtomicInteger since = new AtomicInteger(Integer.MAX_VALUE);
 
-  /** Says that a member has subscribed; the group must get what is sent from a step on. */
+  /** Records a member's subscription; the group must receive all messages from a step on. */
   public final void join(int step) {
     since.accumulateAndGet(step, Math::min);
   }
 
-  /** The first step whose messages the group must get. */
+  /** The first step whose messages the group must receive. */
   public final int since() {
     return since.get();
   }

@@ -2,7 +2,7 @@ package dunlin.load.count;
 
 import java.util.Arrays;
 
-/** Gives each key a number, counting from 0 in the order in which they come: a hash table that allocates nothing for a key. */
+/** Numbers keys from 0 in order of arrival: a hash table that allocates nothing per key. */
 final class KeyIndex {
   private long[] keys = new long[2];
   private int[] table = new int[4]; // number + 1, or 0; at most half full
@@ -17,7 +17,7 @@ final class KeyIndex {
     return -1;
   }
 
-  /** Numbers a key that has none yet. */
+  /** Adds a new key and returns its number. */
   int add(long key) {
     if (size == keys.length) {
       keys = Arrays.copyOf(keys, 2 * size);

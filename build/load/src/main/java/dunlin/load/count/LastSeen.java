@@ -2,11 +2,11 @@ package dunlin.load.count;
 
 import java.util.Arrays;
 
-/** The highest number of each stream that a member of a shared group has got: enough to see what comes out of order. */
+/** The highest number of each stream that a member of a shared group has received; enough to detect messages out of order. */
 public final class LastSeen {
   /*
    * Owner: the member's event loop.
-   * Bounds: the process' Budget of pairs. Full: the order of a new stream is not looked at.
+   * Bounds: the process' Budget of pairs. Full: the order of a new stream is not checked.
    */
   private final Budget budget;
 
@@ -17,7 +17,7 @@ public final class LastSeen {
     this.budget = budget;
   }
 
-  /** Whether no later message of the stream came before. */
+  /** Whether no higher number of the stream arrived before. */
   public boolean inOrder(long key, long sequence) {
     int at = index.find(key);
     if (at < 0) {

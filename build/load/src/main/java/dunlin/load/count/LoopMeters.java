@@ -10,7 +10,7 @@ import org.HdrHistogram.Histogram;
 import org.HdrHistogram.SingleWriterRecorder;
 import org.jspecify.annotations.Nullable;
 
-/** What one event loop counts and times. */
+/** The counters and histograms of one event loop. */
 public final class LoopMeters {
   /*
    * Owner: the event loop is the single writer, so it adds without an atomic instruction; any thread may read a count, and only
@@ -57,7 +57,7 @@ public final class LoopMeters {
     return requireNonNull(codes.get(kind)).get(code);
   }
 
-  /** What was timed since the last call; the histogram given back is used again. */
+  /** The times since the last call; a histogram that is handed back is reused. */
   Histogram interval(Series series, @Nullable Histogram recycled) {
     return requireNonNull(recorders.get(series)).getIntervalHistogram(recycled);
   }

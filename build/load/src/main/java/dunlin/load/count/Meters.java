@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The meters of all event loops of a run, added up. */
 public final class Meters {
-  /* Owner: any thread; the lock holds the totals of the histograms, which the loops never touch. */
+  /* Owner: any thread; the lock guards the totals of the histograms, which the loops never touch. */
   private final List<LoopMeters> loops;
 
   @GuardedBy("this")
@@ -25,7 +25,7 @@ public final class Meters {
   @GuardedBy("this")
   private final Map<Series, Histogram> totals = new EnumMap<>(Series.class);
 
-  /** Distinct reasons of failed connections; what comes on top is "other". */
+  /** Distinct reasons of failed connections; further ones count as "other". */
   private static final int FAILURES_MAX = 64;
 
   private final ConcurrentHashMap<String, LongAdder> failures = new ConcurrentHashMap<>();
@@ -40,7 +40,7 @@ public final class Meters {
     }
   }
 
-  /** An empty histogram of the kind that all times are kept in. */
+  /** An empty histogram with the settings of all histograms. */
   public static Histogram newHistogram() {
     return LoopMeters.newHistogram();
   }
@@ -61,13 +61,13 @@ public final class Meters {
     return sum;
   }
 
-  /** Counts why a connection was not made, or ended, in the words of the system. */
+  /** Counts the reason why a connection failed or ended, in the system's words. */
   public void failure(String reason) {
     String name = failures.size() < FAILURES_MAX || failures.containsKey(reason) ? reason : "other";
     failures.computeIfAbsent(name, _ -> new LongAdder()).increment();
   }
 
-  /** What was timed since the last call, which also goes into the totals. */
+  /** The times since the last call, which are also added to the totals. */
   public synchronized Map<Series, Histogram> interval() {
     var interval = new EnumMap<Series, Histogram>(Series.class);
     for (Series series : Series.values()) {
@@ -94,7 +94,7 @@ public final class Meters {
     return new Snapshot(counted.counts(), counted.codes(), counted.failures(), times);
   }
 
-  /** Everything since the run began but the times. */
+  /** Everything since the run began except the times. */
   public Snapshot counted() {
     var counts = new EnumMap<Count, Long>(Count.class);
     for (Count count : Count.values()) counts.put(count, get(count));

@@ -1,6 +1,6 @@
 package dunlin.load.count;
 
-/** What is timed, each from when it was meant to begin. */
+/** The timed events, each measured from its intended start. */
 public enum Series {
   CONNECT("connect", "from the intended connect to CONNACK"),
   SUBSCRIBE("subscribe", "from SUBSCRIBE to SUBACK"),

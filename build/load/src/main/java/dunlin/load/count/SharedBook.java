@@ -2,11 +2,11 @@ package dunlin.load.count;
 
 import java.util.function.ToLongFunction;
 
-/** What the members of a shared group have of each stream, taken together. */
+/** The messages of each stream that the members of a shared group have received together. */
 public final class SharedBook extends GroupBook {
   /*
-   * Owner: nobody; members on several event loops enter what they get. A stream belongs to one of STRIPES locks, each held for a look
-   * into a hash table: loops seldom meet, and wait for nanoseconds when they do.
+   * Owner: none; members on several event loops add messages. Each stream belongs to one of STRIPES locks, which is
+   * held for a look-up in a hash table: contention is rare and lasts nanoseconds.
    */
   private static final int STRIPES = 64;
 

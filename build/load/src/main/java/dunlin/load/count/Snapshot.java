@@ -5,9 +5,9 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.HdrHistogram.Histogram;
 
-/** Counts, reasons and times of one process at one moment; those of several add up without loss. */
+/** Counts, reasons and times of one process at one moment. Those of several processes add up without loss. */
 public record Snapshot(Map<Count, Long> counts, Map<Codes, Map<String, Long>> codes, Map<String, Long> failures, Map<Series, Histogram> times) {
-  /** Nothing yet. */
+  /** The snapshot before the run begins. */
   public static final Snapshot EMPTY = new Snapshot(Map.of(), Map.of(), Map.of(), Map.of());
 
   public long get(Count count) {
@@ -36,7 +36,7 @@ public record Snapshot(Map<Count, Long> counts, Map<Codes, Map<String, Long>> co
     return sum;
   }
 
-  /** With so much more of one count. */
+  /** This snapshot with one count increased. */
   public Snapshot plus(Count count, long number) {
     var more = new EnumMap<Count, Long>(Count.class);
     more.putAll(counts);

@@ -4,15 +4,18 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What members of a shared group have got here when others are in other processes: a bit for each message, to be joined with theirs. */
+/**
+ * The messages that the members of a shared group have received here when it has members in other processes too: one
+ * bit per message, to be merged with theirs.
+ */
 public final class SplitBook extends GroupBook {
   /*
-   * Owner: any event loop; each stream's bits have a lock, held for a look at one word.
+   * Owner: any event loop; each stream's bits have a lock, held for an access to one word.
    * Bounds: BYTES_MAX of bits in a process, for all groups. Full: the message is UNCHECKED.
    */
   public static final long BYTES_MAX = 256_000_000;
 
-  private final AtomicLong bytesLeft; // of all groups
+  private final AtomicLong bytesLeft; // shared by all groups
   private final Map<Long, Bits> streams = new ConcurrentHashMap<>();
 
   public SplitBook(AtomicLong bytesLeft) {
@@ -39,7 +42,7 @@ public final class SplitBook extends GroupBook {
     return false;
   }
 
-  /** By the keys of streams; to be read when nothing comes any more. */
+  /** The bits by stream key; to be read when no more messages arrive. */
   public Map<Long, Bits> streams() {
     return streams;
   }

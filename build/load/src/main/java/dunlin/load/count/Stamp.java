@@ -7,14 +7,14 @@ import java.nio.charset.StandardCharsets;
  * The 16 bytes that make a message countable: its run, stream, sequence number and intended time.
  *
  * <pre>
- *   byte 0        0xFF, or 0xFE in a will: no text begins so
+ *   byte 0        0xFF, or 0xFE in a will; no text begins with these bytes
  *   bytes 1-2     run
  *   bytes 3-5     stream: one publisher and one of the topics that it publishes to
  *   bytes 6-10    sequence number within the stream
- *   bytes 11-15   when the message was to be sent: the lower 40 bits of the microseconds since 1970, which come round after 12 days
+ *   bytes 11-15   when the message was due: the lower 40 bits of the microseconds since 1970, which wrap around after 12 days
  * </pre>
  *
- * <p>In a payload of text the stamp is written with 32 hexadecimal digits behind {@code dunlin:}.
+ * <p>In a text payload the stamp is written as {@code dunlin:} and 32 hexadecimal digits.
  */
 public final class Stamp {
   public static final int BYTES = 16;
@@ -26,10 +26,10 @@ public final class Stamp {
   private static final long LOW_40 = (1L << 40) - 1;
   private static final byte[] TEXT_MARK = "dunlin:".getBytes(StandardCharsets.US_ASCII);
   private static final byte[] HEX = "0123456789abcdef".getBytes(StandardCharsets.US_ASCII);
-  /** How far into a text a stamp is looked for. */
+  /** The part of a text that is searched for a stamp. */
   private static final int TEXT_SEARCH_BYTES_MAX = 1_024;
 
-  /** What a payload turned out to be. */
+  /** The kind of a payload. */
   public enum Kind {
     MESSAGE,
     WILL,
@@ -48,7 +48,7 @@ public final class Stamp {
     write40(out, micros);
   }
 
-  /** The same as text. */
+  /** Writes a stamp as text. */
   public static void writeText(ByteBuf out, int run, int stream, long sequence, long micros) {
     out.writeBytes(TEXT_MARK);
     hex(out, MARK, 2);
@@ -117,7 +117,7 @@ public final class Stamp {
     return stream;
   }
 
-  /** Tells streams of all runs apart. */
+  /** Identifies a stream over all runs. */
   public long key() {
     return ((long) run << 24) | stream;
   }
@@ -126,7 +126,7 @@ public final class Stamp {
     return sequence;
   }
 
-  /** How long ago the message was to be sent. Below 0 when the clocks of two machines differ by more than that. */
+  /** The time since the message was due. Negative when the clocks of two machines differ by more than that. */
   public long ageMicros(long nowMicros) {
     long age = (nowMicros - micros) & LOW_40;
     return age > LOW_40 >> 1 ? age - LOW_40 - 1 : age;

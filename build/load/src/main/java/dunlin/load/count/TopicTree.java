@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Finds what was entered under topic filters that match a topic name; section 4.7 of the specifications. */
+/** Finds the entries whose topic filters match a topic name; section 4.7 of the specifications. */
 public final class TopicTree<T> {
   /* Owner: one thread at a time. Bounds: as many entries as a scenario has subscriptions. */
   private final Node<T> root = new Node<>();
@@ -29,7 +29,7 @@ public final class TopicTree<T> {
     node.ending.add(value);
   }
 
-  /** Hands over each entry that matches; one that was entered under two matching filters comes twice. */
+  /** Hands over each matching entry; one with two matching filters is handed over twice. */
   public void match(String topic, Consumer<T> found) {
     String[] levels = topic.split("/", -1);
     match(root, levels, 0, found, topic.startsWith("$"));

@@ -1,8 +1,8 @@
 package dunlin.load.count;
 
 /**
- * Microseconds since 1970 that never step back: the wall clock was read once, and the monotonic clock has counted since. So times of two
- * processes on one machine can be compared, and an adjusted wall clock does not bend a run.
+ * Microseconds since 1970 that never step back: the wall clock is read once, and the monotonic clock counts from there.
+ * So times of two processes on one machine are comparable, and adjustments of the wall clock do not distort a run.
  */
 public final class WallClock {
   private final long startMicros;
@@ -19,7 +19,7 @@ public final class WallClock {
     this.startNanos = startNanos;
   }
 
-  /** The same clock, which shows so much more. */
+  /** This clock moved forward. */
   public WallClock shifted(long micros) {
     return new WallClock(startMicros + micros, startNanos);
   }

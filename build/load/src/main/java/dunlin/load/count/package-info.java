@@ -1,4 +1,4 @@
-/** What a run counts: stamps in payloads, books of what came from whom, meters of each event loop, and what they add up to. */
+/** The counting of a run: stamps in payloads, books of received messages, meters of each event loop, and their sums. */
 @NullMarked
 package dunlin.load.count;
 

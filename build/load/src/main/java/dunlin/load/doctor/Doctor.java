@@ -5,17 +5,17 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** Compares what a run wants with what this machine gives. */
+/** Compares the needs of a run with the limits of this machine. */
 public final class Doctor {
-  /** Files that a JVM has open beside its connections. */
+  /** The number of files that a JVM has open besides its connections. */
   private static final long OTHER_FILES = 200;
-  /** Of this process: the client, Netty's channel, a share of buffers. */
+  /** Heap of this process per connection: the client, Netty's channel, and a share of buffers. */
   private static final long HEAP_BYTES_OF_A_CONNECTION = 4_000;
-  /** Of the kernel, for one end of a connection, measured on Linux 6. */
+  /** Kernel memory for one end of a connection, measured on Linux 6. */
   private static final long KERNEL_BYTES_OF_A_CONNECTION = 5_000;
   private static final long HEAP_BYTES_OF_A_RUN = 64_000_000;
   private static final long BACKLOG_MIN = 4_096;
-  /** What a processor sends or receives in a second, about. */
+  /** The approximate number of messages that a processor sends or receives in a second. */
   private static final double MESSAGES_OF_A_PROCESSOR = 200_000;
   private static final int FREE_PORT_RANGE = 65_535 - 1_024 + 1;
 
@@ -30,12 +30,12 @@ public final class Doctor {
     this.processors = processors;
   }
 
-  /** Of this process on this machine. */
+  /** A doctor for this process on this machine. */
   public static Doctor here() {
     return new Doctor(Path.of("/proc"), Runtime.getRuntime().maxMemory(), Runtime.getRuntime().availableProcessors());
   }
 
-  /** Looks at each limit that this system has. */
+  /** Checks each limit that this system has. */
   public List<Finding> look(Wanted wanted) {
     var findings = new ArrayList<Finding>();
     kernel.openFiles().ifPresent(limit -> findings.add(files(wanted, limit)));

@@ -10,7 +10,7 @@ import java.util.OptionalLong;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads limits of Linux from /proc; what is not there is no limit that could be looked at. */
+/** Reads limits of Linux from /proc. A missing file means that there is no such limit. */
 final class Kernel {
   private static final Pattern OPEN_FILES = Pattern.compile("(?m)^Max open files\\s+(\\S+)\\s+(\\S+)");
   private static final Pattern AVAILABLE = Pattern.compile("(?m)^MemAvailable:\\s+([0-9]+) kB");
@@ -25,7 +25,8 @@ final class Kernel {
   }
 
   private Optional<String> read(String file) {
-    // In one read: a file of /proc/sys answers the first one only, and Files.readString begins with a single byte.
+    // Uses a single read, because a file of /proc/sys answers only the first one, and Files.readString begins with a
+    // single byte.
     byte[] bytes = new byte[FILE_BYTES_MAX];
     try (InputStream in = Files.newInputStream(proc.resolve(file))) {
       return Optional.of(new String(bytes, 0, in.readNBytes(bytes, 0, bytes.length), StandardCharsets.US_ASCII).strip());
@@ -38,7 +39,7 @@ final class Kernel {
     return read(file).filter(text -> text.matches("[0-9]{1,18}")).map(text -> OptionalLong.of(Long.parseLong(text))).orElse(OptionalLong.empty());
   }
 
-  /** Open files of this process: what it may have, and what it may be allowed without root. */
+  /** This process's limits of open files. */
   Optional<OpenFiles> openFiles() {
     return read("self/limits").flatMap(text -> {
       Matcher matcher = OPEN_FILES.matcher(text);
@@ -46,7 +47,7 @@ final class Kernel {
     });
   }
 
-  /** The soft and the hard limit. */
+  /** The soft limit, and the hard limit up to which a process can raise it without root. */
   record OpenFiles(long soft, long hard) {}
 
   private static long limit(String text) {
@@ -57,7 +58,7 @@ final class Kernel {
     return number("sys/fs/file-max");
   }
 
-  /** How many ports one source address has towards one endpoint. */
+  /** The number of ports that one source address has for one endpoint. */
   OptionalLong ports() {
     return read("sys/net/ipv4/ip_local_port_range")
         .map(text -> {
@@ -71,7 +72,7 @@ final class Kernel {
     return number("sys/net/core/somaxconn");
   }
 
-  /** Empty when the kernel tracks no connections. */
+  /** The size of the connection tracking table; empty when the kernel tracks no connections. */
   OptionalLong trackedConnections() {
     return number("sys/net/netfilter/nf_conntrack_max");
   }

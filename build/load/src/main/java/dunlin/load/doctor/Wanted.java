@@ -11,11 +11,11 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What a run is to hold.
+ * The needs of a run.
  *
- * @param connections at one time, in this process
- * @param ofAnEndpoint how many of them go to the one endpoint that has most of them
- * @param sources own addresses to connect from; 1 when the system chooses
+ * @param connections simultaneous connections in this process
+ * @param ofAnEndpoint the connections to the endpoint that has most of them
+ * @param sources the number of source addresses; 1 when the system chooses
  * @param messages in and out of the broker, in a second
  */
 public record Wanted(long connections, long ofAnEndpoint, int sources, double messages) {
@@ -24,7 +24,7 @@ public record Wanted(long connections, long ofAnEndpoint, int sources, double me
     if (sources < 1) throw new IllegalArgumentException("there is no source address");
   }
 
-  /** What one of several workers is to hold. */
+  /** The needs of one of several workers. */
   public Wanted share(int of) {
     return new Wanted(Math.ceilDiv(connections, of), Math.ceilDiv(ofAnEndpoint, of), sources, messages / of);
   }

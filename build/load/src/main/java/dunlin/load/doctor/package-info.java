@@ -1,4 +1,4 @@
-/** What on this machine is too small for a number of connections, and the command that mends it. */
+/** Finds limits of this machine that are too small for a number of connections, and the commands that raise them. */
 @NullMarked
 package dunlin.load.doctor;
 

@@ -1,4 +1,4 @@
 package dunlin.load.engine;
 
-/** What the broker's process took, when it runs on this machine: CPU-seconds of the whole run, and memory at its end. */
+/** Resources that the broker's process used, when it runs on this machine: CPU-seconds during the run, and memory before and after it. */
 public record BrokerUse(long pid, double cpuSeconds, long residentBytesBefore, long residentBytesAfter) {}

@@ -10,26 +10,26 @@ import java.time.Duration;
 import java.util.List;
 import org.HdrHistogram.Histogram;
 
-/** The clients of a run, in this process or in others. One thread calls it, the run's. */
+/** The clients of a run, in this process or in others. Only the run's thread calls it. */
 public interface Crew extends AutoCloseable {
-  /** Makes the clients; connects none. */
+  /** Creates the clients without connecting them. */
   @FunctionalInterface
   interface Maker {
     Crew make(Plan plan, Audience audience);
   }
 
-  /** Begins a step, which goes on until {@link #isBusy} says no. */
+  /** Starts a step, which runs until {@link #isBusy} returns false. */
   void begin(int number, Step step);
 
   boolean isBusy();
 
-  /** Takes in what other processes have said of their clients. */
+  /** Processes the reports of other processes. */
   default void poll() {}
 
-  /** Ends what was begun, and waits until it has ended. */
+  /** Stops the current step and waits for its end. */
   void stopTasks();
 
-  /** What has been counted so far. */
+  /** The current value of a count. */
   long get(Count count);
 
   default long sum(Count... counts) {
@@ -38,32 +38,32 @@ public interface Crew extends AutoCloseable {
     return sum;
   }
 
-  /** All that has been counted so far, with reasons and without times. */
+  /** All current counts and reasons, without times. */
   Snapshot counted();
 
-  /** How each worker is, when there are any. */
+  /** The states of the workers, if any. */
   default List<WorkerState> workers() {
     return List.of();
   }
 
-  /** The deliveries that were timed since the last call. */
+  /** The delivery times since the last call. */
   Histogram deliveries();
 
-  /** Ends all connections, and adds up. Nothing can be begun from then on. */
+  /** Ends all connections and adds up the results. No step can start afterwards. */
   Ending end();
 
   @Override
   void close();
 
   /**
-   * What clients have measured.
+   * The measurements of the clients.
    *
-   * @param warnings what makes the figures say more about the tool than about the broker
-   * @param notes what else there is to know of them
-   * @param missing whose figures are not in it
+   * @param warnings reasons why the figures may show the tool's limits instead of the broker's
+   * @param notes other remarks about the figures
+   * @param missing the workers whose figures are missing
    */
   record Ending(Snapshot snapshot, Tally tally, double cpuSeconds, List<String> warnings, List<String> notes, List<String> missing) {
-    /** Without anybody else's. */
+    /** The measurements of a single process. */
     static Ending alone(Snapshot snapshot, Tally tally, double cpuSeconds, Duration lasted, int loops) {
       return new Ending(snapshot, tally, cpuSeconds, SelfCheck.warnings(snapshot, cpuSeconds, lasted, loops), List.of(), List.of());
     }

@@ -21,9 +21,9 @@ import java.util.function.IntFunction;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Clients in this process: all of a plan, or a worker's share of them. */
+/** Clients in this process: all clients of a plan, or a worker's share. */
 public final class LocalCrew implements Crew {
-  /* Owner: the thread that runs it; everything else happens on the fleet's loops. */
+  /* Owner: the calling thread; the clients run on the fleet's loops. */
   private final Plan plan;
   private final Fleet fleet;
   private final double cpuBefore = SelfCheck.cpuSeconds();
@@ -34,12 +34,12 @@ public final class LocalCrew implements Crew {
     this.fleet = fleet;
   }
 
-  /** All clients of a plan, and messages that they sent themselves. */
+  /** All clients of a plan, which count only the messages of this run. */
   public static LocalCrew all(Plan plan, Audience audience) {
     return all(plan, audience, false);
   }
 
-  /** All clients of a plan that receive what other processes send; of their messages it knows nothing beforehand. */
+  /** All clients of a plan, which also count messages of other runs; used when this process only receives. */
   public static LocalCrew ofAllRuns(Plan plan, Audience audience) {
     return all(plan, audience, true);
   }
@@ -49,7 +49,7 @@ public final class LocalCrew implements Crew {
     return new LocalCrew(plan, new Fleet(plan, audience, Share.ALL, new WallClock(), run, allRuns));
   }
 
-  /** One share of them. */
+  /** One share of a plan's clients. */
   public static LocalCrew share(Plan plan, Audience audience, Share share, WallClock clock, int run) {
     return new LocalCrew(plan, new Fleet(plan, audience, share, clock, run, false));
   }
@@ -101,23 +101,23 @@ public final class LocalCrew implements Crew {
     return tally(_ -> null);
   }
 
-  /** The first half of the end: nothing is sent and received from then on. */
+  /** The first half of the end: stops sending and receiving. */
   public void endConnections(Consumer<Sent> sent) {
     fleet.end();
     fleet.sent(sent);
   }
 
-  /** What shared groups have got here whose members are in several processes, by their filters. */
+  /** The messages that arrived here for shared groups with members in several processes, by filter. */
   public Map<String, SplitBook> splitGroups() {
     return fleet.splitGroups();
   }
 
-  /** The number of a stream by the key that a book has it under, or -1 for none of this run. */
+  /** The number of this run's stream that has a key in the books, or -1. */
   public int streamNumber(long key) {
     return fleet.streamNumber(key);
   }
 
-  /** The second half: holds what came against what was sent, here and elsewhere. */
+  /** The second half: compares the received messages with those sent here and in other processes. */
   public Ending tally(IntFunction<@Nullable Sent> elsewhere) {
     Duration lasted = Duration.ofNanos(System.nanoTime() - madeNanos);
     double cpu = SelfCheck.cpuSeconds() - cpuBefore;

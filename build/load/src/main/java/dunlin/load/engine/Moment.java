@@ -4,7 +4,7 @@ import dunlin.load.count.Snapshot;
 import java.util.List;
 
 /**
- * What there is to see of a run at the end of a second.
+ * The state of a run at the end of a second.
  *
  * @param counted since the run began, without times
  * @param workers empty when the clients are in this process

@@ -1,11 +1,11 @@
 package dunlin.load.engine;
 
 /**
- * Where a run is.
+ * The current step of a run.
  *
- * @param number of this step, from 1
- * @param of how many steps there are
+ * @param number the number of the step, from 1
+ * @param of the number of steps
  * @param seconds since it began
- * @param secondsMax after which it ends; infinite when something else ends it
+ * @param secondsMax the time after which the step ends; infinite when something else ends it
  */
 public record Phase(String name, int number, int of, double seconds, double secondsMax) {}

@@ -5,8 +5,8 @@ package dunlin.load.engine;
  *
  * @param second since the start, at its end
  * @param connected clients at that moment
- * @param published messages in a second; so for the next ones
- * @param errors refusals, failures, time-outs and lost connections of all kinds
- * @param p50 of deliveries, in microseconds; -1 when there were none, and so for the next ones
+ * @param published messages per second, likewise received
+ * @param errors refusals, failures, timeouts and lost connections of all kinds
+ * @param p50 of deliveries, in microseconds; -1 when there were none. Likewise the next ones
  */
 public record Point(double second, long connected, double connects, double published, double received, double errors, long p50, long p90, long p99, long max) {}

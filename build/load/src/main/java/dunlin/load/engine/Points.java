@@ -3,9 +3,9 @@ package dunlin.load.engine;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The seconds of a run, thinned out when it lasts long. */
+/** The seconds of a run, thinned out in a long run. */
 final class Points {
-  /* Owner: the run's watch. Bounds: POINTS_MAX. Full: every other point goes, and every other one is kept from then on. */
+  /* Owner: the run's watch. Bounds: POINTS_MAX. Full: every other point is removed, and half as many new points are kept from then on. */
   static final int POINTS_MAX = 3_600;
 
   private final List<Point> points = new ArrayList<>();

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.StringTokenizer;
 import org.jspecify.annotations.Nullable;
 
-/** Reads what a process takes from Linux' /proc. */
+/** Reads a process's resource usage from Linux' /proc. */
 public final class ProcessWatch {
   private static final int TICKS_PER_SECOND = 100; // of /proc/PID/stat, on every platform of Linux
   private static final int PAGE_BYTES = 4_096;
@@ -30,12 +30,12 @@ public final class ProcessWatch {
     memoryBefore = residentBytes();
   }
 
-  /** To be called now and then: the memory counts while the clients are connected. */
+  /** Samples the memory; called regularly while the clients are connected. */
   void look() {
     memoryHighest = Math.max(memoryHighest, residentBytes());
   }
 
-  /** What it took since the beginning, or null when it has gone. */
+  /** The usage since the beginning, or null when the process has ended. */
   @Nullable BrokerUse end() {
     double cpu = cpuSeconds();
     return cpu < 0 ? null : new BrokerUse(pid, cpu - cpuBefore, memoryBefore, Math.max(memoryHighest, residentBytes()));

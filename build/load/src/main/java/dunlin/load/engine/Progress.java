@@ -1,8 +1,8 @@
 package dunlin.load.engine;
 
-/** Looks on while a run lasts. */
+/** Observes a run. */
 @FunctionalInterface
 public interface Progress {
-  /** Gets each second, on the run's thread. */
+  /** Called each second on the run's thread. */
   void second(Phase phase, Moment moment);
 }

@@ -13,13 +13,13 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that a run has measured.
+ * The result of a run.
  *
  * @param interrupted whether it was ended before its last step
- * @param traffic how long messages were published, or all of the run when none were
+ * @param traffic the time during which messages were published, or the whole run when there were none
  * @param toolCpuSeconds of this process, or of all workers
- * @param notes what else there is to know of the figures
- * @param missing workers that were lost, with what they had: nothing of it is in the figures
+ * @param notes other remarks about the figures
+ * @param missing lost workers with their shares, which are not in the figures
  */
 public record Result(
     String name,
@@ -55,7 +55,7 @@ public record Result(
     return snapshot.sum(Count.RECEIVED_0, Count.RECEIVED_1, Count.RECEIVED_2);
   }
 
-  /** Whether all expectations were met, and no figures are missing. */
+  /** Whether all expectations were met and no figures are missing. */
   public boolean isGood() {
     return missing.isEmpty() && verdicts.stream().allMatch(Verdict::met);
   }

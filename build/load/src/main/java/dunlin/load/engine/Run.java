@@ -15,12 +15,12 @@ import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Goes through the steps of a plan, watches, and adds up. */
+/** Executes the steps of a plan, observes them, and adds up the result. */
 public final class Run {
   /*
-   * Owner: the thread that calls execute(); stop() may come from any.
-   * Bounds: Points; a drain ends when nothing has come for DRAIN_IDLE, or at its own end.
-   * Failure: stop() ends the step that is under way and skips the others; what was measured is the result.
+   * Owner: the thread that calls execute(); any thread may call stop().
+   * Bounds: Points; a drain ends when nothing has arrived for DRAIN_IDLE, or at its time limit.
+   * Failure: stop() ends the current step and skips the others; the result has the figures so far.
    */
   private static final long POLL_MILLIS = 10;
   private static final long GRACE_NANOS = 500_000_000;
@@ -40,9 +40,9 @@ public final class Run {
   private Duration traffic = Duration.ZERO;
 
   /**
-   * @param maker makes the clients, once the run begins
+   * @param maker creates the clients when the run begins
    * @param broker the broker's process, when it is on this machine
-   * @param progress looks on
+   * @param progress observes the run
    */
   public Run(Plan plan, Crew.Maker maker, @Nullable ProcessWatch broker, Progress progress) {
     this.plan = plan;
@@ -52,10 +52,10 @@ public final class Run {
     stage = new Stage("begin", 0, 0, Step.FOREVER);
   }
 
-  /** The step that is gone through. */
+  /** The current step. */
   private record Stage(String name, int number, long beganNanos, Duration atMost) {}
 
-  /** Ends the run early, and in order. */
+  /** Ends the run early and cleanly. */
   public void stop() {
     stop.countDown();
   }
@@ -85,7 +85,7 @@ public final class Run {
     }
   }
 
-  /** Answers whether all steps were gone through. */
+  /** Returns whether all steps were executed. */
   private boolean steps(Crew crew) {
     for (int i = 0; i < plan.steps().size(); i++) {
       Step step = plan.steps().get(i);
@@ -119,7 +119,8 @@ public final class Run {
   /** Waits for the end of a step; false when the run was stopped. */
   private boolean await(Crew crew, Step step, Duration lasting) {
     boolean timed = step instanceof Step.Traffic(_, List<Step.Flow> flows, List<Step.Churn> churns, _) && flows.isEmpty() && churns.isEmpty();
-    // What is under way ends by itself, a little after its own beginning; what cannot be sent is not waited for.
+    // A step with tasks ends by itself, slightly late because it starts late. Messages that cannot be sent are not
+    // waited for.
     long end = System.nanoTime() + lasting.toNanos() + (timed ? 0 : GRACE_NANOS);
     while (System.nanoTime() - end < 0 && (timed || crew.isBusy())) {
       if (pause()) return false;
@@ -152,12 +153,12 @@ public final class Run {
     return crew.get(Count.DUE) - (received - crew.sum(Count.DUPLICATED_0, Count.DUPLICATED_1, Count.DUPLICATED_2));
   }
 
-  /** How many publishes have not been answered. */
+  /** The number of unanswered publishes. */
   private static long unanswered(Crew crew) {
     return crew.sum(Count.PUBLISHED_1, Count.PUBLISHED_2) - crew.sum(Count.ACKNOWLEDGED_1, Count.ACKNOWLEDGED_2, Count.PUBLISH_REFUSED, Count.UNACKNOWLEDGED);
   }
 
-  /** Waits a moment; answers whether the run is to stop. */
+  /** Waits for POLL_MILLIS; returns whether the run is to stop. */
   private boolean pause() {
     try {
       return stop.await(POLL_MILLIS, TimeUnit.MILLISECONDS);

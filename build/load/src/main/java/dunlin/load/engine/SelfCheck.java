@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Locale;
 import org.HdrHistogram.Histogram;
 
-/** Whether a process of the tool was at its own limit. */
+/** Checks whether a process of the tool was at its own limit. */
 public final class SelfCheck {
   private static final double LATE_SHARE_MAX = 0.01;
   private static final long LAG_MICROS_MAX = 20_000;
@@ -23,7 +23,7 @@ public final class SelfCheck {
   }
 
   /**
-   * What makes the figures say more about the tool than about the broker.
+   * Reasons why the figures may show the tool's limits instead of the broker's.
    *
    * @param loops 0 for one for each processor
    */

@@ -4,11 +4,11 @@ import dunlin.load.count.Snapshot;
 import java.util.Optional;
 
 /**
- * How one worker of a run is.
+ * The state of a worker.
  *
- * @param share which part of the clients it has
- * @param busy whether the step goes on there
- * @param lost why nothing is heard of it any more; empty while it is well
- * @param counted the last that it said
+ * @param share its part of the clients
+ * @param busy whether the step is still running there
+ * @param lost why the worker is lost; empty while it is well
+ * @param counted its latest report
  */
 public record WorkerState(String name, String share, boolean busy, Optional<String> lost, Snapshot counted) {}

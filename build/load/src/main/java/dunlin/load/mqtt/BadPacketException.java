@@ -1,6 +1,6 @@
 package dunlin.load.mqtt;
 
-/** The broker has sent bytes that are no MQTT packet, or none that a client may get. */
+/** The broker has sent bytes that are not an MQTT packet, or a packet that a client may not receive. */
 public final class BadPacketException extends RuntimeException {
   private static final long serialVersionUID = 1;
 

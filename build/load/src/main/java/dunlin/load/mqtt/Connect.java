@@ -3,7 +3,7 @@ package dunlin.load.mqtt;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client says in CONNECT.
+ * The contents of a CONNECT packet.
  *
  * @param clean Clean Session of 3.1.1, Clean Start of 5.0
  * @param sessionExpirySeconds Session Expiry Interval; 5.0 only

@@ -2,7 +2,7 @@ package dunlin.load.mqtt;
 
 import io.netty.buffer.ByteBuf;
 
-/** Gets what a broker sends, packet by packet. Buffers are good until the call returns. */
+/** Receives the broker's packets one by one. Buffers are valid until the call returns. */
 public interface PacketListener {
   /** @param code a return code of 3.1.1 or a reason code of 5.0 */
   void connack(boolean sessionPresent, int code, Limits limits);

@@ -2,14 +2,14 @@ package dunlin.load.mqtt;
 
 import io.netty.buffer.ByteBuf;
 
-/** Reads the packets that a broker sends; holds no state of its own. */
+/** Decodes the broker's packets; it has no state. */
 public final class PacketReader {
-  /** The longest packet that is read; a longer one ends the connection. */
+  /** The longest accepted packet; a longer one ends the connection. */
   public static final int PACKET_BYTES_MAX = 16 * 1_024 * 1_024;
 
   private PacketReader() {}
 
-  /** Hands over all packets that have arrived whole; the beginning of another one stays in the buffer. */
+  /** Hands over all complete packets; a partial one stays in the buffer. */
   public static void read(ByteBuf in, Version version, PacketListener listener) {
     while (in.readableBytes() >= 2) {
       int start = in.readerIndex();
@@ -89,11 +89,11 @@ public final class PacketReader {
     return at + length;
   }
 
-  /** The few properties of CONNACK that a load must keep to; section 3.2.2.3. */
+  /** The properties of CONNACK that a load test must respect; section 3.2.2.3. */
   private static Limits limits(ByteBuf in, int start, int end) {
     int after = afterProperties(in, start, end);
     int at = start;
-    while (in.getByte(at++) < 0) {} // the length, looked at above
+    while (in.getByte(at++) < 0) {} // the length, checked above
     int receiveMaximum = Limits.NONE.receiveMaximum();
     int keepAlive = Limits.NONE.keepAliveSeconds();
     int maximumQos = Limits.NONE.maximumQos();
@@ -118,7 +118,7 @@ public final class PacketReader {
         case 0x13 -> keepAlive = in.getUnsignedShort(at);
         case 0x24 -> maximumQos = in.getByte(at);
         case 0x27 -> maximumPacketSize = in.getUnsignedInt(at);
-        default -> {} // of no use to a load
+        default -> {} // not needed
       }
       at += length;
     }

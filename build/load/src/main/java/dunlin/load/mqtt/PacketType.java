@@ -1,6 +1,6 @@
 package dunlin.load.mqtt;
 
-/** The types of MQTT control packets, as the upper four bits of a packet spell them. */
+/** The types of MQTT control packets, as in the upper four bits of a packet. */
 public final class PacketType {
   public static final int CONNECT = 1;
   public static final int CONNACK = 2;

@@ -48,7 +48,7 @@ public final class PacketWriter {
     if (password != null) bytes(out, password);
   }
 
-  /** All of a PUBLISH but its payload, which the caller appends. */
+  /** A PUBLISH without its payload, which the caller appends. */
   public static void publishHead(
       ByteBuf out, Version version, byte[] topic, int qos, boolean retain, boolean dup, int packetId, int payloadLength) {
     int length = 2 + topic.length + (qos > 0 ? 2 : 0) + (version.hasProperties() ? 1 : 0) + payloadLength;
@@ -79,7 +79,7 @@ public final class PacketWriter {
     out.writeShort(PacketType.PINGREQ << 12);
   }
 
-  /** A DISCONNECT that ends the connection as the client wants it, without the will. */
+  /** A DISCONNECT with reason 0, so that the will is not published. */
   public static void disconnect(ByteBuf out) {
     out.writeShort(PacketType.DISCONNECT << 12);
   }

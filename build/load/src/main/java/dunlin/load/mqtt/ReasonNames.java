@@ -4,7 +4,7 @@ package dunlin.load.mqtt;
 public final class ReasonNames {
   private ReasonNames() {}
 
-  /** Of a CONNACK of 3.1.1, table 3.1. */
+  /** The name of a return code in a CONNACK of 3.1.1, table 3.1. */
   public static String ofReturnCode(int code) {
     return switch (code) {
       case 0 -> "accepted";
@@ -17,7 +17,7 @@ public final class ReasonNames {
     };
   }
 
-  /** Of 5.0, table 2-6. */
+  /** The name of a reason code of 5.0, table 2-6. */
   public static String ofReasonCode(int code) {
     String name =
         switch (code) {

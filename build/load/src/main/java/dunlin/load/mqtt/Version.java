@@ -1,6 +1,6 @@
 package dunlin.load.mqtt;
 
-/** A version of MQTT that clients of a run speak. */
+/** A version of MQTT. */
 public enum Version {
   V3_1_1(4),
   V5(5);
@@ -11,7 +11,7 @@ public enum Version {
     this.protocolLevel = protocolLevel;
   }
 
-  /** What CONNECT says; also what users write. */
+  /** The Protocol Level in CONNECT, which users also write in options. */
   public int protocolLevel() {
     return protocolLevel;
   }

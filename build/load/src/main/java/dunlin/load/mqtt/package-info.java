@@ -1,4 +1,4 @@
-/** MQTT 3.1.1 and 5.0 from the client's side: packets to and from Netty's buffers, without an object for each. */
+/** MQTT 3.1.1 and 5.0 for clients: reads and writes packets in Netty's buffers without an object per packet. */
 @NullMarked
 package dunlin.load.mqtt;
 

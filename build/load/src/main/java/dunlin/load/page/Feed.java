@@ -17,14 +17,15 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What open pages get, as server-sent events: each second its figures, and at the end the result. */
+/** Sends server-sent events to the open pages: figures each second, and the result at the end. */
 final class Feed {
   /*
    * Owner: the page's event loop.
-   * Bounds: PAGES_MAX open pages. Nothing is queued for one: what it has not got is in the Timeline, the latest state stands for all earlier
-   * ones, and a page is given more only when Netty has sent nearly all it was given before. Full: refuses() says so.
-   * Failure: a page that could be given nothing for SECONDS_BEHIND_MAX seconds is cut off and counted. One that comes back says which second
-   * it had last.
+   * Bounds: PAGES_MAX open pages. Nothing is queued for a page: missed seconds are in the Timeline, the latest state
+   * replaces all earlier ones, and a page gets more only when Netty has sent nearly everything before it. Full:
+   * refuses() says so.
+   * Failure: a page that accepts nothing for SECONDS_BEHIND_MAX seconds is disconnected and counted. A reconnecting
+   * page sends the number of the last second that it received.
    */
   static final int PAGES_MAX = 16;
   static final int SECONDS_BEHIND_MAX = 10;
@@ -41,7 +42,7 @@ final class Feed {
   private int refused;
   private int cutOff;
 
-  /** One reader, and how far it has been given what there is. */
+  /** An open page, and its position. */
   private static final class OpenPage {
     private final Channel channel;
     private long number;
@@ -54,8 +55,8 @@ final class Feed {
   }
 
   /**
-   * @param run tells this run from others at the same address
-   * @param about what is known of it beforehand, as JSON
+   * @param run distinguishes this run from others at the same address
+   * @param about what is known before the run begins, as JSON
    */
   Feed(String run, String about, EventExecutor owner) {
     this.run = run;
@@ -64,9 +65,9 @@ final class Feed {
   }
 
   /**
-   * Takes in a page, which has had the head of its answer.
+   * Adds a page whose response head has been sent.
    *
-   * @param lastEvent the identifier of the last event that it has got; empty for none
+   * @param lastEvent the identifier of the last event that it received; empty for none
    */
   void add(Channel channel, String lastEvent) {
     var page = new OpenPage(channel, numberOf(lastEvent));
@@ -77,7 +78,7 @@ final class Feed {
     give(page);
   }
 
-  /** Whether there is no room for another page, which is counted. */
+  /** Returns true and counts the refusal when there is no room for another page. */
   boolean refuses() {
     if (pages.size() < PAGES_MAX) return false;
     refused++;
@@ -100,14 +101,14 @@ final class Feed {
     giveAll();
   }
 
-  /** The result, behind which nothing comes. */
+  /** Sends the result as the last event. */
   void end(String result) {
     if (end != null) return;
     end = result;
     giveAll();
   }
 
-  /** Ends all answers once they are sent; the future says when. */
+  /** Ends all responses; the future completes when they are sent. */
   Future<?> close() {
     for (OpenPage page : List.copyOf(pages)) page.channel.writeAndFlush(LastHttpContent.EMPTY_LAST_CONTENT).addListener(ChannelFutureListener.CLOSE);
     return channels.newCloseFuture();

@@ -8,20 +8,20 @@ import java.util.Locale;
 import java.util.Optional;
 
 /**
- * Keeps pages of other hosts out. Their names can lead here by their own DNS, so only names for which no DNS of theirs is asked are allowed:
- * an address, {@code localhost}, and the name that was given.
+ * Refuses requests from pages of other hosts. A hostile host can resolve its own name to this machine (DNS rebinding),
+ * so only names outside its control are allowed: an address, {@code localhost}, and the configured name.
  */
 final class Gate {
   private static final String SITE = "sec-fetch-site";
 
   private final String ownName;
 
-  /** @param ownName the name under which the page is served, which is allowed too */
+  /** @param ownName the configured name of the page, which is allowed too */
   Gate(String ownName) {
     this.ownName = ownName.toLowerCase(Locale.ROOT);
   }
 
-  /** Why a request is not answered; empty when it is. */
+  /** Why a request is refused; empty when it is allowed. */
   Optional<String> refusal(HttpHeaders headers) {
     List<String> hosts = headers.getAll(HttpHeaderNames.HOST);
     if (hosts.size() != 1 || !isOurs(hosts.getFirst())) {
@@ -32,7 +32,7 @@ final class Gate {
     return Optional.empty();
   }
 
-  /** Whether another host's page asks, though a person may have followed its link. */
+  /** Whether the request comes from another site's page, including a link on it. */
   static boolean isOfOtherSite(HttpHeaders headers) {
     String site = headers.get(SITE);
     return site != null && !site.equals("same-origin") && !site.equals("none");

@@ -25,14 +25,15 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 
-/** Serves a run to browsers while it lasts: read only, without anything from elsewhere. */
+/** Serves the page of a run to browsers; read-only and without external resources. */
 public final class Page implements AutoCloseable {
   /*
-   * Owner: one event loop of its own has all connections, the files and the Feed. The run's thread hands over what it has seen in a second
-   * and goes on.
-   * Bounds: CONNECTIONS_MAX connections; HEAD_BYTES_MAX and BODY_BYTES_MAX of a request; for each connection SEND_BYTES in the kernel, and
-   * WAITING_BYTES_MAX and what was written when there was less, at most a Timeline and a state; Feed. One task a second from the run.
-   * Failure: a connection too many is closed and counted. At the end what is not sent within CLOSE_MILLIS_MAX is not sent.
+   * Owner: one event loop of its own has all connections, the files and the Feed. The run's thread hands over each
+   * second without waiting.
+   * Bounds: CONNECTIONS_MAX connections; HEAD_BYTES_MAX and BODY_BYTES_MAX of a request; for each connection SEND_BYTES
+   * in the kernel, and WAITING_BYTES_MAX plus one last write of at most a Timeline and a state; Feed. One task per
+   * second from the run.
+   * Failure: an excess connection is closed and counted. At the end, anything unsent after CLOSE_MILLIS_MAX is dropped.
    */
   static final int CONNECTIONS_MAX = 64;
   static final int HEAD_BYTES_MAX = 8_192;
@@ -45,7 +46,7 @@ public final class Page implements AutoCloseable {
   private final PageAddress address;
   private final MultiThreadIoEventLoopGroup group = new MultiThreadIoEventLoopGroup(1, new DefaultThreadFactory("bench-page", true), NioIoHandler.newFactory());
   private final EventExecutor loop = group.next();
-  private final Set<Channel> connections = new HashSet<>(); // of the loop
+  private final Set<Channel> connections = new HashSet<>(); // owned by the loop
   private final Feed feed;
   private final Channel server;
 
@@ -107,11 +108,11 @@ public final class Page implements AutoCloseable {
 
   /** Shows the result. */
   public void end(Result result) {
-    String text = LiveReport.end(result); // here, since only one thread at a time may read a histogram
+    String text = LiveReport.end(result); // formatted here, because only one thread at a time may read a histogram
     loop.execute(() -> feed.end(text));
   }
 
-  /** Ends all connections. A run without a result until then has failed. */
+  /** Ends all connections. A run without a result is shown as failed. */
   @Override
   public void close() {
     if (group.isShuttingDown()) return;

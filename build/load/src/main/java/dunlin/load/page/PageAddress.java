@@ -4,14 +4,14 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 
 /**
- * Where the page is served.
+ * The address of the page.
  *
  * @param port 0 for a free one
  */
 public record PageAddress(String host, int port) {
   private static final int PORT_MAX = 65_535;
 
-  /** Reads "PORT", which means this machine only, or "HOST:PORT". */
+  /** Parses "PORT", which means this machine only, or "HOST:PORT". */
   public static PageAddress parse(String text) {
     int colon = text.lastIndexOf(':');
     String number = text.substring(colon + 1);
@@ -28,7 +28,7 @@ public record PageAddress(String host, int port) {
     return address;
   }
 
-  /** What a browser is given. */
+  /** The URL for a browser. */
   String url(int boundPort) {
     return "http://%s/".formatted(new PageAddress(host, boundPort));
   }

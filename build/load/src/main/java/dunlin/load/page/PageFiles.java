@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.Optional;
 
-/** The files of the page, by their paths. */
+/** The files of the page by path. */
 final class PageFiles {
   private static final String OWN = "/dunlin/load/page/";
   private static final String SCRIPT = "text/javascript; charset=utf-8";

@@ -29,12 +29,12 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Answers one request of one connection: a file of the page, or the events, which go on. */
+/** Answers the single request of a connection with a file of the page, or with the continuing events. */
 final class PageRequests extends SimpleChannelInboundHandler<FullHttpRequest> {
   /*
    * Owner: the page's event loop.
-   * Bounds: a connection without the events is closed after SECONDS_MAX, whatever it has sent or taken.
-   * Failure: what is not understood or not allowed is answered with a status and a sentence, and the connection is closed.
+   * Bounds: a connection that does not get events is closed after SECONDS_MAX in any case.
+   * Failure: a malformed or forbidden request is answered with a status and a sentence, and the connection is closed.
    */
   private static final int SECONDS_MAX = 10;
   private static final String EVENTS = "/events";
@@ -79,7 +79,7 @@ final class PageRequests extends SimpleChannelInboundHandler<FullHttpRequest> {
 
   @Override
   protected void channelRead0(ChannelHandlerContext context, FullHttpRequest request) {
-    if (answered) { // no request comes behind the first one
+    if (answered) { // a connection has only one request
       context.close();
       return;
     }

@@ -6,12 +6,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The seconds of a run for pages that are opened late or come back: the latest one by one, earlier ones put together. */
+/** The seconds of a run for pages that open late or reconnect: recent seconds one by one, earlier ones merged. */
 final class Timeline {
   /*
    * Owner: the page's event loop.
-   * Bounds: SECONDS_MAX rows of one second, and TOGETHER_MAX of several. Full: rows are put together in pairs, and each new one has twice
-   * as many seconds.
+   * Bounds: SECONDS_MAX rows of one second, and TOGETHER_MAX rows of several. Full: rows are merged in pairs, and each
+   * new one has twice as many seconds.
    */
   static final int SECONDS_MAX = 600;
   static final int TOGETHER_MAX = 600;
@@ -26,11 +26,11 @@ final class Timeline {
   /**
    * One second, or several.
    *
-   * @param number of the last second in it, from 1
-   * @param seconds how many are in it
+   * @param number the number of its last second, from 1
+   * @param seconds how many seconds it has
    */
   record Row(long number, int seconds, Point point) {
-    /** Both: how many were connected at the end, rates on average, and the longest times. */
+    /** Merges two rows: connections at the end, average rates, and the longest times. */
     Row plus(Row later) {
       Point one = point;
       Point other = later.point;
@@ -66,12 +66,12 @@ final class Timeline {
     togetherSeconds *= 2;
   }
 
-  /** The number of the latest second, or 0 before there is one. */
+  /** The number of the latest second, or 0 before the first one. */
   long last() {
     return last;
   }
 
-  /** What a page has not got that has got everything up to a second. */
+  /** The rows after a second. */
   List<Row> after(long number) {
     var rows = new ArrayList<Row>();
     for (Row row : together) if (row.number() > number) rows.add(row);

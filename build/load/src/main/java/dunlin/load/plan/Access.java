@@ -6,11 +6,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * How clients reach a broker.
  *
- * @param endpoints clients take turns with them
+ * @param endpoints used in turn by the clients
  * @param tls null for none
  * @param webSocketPath null for plain MQTT
  * @param proxyHeader whether each connection begins with a header of the PROXY protocol
- * @param sources own addresses to connect from, in turn; empty to leave it to the system
+ * @param sources source addresses, used in turn; empty to let the system choose
  */
 public record Access(List<Endpoint> endpoints, @Nullable Tls tls, @Nullable String webSocketPath, boolean proxyHeader, List<String> sources) {
   public Access {

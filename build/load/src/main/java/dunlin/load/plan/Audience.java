@@ -7,14 +7,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.IntConsumer;
 
-/** Who is to get what is published to a topic, by the subscriptions of a plan. */
+/** Finds the receivers of a topic by the subscriptions of a plan. */
 public final class Audience {
-  /* Owner: built before a run, read-only from then on. Bounds: the plan's clients times their subscriptions. */
+  /* Owner: built before a run, read-only afterwards. Bounds: the plan's clients times their subscriptions. */
   private final TopicTree<Integer> tree = new TopicTree<>();
   private final List<Receiver> receivers = new ArrayList<>();
   private final Map<String, Integer> groups = new HashMap<>();
 
-  /** Someone whose messages are counted: a client by itself, or a shared group as a whole. */
+  /** A receiver whose messages are counted: a client, or a shared group as a whole. */
   public sealed interface Receiver {
     int qos();
 
@@ -48,7 +48,7 @@ public final class Audience {
     receivers.add(new Receiver.Alone(p, client, highest));
   }
 
-  /** Hands over each receiver of a topic once. */
+  /** Hands over each receiver of a topic exactly once. */
   public void of(String topic, IntConsumer receiver) {
     var found = new ArrayList<Integer>();
     tree.match(topic, found::add);

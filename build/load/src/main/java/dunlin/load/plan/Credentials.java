@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Who clients say they are, from a CSV file with the columns user, password, client-id, certificate and key, as far as it has them. */
+/** The clients' credentials, from a CSV file that has some of the columns user, password, client-id, certificate and key. */
 public record Credentials(List<Row> rows) {
   public static final int ROWS_MAX = 5_000_000;
   /** Each pair of certificate and key takes a TLS context of some 100 KB. */
@@ -15,7 +15,7 @@ public record Credentials(List<Row> rows) {
 
   private static final List<String> COLUMNS = List.of("user", "password", "client-id", "certificate", "key");
 
-  /** A line of the file; what it leaves out is null. */
+  /** A line of the file; missing values are null. */
   public record Row(@Nullable String user, @Nullable String password, @Nullable String clientId, @Nullable Path certificate, @Nullable Path key) {}
 
   public Credentials {
@@ -23,7 +23,7 @@ public record Credentials(List<Row> rows) {
     if (rows.isEmpty()) throw new IllegalArgumentException("there are no credentials");
   }
 
-  /** The row of a client; they are used in turn. */
+  /** The row of a client; rows are used in turn. */
   public Row row(int client) {
     return rows.get(client % rows.size());
   }
@@ -76,7 +76,7 @@ public record Credentials(List<Row> rows) {
     return cell == null ? null : file.toAbsolutePath().resolveSibling(cell);
   }
 
-  /** The cells of a line; one in quotation marks may have commas, and two quotation marks for one. */
+  /** The cells of a line. A quoted cell may contain commas, and a quotation mark as two. */
   private static List<String> cells(Path file, int number, String line) {
     var cells = new ArrayList<String>();
     var cell = new StringBuilder();

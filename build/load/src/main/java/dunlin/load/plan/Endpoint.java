@@ -1,6 +1,6 @@
 package dunlin.load.plan;
 
-/** Where a broker listens. */
+/** The address of a broker. */
 public record Endpoint(String host, int port) {
   public Endpoint {
     if (host.isBlank()) throw new IllegalArgumentException("a host's name is empty");

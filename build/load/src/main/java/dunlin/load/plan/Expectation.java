@@ -1,15 +1,15 @@
 package dunlin.load.plan;
 
 /**
- * What must hold at the end of a run.
+ * A condition that must hold at the end of a run.
  *
- * @param figure its name, as Figures of the report knows it
- * @param atMost whether the limit is the most, or the least
+ * @param figure the figure that it limits
+ * @param atMost whether the limit is an upper one or a lower one
  * @param limit in the figure's unit: microseconds for times
  * @param text as it was written
  */
 public record Expectation(Figure figure, boolean atMost, double limit, String text) {
-  /** Reads one: a number, a time or a percentage, with {@code <=} or {@code >=} before it where the usual is not meant. */
+  /** Parses a number, a time or a percentage, with {@code <=} or {@code >=} before it to override the figure's default. */
   public static Expectation parse(String name, String text) {
     Figure figure = Figure.named(name);
     String rest = text.strip();

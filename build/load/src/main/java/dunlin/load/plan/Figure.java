@@ -2,7 +2,7 @@ package dunlin.load.plan;
 
 import java.util.Arrays;
 
-/** The figures that a scenario may expect something of. */
+/** The figures that expectations can use. */
 public enum Figure {
   LOST("lost", Kind.COUNT, true),
   DUPLICATED("duplicated", Kind.COUNT, true),
@@ -35,7 +35,7 @@ public enum Figure {
   private final Kind kind;
   private final boolean betterLow;
 
-  /** What it is measured in. */
+  /** The unit of a figure. */
   public enum Kind {
     COUNT,
     /** Microseconds. */

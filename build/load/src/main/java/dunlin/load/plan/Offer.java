@@ -5,17 +5,17 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * How much a step of a plan offers to the broker, as far as that follows from the plan.
+ * The load that a step of a plan offers to the broker, as far as the plan determines it.
  *
- * @param published messages in a second; 0 for a closed loop, which takes what it gets
- * @param deliveries in a second, when the broker keeps up
+ * @param published messages per second; 0 for a closed loop, whose rate depends on the broker
+ * @param deliveries per second, when the broker keeps up
  * @param fanOut receivers of a message, on average
  */
 public record Offer(String step, double published, double deliveries, double fanOut, boolean closedLoop) {
-  /** Above it no single machine is known to carry a load; 160 cores in five machines carried a million. */
+  /** No single machine is known to carry more; five machines with 160 cores carried a million. */
   public static final double DELIVERIES_TOO_MANY = 1_000_000;
 
-  /** One for each step that publishes. */
+  /** The offers of all steps that publish. */
   public static List<Offer> of(Plan plan, Audience audience) {
     var offers = new ArrayList<Offer>();
     for (Step step : plan.steps()) {
@@ -50,7 +50,7 @@ public record Offer(String step, double published, double deliveries, double fan
     return new Offer(name, published, deliveries, streams == 0 ? 0 : receivers / streams, closed);
   }
 
-  /** In one line, for people. */
+  /** The offer in one line of text. */
   public String line() {
     String closed = closedLoop ? "; beside that, clients in a closed loop publish as fast as they are answered" : "";
     return String.format(Locale.ROOT, "%s: offers %,.0f messages/s, which are %,.0f deliveries/s (each message goes to %,.1f receivers)%s", step, published, deliveries, fanOut, closed);

@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What a message carries: its stamp, and then filling up to a size, or a text with the stamp in it. */
+/** The payload of a message: its stamp and padding up to a size, or a text that contains the stamp. */
 public final class Payload {
   public static final int BYTES_MAX = 8 * 1_024 * 1_024;
 
@@ -39,12 +39,12 @@ public final class Payload {
     return new Payload(0, text);
   }
 
-  /** How many bytes it has at least: all of them, but for the numbers in a text. */
+  /** The minimum size in bytes; exact unless a text contains numbers. */
   public int size() {
     return text == null ? size : text.toString().length() + Stamp.TEXT_BYTES;
   }
 
-  /** Whether all messages are of one length, so that the length is known before the payload is written. */
+  /** Whether all messages have the same length, which is then known before the payload is written. */
   public boolean isFixed() {
     return text == null;
   }

@@ -7,9 +7,9 @@ import java.util.List;
 /**
  * A whole run.
  *
- * @param loops how many event loops there are; 0 for one for each processor
- * @param connectTimeout until CONNACK; also for SUBACK
- * @param ackTimeout until a publish counts as timed out
+ * @param loops the number of event loops; 0 for one per processor
+ * @param connectTimeout the timeout for CONNACK and SUBACK
+ * @param ackTimeout the timeout for a publish's acknowledgement
  */
 public record Plan(String name, List<Pool> pools, List<Step> steps, List<Expectation> expectations, int loops, Duration connectTimeout, Duration ackTimeout) {
   public static final int POOLS_MAX = 1_000;
@@ -35,12 +35,12 @@ public record Plan(String name, List<Pool> pools, List<Step> steps, List<Expecta
     return pools.get(poolIndex(name));
   }
 
-  /** The same, from other addresses of this machine. */
+  /** The same plan with other source addresses. */
   public Plan from(List<String> sources) {
     return new Plan(name, pools.stream().map(pool -> pool.from(sources)).toList(), steps, expectations, loops, connectTimeout, ackTimeout);
   }
 
-  /** How many clients there are in all. */
+  /** The number of clients of all pools. */
   public long clients() {
     return pools.stream().mapToLong(Pool::clients).sum();
   }

@@ -6,15 +6,16 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Clients that are alike.
+ * A group of clients with the same settings.
  *
  * @param first the number of the first client, in place of %i
- * @param versions clients take turns with them
+ * @param versions used in turn by the clients
  * @param clean whether a session ends with its connection, and none is resumed
  * @param sessionExpiry of a session that is kept; 5.0 only
  * @param reconnectAfter null to leave a lost connection alone
- * @param inflightMax how many messages of QoS 1 and 2 a client publishes without an acknowledgement; the broker may allow fewer
- * @param queueMax how many messages that are due a client keeps while it cannot send; more are dropped, and counted
+ * @param inflightMax the number of unacknowledged messages of QoS 1 and 2 of a client; the broker may allow fewer
+ * @param queueMax the number of due messages that a client keeps while it cannot send; further ones are dropped and
+ *     counted
  */
 public record Pool(
     String name,
@@ -68,7 +69,7 @@ public record Pool(
         inflightMax, queueMax, other);
   }
 
-  /** Who a client is, counting from 0. */
+  /** The identity of a client, counted from 0. */
   public Who who(int client) {
     int number = first + client;
     Credentials.Row row = credentials == null ? null : credentials.row(client);
@@ -93,7 +94,7 @@ public record Pool(
     return access.endpoints().get(client % access.endpoints().size());
   }
 
-  /** How a client speaks TLS, with its own certificate where the credentials have one; null for plain connections. */
+  /** The TLS settings of a client, with its own certificate if the credentials have one; null for plain connections. */
   public @Nullable Tls tls(int client) {
     Tls tls = access.tls();
     if (tls == null || credentials == null) return tls;
@@ -101,7 +102,7 @@ public record Pool(
     return row.certificate() == null || row.key() == null ? tls : tls.with(row.certificate(), row.key());
   }
 
-  /** A filter of the client, as it subscribes. */
+  /** A topic filter that a client subscribes to. */
   public String filter(int subscription, Who who) {
     return subscriptions.get(subscription).filter().fill(who);
   }

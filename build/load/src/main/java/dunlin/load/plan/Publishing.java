@@ -4,11 +4,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What each client of a pool publishes to one topic.
+ * The publishing of each client of a pool to one topic.
  *
- * @param qos clients take turns with them
+ * @param qos used in turn by the clients
  * @param rate of each client; null for a closed loop, which sends when its window has room
- * @param window how many messages of a client are on their way at most, in a closed loop
+ * @param window the number of messages that a client may have in flight in a closed loop
  */
 public record Publishing(Template topic, List<Integer> qos, boolean retain, @Nullable Rate rate, int window, Payload payload) {
   public Publishing {

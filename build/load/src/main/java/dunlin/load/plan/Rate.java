@@ -1,6 +1,6 @@
 package dunlin.load.plan;
 
-/** How often something is to happen. */
+/** A frequency of events. */
 public record Rate(double perSecond) {
   public Rate {
     if (!(perSecond > 0) || Double.isInfinite(perSecond)) throw new IllegalArgumentException("a rate is more than 0, and not " + perSecond);

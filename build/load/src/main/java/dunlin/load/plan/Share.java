@@ -1,8 +1,8 @@
 package dunlin.load.plan;
 
 /**
- * The clients of each pool that one process has: every so-many-th, so that each process has its part of every ramp and rate. Numbers and
- * names are those that the clients would have in one process.
+ * The clients of each pool that one of several processes runs: every n-th client, so that each process has its part of
+ * every ramp and rate. Numbers and names are the same as in a single process.
  */
 public record Share(int index, int of) {
   public static final Share ALL = new Share(0, 1);
@@ -17,17 +17,17 @@ public record Share(int index, int of) {
     return client % of == index;
   }
 
-  /** How many of so many clients it has. */
+  /** The number of its clients out of all clients of a pool. */
   public int size(int clients) {
     return (clients - index + of - 1) / of;
   }
 
-  /** The number of a client by its place in the share. */
+  /** The number of the client at a place in the share. */
   public int client(int place) {
     return place * of + index;
   }
 
-  /** The place of one of its clients. */
+  /** The place of a client in the share. */
   public int place(int client) {
     return client / of;
   }

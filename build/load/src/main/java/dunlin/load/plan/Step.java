@@ -4,14 +4,14 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** One thing after the other that a run does. */
+/** A step of a run. Steps are executed one after the other. */
 public sealed interface Step {
   String name();
 
   /**
-   * Connects all clients of pools that are not connected, and waits until each has been answered, and its subscriptions too.
+   * Connects all unconnected clients of pools, and waits for the answers to the connects and subscriptions.
    *
-   * @param rate in place of the pools' own
+   * @param rate overrides the pools' own rate
    */
   record Connect(String name, List<String> pools, @Nullable Rate rate) implements Step {
     public Connect {
@@ -19,7 +19,7 @@ public sealed interface Step {
     }
   }
 
-  /** Lets pools publish, and clients come and go, for a time; without either it waits. */
+  /** Lets pools publish and clients reconnect for a time; without either it only waits. */
   record Traffic(String name, List<Flow> flows, List<Churn> churns, Duration lasting) implements Step {
     public Traffic {
       flows = List.copyOf(flows);
@@ -41,21 +41,21 @@ public sealed interface Step {
     }
   }
 
-  /** Waits until everything expected has come, for a time at most. */
+  /** Waits until everything expected has arrived, up to a time limit. */
   record Drain(String name, Duration atMost) implements Step {}
 
-  /** As long as anybody would wait. */
+  /** A duration longer than any run. */
   Duration FOREVER = Duration.ofDays(365);
 
   /**
    * The publishing of one pool.
    *
-   * @param rate of each client, in place of the pool's own
-   * @param rateAtEnd null for a rate that stays; otherwise it grows or falls evenly until then
-   * @param messages of all clients together, after which it ends; 0 for no such end
+   * @param rate of each client; overrides the pool's own rate
+   * @param rateAtEnd null for a constant rate; otherwise the rate changes linearly to this one
+   * @param messages the number of messages of all clients together after which it ends; 0 for no limit
    */
   record Flow(String pool, @Nullable Rate rate, @Nullable Rate rateAtEnd, long messages) {}
 
-  /** Clients of a pool that leave and come back, one after the other, so many in a second. */
+  /** Clients of a pool that disconnect and reconnect in turn at a rate. */
   record Churn(String pool, Rate rate) {}
 }

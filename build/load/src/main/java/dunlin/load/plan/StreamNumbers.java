@@ -3,12 +3,12 @@ package dunlin.load.plan;
 import dunlin.load.count.Stamp;
 import java.util.Arrays;
 
-/** Numbers the streams of a plan: one publisher and one of its topics each. Every process of a run numbers them alike. */
+/** Numbers the streams of a plan; a stream is one publisher and one of its topics. All processes of a run use the same numbers. */
 public final class StreamNumbers {
   private final Plan plan;
-  private final int[] firsts; // of each pool, and the number of all behind them
+  private final int[] firsts; // the first number of each pool, then the number of all streams
 
-  /** Where a number stands in the plan. */
+  /** The place of a stream in the plan. */
   public record Place(Pool pool, int client, Publishing publishing) {
     public String topic() {
       return publishing.topic().fill(pool.who(client));
@@ -38,7 +38,7 @@ public final class StreamNumbers {
     return firsts[firsts.length - 1];
   }
 
-  /** The number of a client's first stream; its others follow. */
+  /** The number of a client's first stream; its other streams follow. */
   public int first(int pool, int client) {
     return firsts[pool] + client * plan.pools().get(pool).publishings().size();
   }
@@ -47,7 +47,7 @@ public final class StreamNumbers {
     if (stream < 0 || stream >= count()) throw new IllegalArgumentException("there is no stream %d".formatted(stream));
     int at = Arrays.binarySearch(firsts, stream);
     int p = at >= 0 ? at : -at - 2;
-    while (firsts[p + 1] == firsts[p]) p++; // a pool that publishes nothing
+    while (firsts[p + 1] == firsts[p]) p++; // skips pools that publish nothing
     Pool pool = plan.pools().get(p);
     int publishings = pool.publishings().size();
     int within = stream - firsts[p];

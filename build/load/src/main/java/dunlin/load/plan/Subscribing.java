@@ -14,12 +14,12 @@ public record Subscribing(Template filter, int qos) {
     return isShared(filter.toString());
   }
 
-  /** $share of MQTT 5, and $oshare and $queue as some brokers have them. */
+  /** Whether a filter is a shared subscription: $share of MQTT 5, or $oshare or $queue of some brokers. */
   public static boolean isShared(String filter) {
     return filter.startsWith("$share/") || filter.startsWith("$oshare/");
   }
 
-  /** The filter behind the name of the group. */
+  /** The filter after the name of the group. */
   public static String filterOfShared(String filter) {
     int slash = filter.indexOf('/', filter.indexOf('/') + 1);
     return slash < 0 ? "" : filter.substring(slash + 1);

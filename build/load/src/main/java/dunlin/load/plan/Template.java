@@ -6,12 +6,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Text with places for what differs from client to client: {@code %i} is its number, {@code %c} its client identifier, {@code %u} its
- * user name; <code>%{i/10}</code>, <code>%{i%5}</code>, <code>%{i*2}</code>, <code>%{i+1}</code> and <code>%{i-1}</code> are
- * computed from its number; {@code %%} is a percent sign.
+ * Text with placeholders for values that differ between clients: {@code %i} is its number, {@code %c} its client identifier,
+ * {@code %u} its user name; <code>%{i/10}</code>, <code>%{i%5}</code>, <code>%{i*2}</code>, <code>%{i+1}</code> and
+ * <code>%{i-1}</code> are computed from its number; {@code %%} is a percent sign.
  *
- * <p>A payload has three more: {@code %s} is the message's sequence number, {@code %t} the time at which it was to be sent, in
- * milliseconds since 1970, and {@code %h} the stamp that it is counted by.
+ * <p>A payload has three more: {@code %s} is the message's sequence number, {@code %t} the time at which it is due, in
+ * milliseconds since 1970, and {@code %h} the stamp by which it is counted.
  */
 public final class Template {
   private static final Pattern VARIABLE = Pattern.compile("%(?:([iucsth%])|\\{i\\s*([-+*/%])\\s*([0-9]{1,9})})");
@@ -80,7 +80,7 @@ public final class Template {
     return parts.stream().allMatch(part -> part.kind() == Kind.TEXT);
   }
 
-  /** The text for one client; what only a payload has stays as it is. */
+  /** The text for one client; the placeholders of payloads are left unchanged. */
   public String fill(Who who) {
     if (parts.size() == 1 && parts.getFirst().kind() == Kind.TEXT) return parts.getFirst().text();
     var filled = new StringBuilder();

@@ -4,11 +4,11 @@ import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How clients speak TLS.
+ * The TLS settings of clients.
  *
  * @param ca certificates to trust; null for those of the JVM
- * @param certificate the client's own, null for none; so for the key
- * @param insecure takes any certificate
+ * @param certificate the client's own, null for none; likewise the key
+ * @param insecure accepts any certificate
  */
 public record Tls(@Nullable Path ca, @Nullable Path certificate, @Nullable Path key, boolean insecure) {
   public Tls {

@@ -5,7 +5,7 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads durations, rates and sizes as people write them; an {@link IllegalArgumentException} says in one sentence what is wrong. */
+/** Parses durations, rates and sizes. The message of an {@link IllegalArgumentException} is one sentence that names the error. */
 public final class Units {
   private static final Pattern NUMBER_AND_UNIT = Pattern.compile("\\s*([0-9]+(?:\\.[0-9]+)?)\\s*([A-Za-zµ]*)\\s*");
   private static final Pattern RATE = Pattern.compile("\\s*([0-9]+(?:\\.[0-9]+)?)\\s*/\\s*([a-z]+)\\s*");

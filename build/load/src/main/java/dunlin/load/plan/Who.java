@@ -1,4 +1,4 @@
 package dunlin.load.plan;
 
-/** The client that a template is filled in for. */
+/** The identity of a client, which templates use. */
 public record Who(int number, String clientId, String user) {}

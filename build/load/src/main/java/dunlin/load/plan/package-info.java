@@ -1,4 +1,4 @@
-/** What a run is to do: pools of clients, the steps that they go through, and what is expected. Values only. */
+/** The plan of a run: pools of clients, steps and expectations. Values only. */
 @NullMarked
 package dunlin.load.plan;
 

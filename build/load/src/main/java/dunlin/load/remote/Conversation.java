@@ -6,24 +6,24 @@ import java.util.Queue;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Messages to and from one peer, for one thread that may wait. */
+/** Exchanges messages with one peer; for one thread, which may block. */
 final class Conversation<I, O> {
   /*
-   * Owner: one thread sends and takes; received(), ready() and ended() come on gRPC's threads.
-   * Bounds: INBOX_MAX messages that came and were not taken, since gRPC is not asked for more. A message is sent when gRPC has room, and
-   * waits SEND_MILLIS_MAX for that.
-   * Failure: once it has ended, what came before can still be taken; then LostException says why.
+   * Owner: one thread sends and takes; gRPC's threads call received(), ready() and ended().
+   * Bounds: INBOX_MAX received messages that were not yet taken, because no more are requested from gRPC. A message
+   * waits up to SEND_MILLIS_MAX until gRPC has room.
+   * Failure: after the end, messages received before it can still be taken; then LostException has the reason.
    */
   static final int INBOX_MAX = 16;
   private static final long SEND_MILLIS_MAX = 300_000;
 
-  /** The way out: a call of gRPC. */
+  /** The outgoing side: a gRPC call. */
   interface Outlet<O> {
     boolean isReady();
 
     void send(O message);
 
-    /** Asks for so many messages more. */
+    /** Requests a number of further messages. */
     void request(int messages);
   }
 
@@ -53,7 +53,7 @@ final class Conversation<I, O> {
     notifyAll();
   }
 
-  /** The next message, or null when none comes in this time; 0 does not wait. */
+  /** The next message, or null when none arrives in time; 0 does not wait. */
   @Nullable I take(long millis) throws LostException {
     I message;
     synchronized (this) {
@@ -70,7 +70,7 @@ final class Conversation<I, O> {
     send(message, SEND_MILLIS_MAX);
   }
 
-  /** Sends when there is room within a time. */
+  /** Sends a message when there is room within a time. */
   void send(O message, long millis) throws LostException {
     synchronized (this) {
       long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
@@ -82,7 +82,7 @@ final class Conversation<I, O> {
     outlet.send(message);
   }
 
-  /** Waits for something to happen; false when the time is over. */
+  /** Waits for a notification; false when the time is over. */
   @GuardedBy("this")
   private boolean waitUntil(long endNanos) throws LostException {
     long left = endNanos - System.nanoTime();

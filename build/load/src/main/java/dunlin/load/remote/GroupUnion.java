@@ -17,7 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** What shared groups have got whose members are in several workers, put together. */
+/** Merges the received messages of shared groups with members in several workers. */
 final class GroupUnion {
   /*
    * Owner: the run's thread.
@@ -35,13 +35,13 @@ final class GroupUnion {
     private int since = Integer.MAX_VALUE;
   }
 
-  /** @param filters of the groups that there are */
+  /** @param filters of the known groups */
   GroupUnion(StreamNumbers numbers, List<String> filters) {
     this.numbers = numbers;
     for (String filter : filters) groups.put(filter, new Group());
   }
 
-  /** Takes over what one worker has of one stream; a part without bits says from when on members have subscribed. */
+  /** Adds one worker's messages of one stream. A part without bits has the step from which members are subscribed. */
   void add(Wire.Group part) throws LostException {
     Group group = groups.get(part.getFilter());
     boolean fits = group != null && part.getStream() >= 0 && part.getStream() < numbers.count() && WireForm.isSequence(part.getFirstWord()) && part.getSince() >= 0;
@@ -58,9 +58,9 @@ final class GroupUnion {
   }
 
   /**
-   * What the groups have lost.
+   * Counts the groups' losses.
    *
-   * @param incomplete groups of which members are missing, so that nothing can be said
+   * @param incomplete groups with missing members, whose losses are unknown
    */
   Tally tally(Audience audience, Map<Integer, Sent> sent, Set<String> incomplete) {
     var lost = new long[3];
@@ -91,7 +91,7 @@ final class GroupUnion {
     return missing;
   }
 
-  /** Adds the messages that members in different workers have got twice: each of these took its own for the first. */
+  /** Adds duplicates between different workers: each of them counted its message as the first. */
   Snapshot withDoubled(Snapshot snapshot, Audience audience) {
     Snapshot all = snapshot;
     for (var entry : groups.entrySet()) {

@@ -1,6 +1,6 @@
 package dunlin.load.remote;
 
-/** The other side has gone, or says what it must not. It says why in words that follow a name. */
+/** The peer is gone, or breaks the protocol. The message is a predicate that follows the peer's name. */
 final class LostException extends Exception {
   private static final long serialVersionUID = 1;
 

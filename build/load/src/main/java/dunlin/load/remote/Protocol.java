@@ -11,15 +11,15 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 
-/** How director and workers speak. */
+/** The protocol of directors and workers. */
 final class Protocol {
-  /** Grows when one side would not understand the other; both must have the same. */
+  /** Incremented by incompatible changes; both sides must have the same version. */
   static final int VERSION = 2;
 
-  /** Of one message. */
+  /** The limit of one message. */
   static final int MESSAGE_BYTES_MAX = 4_000_000;
 
-  /** Where what is long is cut into several messages. */
+  /** The size at which long content is divided into several messages. */
   static final int CHUNK_BYTES = 256_000;
 
   static final String SERVICE = "dunlin.load.Worker";

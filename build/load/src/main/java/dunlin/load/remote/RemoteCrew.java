@@ -32,14 +32,15 @@ import java.util.function.Consumer;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Clients in workers, each of which has a share of them. */
+/** Clients in workers, each with a share of them. */
 public final class RemoteCrew implements Crew {
   /*
-   * Owner: the run's thread, which asks all workers one after the other.
-   * Bounds: Share.SHARES_MAX workers; what each has sent, by WorkerSession.SENT_BYTES_MAX; GroupUnion. A step's end is waited for
-   * STOP_NANOS_MAX, an answer at the end END_MILLIS_MAX, and a worker that is silent for SILENCE_NANOS_MAX is lost.
-   * Failure: until all are ready, one worker that fails ends the run. Later it is lost: the others go on, and it is named. Without any
-   * worker left the run ends.
+   * Owner: the run's thread, which calls the workers one after the other.
+   * Bounds: Share.SHARES_MAX workers; the record of sent messages of each, by WorkerSession.SENT_BYTES_MAX; GroupUnion.
+   * The end of a step may take STOP_NANOS_MAX, an answer at the end END_MILLIS_MAX. A worker that is silent for
+   * SILENCE_NANOS_MAX is lost.
+   * Failure: until all workers are ready, one that fails ends the run. Later a failed worker is lost and reported, and
+   * the others go on. The run ends when no worker is left.
    */
   static final long END_MILLIS_MAX = 300_000;
   private static final long READY_MILLIS_MAX = 120_000;
@@ -59,7 +60,7 @@ public final class RemoteCrew implements Crew {
   private Histogram deliveries = Meters.newHistogram();
   private long roundTripMicros;
 
-  /** What workers run. */
+  /** The job of the workers. */
   public record Job(Scenarios.Source scenario, Map<String, String> variables, int loops, boolean force) {
     public Job {
       variables = Map.copyOf(variables);
@@ -67,9 +68,9 @@ public final class RemoteCrew implements Crew {
   }
 
   /**
-   * Calls the workers, compares clocks, and has them make their clients.
+   * Connects to the workers, compares clocks, and lets them create their clients.
    *
-   * @param warnings gets what a worker's machine is too small for
+   * @param warnings receives warnings about limits of a worker's machine
    */
   public RemoteCrew(Plan plan, Audience audience, List<Endpoint> workers, WorkerSecurity security, Job job, Consumer<String> warnings) {
     this.plan = plan;
@@ -113,7 +114,7 @@ public final class RemoteCrew implements Crew {
     void accept(WorkerLink link) throws LostException;
   }
 
-  /** Does something with each worker before the run, which does not begin when one fails. */
+  /** Runs an action on each worker before the run, which does not begin when one fails. */
   private void each(Doing doing) {
     for (WorkerLink link : links) {
       String why = link.lost();
@@ -233,7 +234,7 @@ public final class RemoteCrew implements Crew {
     }
   }
 
-  /** What one worker has sent, also in its own form to be passed on. */
+  /** The record of one worker's sent messages; returned in its wire form to be passed on. */
   private List<Wire.Sent> sent(WorkerLink link, Map<Integer, Sent> all) throws LostException {
     var parts = new ArrayList<Wire.Sent>();
     var streams = new HashMap<Integer, Sent>();
@@ -262,7 +263,10 @@ public final class RemoteCrew implements Crew {
     }
   }
 
-  /** By how much a worker's time may have differed from ours: it was corrected at the start, and what it shows now has come on top. */
+  /**
+   * The possible error of a worker's times: the error of the correction at the start or the offset that remains now,
+   * whichever is larger.
+   */
   private long error(WorkerLink link) throws LostException {
     Offset before = offsets.getOrDefault(link, new Offset(0, 0, 0));
     Offset now = link.compare(clock);
@@ -284,7 +288,7 @@ public final class RemoteCrew implements Crew {
     }
     snapshot = groups.withDoubled(snapshot, audience);
     tally = tally.plus(groups.tally(audience, sent, incompleteGroups()));
-    // A time between two workers has the errors of both.
+    // A time between two workers has both errors.
     errors.sort(Collections.reverseOrder());
     long error = errors.getFirst() + (errors.size() > 1 ? errors.get(1) : 0);
     String clocks = String.format(Locale.ROOT, "Times between workers are corrected by their clocks, and may be wrong by %.3f ms.", error / 1e3);
@@ -292,7 +296,7 @@ public final class RemoteCrew implements Crew {
     return new Ending(snapshot, tally, cpu, warnings, List.of("%d of %d workers. %s".formatted(endings.size(), links.size(), clocks)), missing());
   }
 
-  /** Groups with members in a worker that is lost: what these have got is not known. */
+  /** Groups with members in a lost worker, whose messages are unknown. */
   private Set<String> incompleteGroups() {
     var incomplete = new HashSet<String>();
     for (WorkerLink link : links) {
@@ -307,7 +311,7 @@ public final class RemoteCrew implements Crew {
     return incomplete;
   }
 
-  /** Each worker that is lost, with what it had. */
+  /** The lost workers with their shares. */
   private List<String> missing() {
     var missing = new ArrayList<String>();
     for (WorkerLink link : links) {

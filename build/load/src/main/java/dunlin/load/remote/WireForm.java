@@ -21,7 +21,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.HdrHistogram.Histogram;
 
-/** What was measured as messages and back. What a peer sends is bounded here: a LostException says what is wrong with it. */
+/** Converts measurements to messages and back. Checks the bounds of a peer's messages; a LostException has the error. */
 final class WireForm {
   /* A histogram's own header: cookie, length, offset, digits, lowest, highest, ratio. */
   private static final int HISTOGRAM_HEADER_BYTES = 40;
@@ -46,7 +46,7 @@ final class WireForm {
   static Histogram histogram(ByteString bytes) throws LostException {
     Histogram ours = Meters.newHistogram();
     ByteBuffer buffer = bytes.asReadOnlyByteBuffer();
-    // Its size follows from its header, so that must be ours.
+    // The size of a histogram follows from its header, so the header must be the expected one.
     boolean sized =
         bytes.size() > HISTOGRAM_HEADER_BYTES
             && buffer.getInt(DIGITS_AT) == ours.getNumberOfSignificantValueDigits()

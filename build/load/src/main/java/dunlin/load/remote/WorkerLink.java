@@ -23,12 +23,12 @@ import javax.net.ssl.SSLException;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** What the director has of one worker: the way to it, and what it has said. */
+/** The director's link to one worker, with its latest reports. */
 final class WorkerLink {
   /*
    * Owner: the run's thread.
    * Bounds: the latest status; Conversation.
-   * Failure: a worker that is lost stays lost, with the first reason; what was sent to it from then on is left out.
+   * Failure: a lost worker stays lost, with the first reason; further messages to it are dropped.
    */
   private static final int CLOCK_ROUNDS = 30;
   private static final long ANSWER_MILLIS_MAX = 10_000;
@@ -47,7 +47,7 @@ final class WorkerLink {
   private boolean stopped;
   private Snapshot counted = Snapshot.EMPTY;
 
-  /** How a worker's clock stands to the director's: so much ahead, give or take the error. */
+  /** The offset of a worker's clock to the director's (positive when ahead), and its error. */
   record Offset(long micros, long errorMicros, long roundTripMicros) {}
 
   WorkerLink(Endpoint address, Share share, WorkerSecurity security) {
@@ -140,12 +140,12 @@ final class WorkerLink {
     return share;
   }
 
-  /** As people count. */
+  /** The number of the share, counted from 1. */
   String shareName() {
     return "%d of %d".formatted(share.index() + 1, share.of());
   }
 
-  /** Why it is lost, or null while it is not. */
+  /** Why the worker is lost, or null. */
   @Nullable String lost() {
     return lost;
   }
@@ -158,7 +158,7 @@ final class WorkerLink {
 
   // ---- talking
 
-  /** Sends, unless it is lost, or then is. */
+  /** Sends a message to a worker that is not lost. A failure makes it lost. */
   void send(Wire.FromDirector message) {
     if (lost != null) return;
     try {
@@ -168,7 +168,7 @@ final class WorkerLink {
     }
   }
 
-  /** The next message of one kind; statuses in between are taken in. */
+  /** The next message of one kind; handles statuses in between. */
   Wire.FromWorker next(long millis, KindCase... kinds) throws LostException {
     while (true) {
       Wire.FromWorker message = conversation.take(millis);
@@ -187,7 +187,7 @@ final class WorkerLink {
     if (version != Protocol.VERSION) throw new LostException("speaks version %d of the protocol, and the director version %d".formatted(version, Protocol.VERSION));
   }
 
-  /** Compares its clock with ours: the quickest of several questions says most. */
+  /** Compares the worker's clock with ours. The fastest of several round trips is the most exact. */
   Offset compare(WallClock clock) throws LostException {
     var best = new Offset(0, Long.MAX_VALUE, Long.MAX_VALUE);
     for (int i = 0; i < CLOCK_ROUNDS; i++) {
@@ -196,7 +196,7 @@ final class WorkerLink {
       long theirs = next(ANSWER_MILLIS_MAX, KindCase.TIME).getTime().getMicros();
       long answered = clock.micros();
       long roundTrip = answered - asked;
-      // It read its clock somewhere in between; both show whole microseconds.
+      // The worker read its clock during the round trip; both clocks show whole microseconds.
       if (roundTrip < best.roundTripMicros()) best = new Offset(theirs - (asked + roundTrip / 2), roundTrip / 2 + 2, roundTrip);
     }
     return best;
@@ -217,7 +217,7 @@ final class WorkerLink {
     send(Wire.FromDirector.newBuilder().setStop(true).build());
   }
 
-  /** Takes in what has come. */
+  /** Handles the received messages. */
   void poll(Histogram deliveries, long silenceNanosMax) {
     if (lost != null) return;
     try {
@@ -243,7 +243,7 @@ final class WorkerLink {
     stopped |= status.getStopped();
   }
 
-  /** Whether a step still goes on there. */
+  /** Whether the current step is still running there. */
   boolean isBusy() {
     return lost == null && busy;
   }
@@ -252,7 +252,7 @@ final class WorkerLink {
     return lost != null || stopped;
   }
 
-  /** The last that it said. */
+  /** The latest reported counts. */
   Snapshot counted() {
     return counted;
   }

@@ -12,19 +12,19 @@ import java.net.UnknownHostException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** How director and workers know each other. */
+/** Authentication between the director and its workers. */
 public sealed interface WorkerSecurity {
-  /** Mutual TLS: both show a certificate of the same authority, and the worker's has the name by which it is called. */
+  /** Mutual TLS: both certificates are of the same authority, and the worker's is for the host name that the director uses. */
   record MutualTls(Path ca, Path certificate, Path key) implements WorkerSecurity {}
 
   /**
    * Plain text.
    *
-   * @param everywhere also with other machines
+   * @param everywhere allowed with other machines too
    */
   record PlainText(boolean everywhere) implements WorkerSecurity {}
 
-  /** Refuses plain text with another machine, unless it was asked for. */
+  /** Refuses plain text with another machine, unless it is allowed. */
   default void check(String host) {
     if (!(this instanceof PlainText(boolean everywhere)) || everywhere) return;
     try {
@@ -65,7 +65,7 @@ public sealed interface WorkerSecurity {
     };
   }
 
-  /** Says of a failure with the certificates that it is one. */
+  /** An error for unusable certificates. */
   default IllegalArgumentException unfit(Exception wrong) {
     if (wrong instanceof IllegalArgumentException known && known.getMessage() != null && known.getMessage().endsWith("cannot be read")) return known;
     if (!(this instanceof MutualTls(Path ca, Path certificate, Path key))) return new IllegalArgumentException(WorkerLink.root(wrong), wrong);

@@ -20,11 +20,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 /** A worker: waits for a director, runs a share of its scenario, and waits for the next one. */
 public final class WorkerServer implements AutoCloseable {
   /*
-   * Owner: gRPC's threads take calls; each run has a thread of its own.
+   * Owner: gRPC's threads take calls; each run has its own thread.
    * Bounds: one run at a time; a second director is refused. Protocol.MESSAGE_BYTES_MAX for a message.
-   * Failure: a run whose director has gone ends, and the next one can begin.
+   * Failure: a run ends when its director is gone, and the next one can begin.
    */
-  private static final int TOLD_MAX = 2_000; // characters of why a call ends, which travel in a header
+  private static final int TOLD_MAX = 2_000; // characters of an error, which is sent in a header
   private static final int CONNECTION_CALLS_MAX = 4;
 
   private final Server server;
@@ -34,11 +34,11 @@ public final class WorkerServer implements AutoCloseable {
   private final AtomicBoolean busy = new AtomicBoolean();
 
   /**
-   * Listens.
+   * Starts to listen.
    *
-   * @param directory where files are that a scenario names
-   * @param sources own addresses to connect from; empty for those of the scenario
-   * @param out gets a line for each run that begins and ends
+   * @param directory the directory of files that a scenario names
+   * @param sources source addresses; empty for those of the scenario
+   * @param out receives a line at the begin and the end of each run
    */
   public WorkerServer(InetSocketAddress address, WorkerSecurity security, Path directory, List<String> sources, PrintWriter out) {
     this.directory = directory;
@@ -54,7 +54,7 @@ public final class WorkerServer implements AutoCloseable {
               .permitKeepAliveTime(1, TimeUnit.SECONDS)
               .keepAliveTime(10, TimeUnit.SECONDS)
               .keepAliveTimeout(10, TimeUnit.SECONDS)
-              // A small compressed message could stand for a large one.
+              // Without decompression, a small message cannot expand into a large one.
               .decompressorRegistry(DecompressorRegistry.emptyInstance())
               .compressorRegistry(CompressorRegistry.newEmptyInstance())
               .build();
@@ -72,7 +72,7 @@ public final class WorkerServer implements AutoCloseable {
     return server.getPort();
   }
 
-  /** Waits until it is closed. */
+  /** Waits until the server is closed. */
   public void await() throws InterruptedException {
     server.awaitTermination();
   }
@@ -131,7 +131,7 @@ public final class WorkerServer implements AutoCloseable {
     } catch (LostException lost) {
       out.println("The run has ended: " + lost.why());
       end = Status.CANCELLED.withDescription(lost.why());
-    } catch (RuntimeException | Error failure) { // the director shall hear of it, and this worker go on
+    } catch (RuntimeException | Error failure) { // report it to the director, and keep this worker running
       String why = failure.getMessage() == null ? failure.toString() : failure.getMessage();
       out.println("The run has failed: " + why);
       end = Status.FAILED_PRECONDITION.withDescription(why.substring(0, Math.min(why.length(), TOLD_MAX)));
@@ -141,7 +141,7 @@ public final class WorkerServer implements AutoCloseable {
     try {
       call.close(end, new Metadata());
     } catch (IllegalStateException _) {
-      // gRPC has closed it, since the director has gone.
+      // gRPC has closed the call, because the director is gone.
     }
   }
 

@@ -29,12 +29,12 @@ import java.util.Map;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** One run of a worker: does what the director says, and says ten times a second how far it is. */
+/** One run of a worker: follows the director's messages, and reports its status ten times a second. */
 final class WorkerSession {
   /*
    * Owner: the thread that calls run().
-   * Bounds: what the other workers have sent, by SENT_BYTES_MAX; ORDER_MILLIS_MAX until there is an order.
-   * Failure: whatever goes wrong ends the run here. The director hears why, and goes on without this worker.
+   * Bounds: the record of other workers' sent messages, by SENT_BYTES_MAX; the wait for an order, by ORDER_MILLIS_MAX.
+   * Failure: any error ends the run on this worker. It is reported to the director, which goes on without this worker.
    */
   private static final int LOOPS_MAX = 1_000;
   private static final long STATUS_MILLIS = 100;
@@ -48,7 +48,7 @@ final class WorkerSession {
 
   private WallClock clock = new WallClock();
   private int step = -1; // none yet
-  private long lateMicros; // the latest that a step has begun
+  private long lateMicros; // the largest delay of a step's start
 
   WorkerSession(Conversation<Wire.FromDirector, Wire.FromWorker> director, Path directory, List<String> sources, PrintWriter out) {
     this.director = director;
@@ -82,7 +82,7 @@ final class WorkerSession {
     out.println("Has ended " + plan.name());
   }
 
-  /** The next message, which must be of one kind; questions for the time are answered in between. */
+  /** The next message, which must be of one kind; answers requests for the time in between. */
   private Wire.FromDirector next(KindCase kind) throws LostException {
     while (true) {
       Wire.FromDirector message = director.take(ORDER_MILLIS_MAX);
@@ -146,7 +146,7 @@ final class WorkerSession {
   }
 
   private void status(LocalCrew crew, boolean stopped) throws LostException {
-    // Whether it is busy comes first: what has ended has counted everything.
+    // Reads isBusy before the counts, so that the counts of an ended step are complete.
     var status = Wire.Status.newBuilder().setStep(Math.max(step, 0)).setBusy(step < 0 || crew.isBusy()).setStopped(stopped);
     Snapshot counted = crew.counted();
     status.putAllCounts(WireForm.counts(counted)).addAllReasons(WireForm.reasons(counted)).putAllFailures(counted.failures());
@@ -184,7 +184,7 @@ final class WorkerSession {
     lastQuestions();
   }
 
-  /** What other workers have sent. */
+  /** The record of the messages that other workers have sent. */
   private Map<Integer, Sent> elsewhere(StreamNumbers numbers) throws LostException {
     var elsewhere = new HashMap<Integer, Sent>();
     long bytes = 0;
@@ -210,7 +210,7 @@ final class WorkerSession {
     int words = Protocol.CHUNK_BYTES / Long.BYTES;
     for (var stream : book.streams().entrySet()) {
       int number = crew.streamNumber(stream.getKey());
-      if (number < 0) continue; // a broker has made it up
+      if (number < 0) continue; // no such stream: the broker has sent a wrong stamp
       Bits bits = stream.getValue();
       long[] all = bits.words();
       for (int at = 0; at < all.length; at += words) {
@@ -225,12 +225,12 @@ final class WorkerSession {
     return Wire.FromWorker.newBuilder().setGroup(part).build();
   }
 
-  /** The director compares clocks once more, and hangs up. */
+  /** Answers the director's last clock comparisons until it ends the call. */
   private void lastQuestions() {
     try {
       for (Wire.FromDirector message; (message = director.take(RemoteCrew.END_MILLIS_MAX)) != null && message.getKindCase() == KindCase.CLOCK; ) tellTime();
     } catch (LostException _) {
-      // That is how it hangs up.
+      // The director has ended the call.
     }
   }
 }

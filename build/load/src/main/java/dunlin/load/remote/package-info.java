@@ -1,4 +1,4 @@
-/** A run on several machines: workers that have a share of the clients each, and the director that shares out and adds up. */
+/** A run on several machines: each worker runs a share of the clients; the director coordinates them and adds up the results. */
 @NullMarked
 package dunlin.load.remote;
 

@@ -15,7 +15,7 @@ import org.snakeyaml.engine.v2.api.Load;
 import org.snakeyaml.engine.v2.api.LoadSettings;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 
-/** Two results, read from their JSON, side by side. */
+/** Compares two results, which are read from their JSON. */
 public final class Comparison {
   private static final int CHARACTERS_MAX = 100_000_000;
 
@@ -27,14 +27,14 @@ public final class Comparison {
     this.second = second;
   }
 
-  /** Reads what --json has written. */
+  /** Reads two files written by --json. */
   public static Comparison read(Path first, Path second) {
     return new Comparison(read(first), read(second));
   }
 
   private static Map<String, Object> read(Path file) {
     try {
-      // JSON is YAML; so the parser of scenarios does.
+      // JSON is valid YAML, so the parser of scenarios reads it.
       Object root = new Load(LoadSettings.builder().setCodePointLimit(CHARACTERS_MAX).build()).loadFromString(Files.readString(file));
       Map<String, Object> tree = mapping(root);
       if (!Integer.valueOf(JsonReport.FORMAT).equals(tree.get("format"))) throw new IllegalArgumentException("%s is no result of this program, or one of another release".formatted(file));
@@ -56,7 +56,7 @@ public final class Comparison {
     return HtmlReport.ofTrees(List.of(first, second));
   }
 
-  /** The times and messages of both, and by how much they differ. */
+  /** A table with times and messages of both, and their differences. */
   public String table() {
     var out = new StringBuilder();
     line(out, "", String.valueOf(first.get("name")), String.valueOf(second.get("name")), "");

@@ -3,7 +3,7 @@ package dunlin.load.report;
 import dunlin.load.engine.Result;
 import java.util.Locale;
 
-/** A result for spreadsheets: the table of times in microseconds, and every count. */
+/** Writes a result for spreadsheets: the table of times in microseconds, and all counts. */
 public final class CsvReport {
   private CsvReport() {}
 

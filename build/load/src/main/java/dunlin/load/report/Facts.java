@@ -9,11 +9,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** What all reports say of a result beside its times, put into words once. */
+/** The texts of a result besides its times, which all reports share. */
 final class Facts {
   private Facts() {}
 
-  /** Messages by QoS: a name and three numbers each. */
+  /** Messages by QoS: a label and three numbers. */
   record ByQos(String label, long qos0, long qos1, long qos2) {}
 
   static List<ByQos> messages(Result result) {
@@ -31,10 +31,10 @@ final class Facts {
     return new ByQos(label, result.snapshot().get(qos0), result.snapshot().get(qos1), result.snapshot().get(qos2));
   }
 
-  /** A name and a number: what went wrong, and what else came. */
+  /** A label and a number. */
   record Numbered(String label, long number) {}
 
-  /** Everything that is not 0, of what went wrong. */
+  /** All faults and failures whose count is not 0. */
   static List<Numbered> troubles(Snapshot snapshot) {
     var troubles = new ArrayList<Numbered>();
     for (Count count :
@@ -52,7 +52,7 @@ final class Facts {
     return troubles;
   }
 
-  /** Numbers that are neither times nor troubles. */
+  /** Counts that are neither times nor failures. */
   static List<Numbered> others(Result result) {
     var others = new ArrayList<Numbered>();
     for (Count count : List.of(Count.CONNECTED, Count.SUBSCRIBED, Count.RETAINED, Count.WILLS, Count.BYTES_OUT, Count.BYTES_IN)) {
@@ -62,7 +62,7 @@ final class Facts {
     return others;
   }
 
-  /** CPU of the tool and the broker, as sentences. */
+  /** CPU time and memory of the tool and the broker, as sentences. */
   static List<String> resources(Result result) {
     var lines = new ArrayList<String>();
     long messages = result.published() + result.received();

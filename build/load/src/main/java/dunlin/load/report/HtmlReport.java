@@ -4,7 +4,7 @@ import dunlin.load.engine.Result;
 import java.util.List;
 import java.util.Map;
 
-/** One file with tables and plots, of one result or of two side by side; it asks nothing of the network. */
+/** Writes one file with tables and plots of one result, or of two side by side. The file has no external resources. */
 public final class HtmlReport {
   private HtmlReport() {}
 

@@ -16,9 +16,9 @@ import java.util.Map;
 import org.HdrHistogram.Histogram;
 import org.HdrHistogram.HistogramIterationValue;
 
-/** A result for programs, with its histograms whole, so that results can be merged and compared. Times are microseconds. */
+/** Writes a result for programs with complete histograms, so that results can be merged and compared. Times are in microseconds. */
 public final class JsonReport {
-  /** Grows when a reader must know. */
+  /** Incremented by incompatible changes. */
   static final int FORMAT = 1;
 
   private JsonReport() {}
@@ -45,7 +45,7 @@ public final class JsonReport {
     return root;
   }
 
-  /** The tables, without what is drawn and merged. */
+  /** The tables, without the data of plots and without histograms. */
   static Map<String, Object> summary(Result result) {
     var root = new LinkedHashMap<String, Object>();
     root.put("format", FORMAT);
@@ -84,7 +84,7 @@ public final class JsonReport {
     return series.name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
-  /** Percentiles and their times, closer to each other towards 100, which itself is left out. */
+  /** Percentiles and their times, with smaller steps towards 100, which is left out. */
   private static List<Object> distribution(Histogram histogram) {
     var pairs = new ArrayList<Object>();
     for (HistogramIterationValue step : histogram.percentiles(4)) {
@@ -109,7 +109,7 @@ public final class JsonReport {
     return map;
   }
 
-  /** Columns, as a plot wants them. */
+  /** The points as columns, for a plot. */
   private static Map<String, Object> series(List<Point> points) {
     return ordered(
         "second", points.stream().map(Point::second).toList(),
@@ -130,7 +130,7 @@ public final class JsonReport {
     return map;
   }
 
-  /** A histogram in HdrHistogram's own compressed form, in Base64. */
+  /** A histogram in HdrHistogram's compressed format, in Base64. */
   static String encode(Histogram histogram) {
     ByteBuffer buffer = ByteBuffer.allocate(histogram.getNeededByteBufferCapacity());
     int length = histogram.encodeIntoCompressedByteBuffer(buffer);

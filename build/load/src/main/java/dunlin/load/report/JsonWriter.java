@@ -2,7 +2,7 @@ package dunlin.load.report;
 
 import java.util.Map;
 
-/** Writes maps, lists, text, numbers and truth values as JSON. */
+/** Writes maps, lists, strings, numbers and booleans as JSON. */
 final class JsonWriter {
   private static final int ONE_LINE = -1; // as a depth
 
@@ -60,7 +60,7 @@ final class JsonWriter {
     for (int i = 0; i < text.length(); i++) {
       char next = text.charAt(i);
       if (next == '"' || next == '\\') out.append('\\').append(next);
-      else if (next < 0x20 || next == '<') out.append("\\u%04x".formatted((int) next)); // '<' so that it can stand in a page
+      else if (next < 0x20 || next == '<') out.append("\\u%04x".formatted((int) next)); // '<' so that it can be embedded in a page
       else out.append(next);
     }
     out.append('"');

@@ -13,26 +13,26 @@ import dunlin.load.plan.Plan;
 import java.util.List;
 import java.util.Map;
 
-/** What the live page is given of a run, each as JSON on one line. */
+/** The data of the live page, each as JSON on one line. */
 public final class LiveReport {
   /** The result of a run that failed. */
   public static final String FAILED = "{\"failed\": true}";
 
-  /** Reasons that are shown. */
+  /** The number of reasons shown. */
   static final int TROUBLES_MAX = 200;
 
   private LiveReport() {}
 
   /**
-   * What is known before the run begins.
+   * The data that is known before the run begins.
    *
-   * @param run tells it from other runs
+   * @param run distinguishes it from other runs
    */
   public static String about(String run, Plan plan) {
     return JsonWriter.line(ordered("run", run, "name", plan.name(), "clients", plan.clients(), "phases", plan.steps().size()));
   }
 
-  /** Seconds as rows, to be drawn. */
+  /** Seconds as rows for the plots. */
   public static String points(List<Point> points) {
     return JsonWriter.line(points.stream().map(LiveReport::row).toList());
   }
@@ -43,7 +43,7 @@ public final class LiveReport {
         point.p50(), point.p90(), point.p99(), point.max());
   }
 
-  /** Where a run is and what it has counted, in place of what was said before. */
+  /** The current step and counts of a run; replaces the previous state. */
   public static String state(Phase phase, Moment moment) {
     Snapshot counted = moment.counted();
     List<Facts.Numbered> troubles = Facts.troubles(counted);
@@ -90,7 +90,7 @@ public final class LiveReport {
     return counted.sum(Count.DUPLICATED_0, Count.DUPLICATED_1, Count.DUPLICATED_2);
   }
 
-  /** The result, with its tables and without what is drawn. */
+  /** The result with its tables, without the data of plots. */
   public static String end(Result result) {
     return JsonWriter.line(JsonReport.summary(result));
   }

@@ -4,7 +4,7 @@ import dunlin.load.engine.Result;
 import dunlin.load.engine.Verdict;
 import java.util.Locale;
 
-/** A result for a page of text. */
+/** Writes a result as Markdown. */
 public final class MarkdownReport {
   private MarkdownReport() {}
 

@@ -5,11 +5,11 @@ import dunlin.load.engine.Result;
 import dunlin.load.engine.Verdict;
 import java.util.Locale;
 
-/** What the terminal shows: a line each second, and a table at the end. */
+/** The output in a terminal: a line each second, and tables at the end. */
 public final class TextReport {
   private TextReport() {}
 
-  /** One second. */
+  /** The line of one second. */
   public static String line(String step, Point point) {
     String times = point.p99() < 0 ? "" : "  p50 %s  p99 %s  max %s".formatted(TimeRow.time(point.p50()), TimeRow.time(point.p99()), TimeRow.time(point.max()));
     String errors = point.errors() > 0 ? String.format(Locale.ROOT, "  errors %,.0f/s", point.errors()) : "";

@@ -9,7 +9,7 @@ import org.HdrHistogram.Histogram;
 
 /** One line of the table of times, in microseconds. */
 record TimeRow(String key, String label, String meaning, long count, long min, double mean, long p50, long p90, long p95, long p99, long p999, long max, double rate) {
-  /** A line for each series that has something in it. */
+  /** A line for each series that is not empty. */
   static List<TimeRow> of(Result result) {
     double seconds = Math.max(1e-3, result.traffic().toNanos() / 1e9);
     var rows = new ArrayList<TimeRow>();
@@ -41,7 +41,7 @@ record TimeRow(String key, String label, String meaning, long count, long min, d
     return time((double) micros);
   }
 
-  /** As people read it: 85 µs, 1.25 ms, 3.1 s. */
+  /** Formats a time for reading: 85 µs, 1.25 ms, 3.1 s. */
   static String time(double micros) {
     if (micros < 1_000) return String.format(Locale.ROOT, "%.0f µs", micros);
     if (micros < 100_000) return String.format(Locale.ROOT, "%.2f ms", micros / 1e3);

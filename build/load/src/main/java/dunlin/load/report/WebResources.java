@@ -5,9 +5,9 @@ import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** Text for browsers from the class path. */
+/** Reads scripts and styles for browsers from the class path. */
 public final class WebResources {
-  /** The webjar's own, as in the parent POM. */
+  /** The version must match the webjar's in the parent POM. */
   private static final String UPLOT = "/META-INF/resources/webjars/uplot/1.6.30/dist/";
 
   private WebResources() {}

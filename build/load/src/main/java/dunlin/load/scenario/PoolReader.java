@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 final class PoolReader {
   private final Path directory;
 
-  /** @param directory what paths in the scenario are relative to */
+  /** @param directory the base of relative paths in the scenario */
   PoolReader(Path directory) {
     this.directory = directory;
   }

@@ -2,7 +2,7 @@ package dunlin.load.scenario;
 
 import org.jspecify.annotations.Nullable;
 
-/** A scenario that cannot be run; the message is one sentence with file and line. */
+/** An error in a scenario; the message is one sentence with file and line. */
 public final class ScenarioException extends RuntimeException {
   private static final long serialVersionUID = 1;
 

@@ -20,9 +20,9 @@ import org.snakeyaml.engine.v2.exceptions.MarkedYamlEngineException;
 import org.snakeyaml.engine.v2.exceptions.YamlEngineException;
 import org.snakeyaml.engine.v2.nodes.Node;
 
-/** Reads scenarios: files of users, and the published ones by their names. */
+/** Reads scenarios: users' files, and published ones by name. */
 public final class Scenarios {
-  /** The scenarios that come along. */
+  /** The published scenarios, which are included in the tool. */
   public static final List<String> PUBLISHED =
       List.of("ramp", "broadcast", "one-to-one-qos0", "one-to-one-qos1", "wildcards", "shared-fan-in", "population", "reconnect-storm", "offline-queues");
 
@@ -33,8 +33,8 @@ public final class Scenarios {
   /**
    * Reads a scenario; see {@link #find}.
    *
-   * @param given values of variables, stronger than the scenario's own
-   * @param loops 0 for one for each processor
+   * @param given values of variables, which override the scenario's own
+   * @param loops 0 for one per processor
    */
   public static Plan read(String nameOrFile, Map<String, String> given, List<Expectation> more, int loops) {
     return find(nameOrFile).plan(given, more, loops);
@@ -43,7 +43,7 @@ public final class Scenarios {
   /**
    * The text of a scenario.
    *
-   * @param directory where files are that it names
+   * @param directory the directory of files that the scenario names
    */
   public record Source(String file, String text, Path directory) {
     public Source {
@@ -55,7 +55,7 @@ public final class Scenarios {
     }
   }
 
-  /** Finds a file, or a published scenario when there is no such file but one of that name. */
+  /** Finds a file or, when there is none, the published scenario of that name. */
   public static Source find(String nameOrFile) {
     Path file = Path.of(nameOrFile);
     try {

@@ -20,9 +20,9 @@ import org.snakeyaml.engine.v2.nodes.ScalarNode;
 import org.snakeyaml.engine.v2.nodes.SequenceNode;
 import org.snakeyaml.engine.v2.nodes.Tag;
 
-/** A mapping of a scenario: reads its values, knows their lines, and complains about keys that nobody has asked for. */
+/** A YAML mapping in a scenario: reads its values, knows their lines, and rejects unknown keys. */
 final class Section {
-  /* Owner: the thread that reads. Bounds: ELEMENTS_MAX for a list. */
+  /* Owner: the reading thread. Bounds: ELEMENTS_MAX for a list. */
   private static final int ELEMENTS_MAX = 10_000;
 
   private final String file;
@@ -35,8 +35,8 @@ final class Section {
   private final Set<String> known = new TreeSet<>();
 
   /**
-   * @param what in words, for messages
-   * @param otherwise where values are looked for that this one does not have
+   * @param what the section's name in messages
+   * @param otherwise a fallback for missing values, or null
    */
   Section(String file, String what, Node node, Variables variables, @Nullable Section otherwise) {
     this.file = file;
@@ -77,14 +77,14 @@ final class Section {
     return error(line(key), message, null);
   }
 
-  /** Says that all keys have been asked for: any other is a mistake. */
+  /** Called after all keys are read: rejects every other key. */
   void finish() {
     for (String key : values.keySet()) {
       if (!known.contains(key)) throw error(key, "%s has no key \"%s\"; there are %s".formatted(what, key, String.join(", ", known)));
     }
   }
 
-  /** Runs what may complain, and says where. */
+  /** Runs a reader, and adds the line of a key to its error. */
   <T> T at(String key, Function<Section, T> reader) {
     try {
       return reader.apply(this);
@@ -182,7 +182,7 @@ final class Section {
     return list;
   }
 
-  /** Sections in a list, or one alone; a plain value in place of a section stands for one key of it. */
+  /** A list of sections, or a single one. A plain value instead of a section is the value of keyOfPlain. */
   List<Section> sections(String key, String inWords, String keyOfPlain) {
     Node value = node(key);
     if (value == null) return otherwise == null ? List.of() : otherwise.sections(key, inWords, keyOfPlain);
@@ -203,14 +203,14 @@ final class Section {
     return elements;
   }
 
-  /** A section in this one, or null. */
+  /** A section inside this one, or null. */
   @Nullable Section section(String key, String inWords) {
     Node value = node(key);
     if (value == null) return otherwise == null ? null : otherwise.section(key, inWords);
     return new Section(file, inWords, value, variables, null);
   }
 
-  /** One with values of another to fall back on. */
+  /** This section with another one as its fallback. */
   Section over(Section fallback) {
     return new Section(file, what, node, variables, fallback);
   }
@@ -220,7 +220,7 @@ final class Section {
     throw error(line(key), "a key must be a word", null);
   }
 
-  /** A text with its variables filled in. */
+  /** A text with its variables replaced. */
   String filled(String text) {
     return variables.fill(text);
   }

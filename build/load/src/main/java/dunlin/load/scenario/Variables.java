@@ -5,7 +5,10 @@ import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Puts values in place of <code>${name}</code>, and of sums like <code>${groups * members}</code>, which are computed from left to right. */
+/**
+ * Replaces <code>${name}</code> and expressions like <code>${groups * members}</code> by their values. Expressions are
+ * computed from left to right.
+ */
 final class Variables {
   private static final Pattern PLACE = Pattern.compile("\\$\\{([^{}]*)}");
   private static final int TEXT_MAX = 100_000;
@@ -16,12 +19,12 @@ final class Variables {
     values.putAll(given);
   }
 
-  /** Takes the value that the scenario has, unless another one was given. */
+  /** Sets the scenario's value of a variable, unless another one was given. */
   void usual(String name, String value) {
     values.putIfAbsent(name, fill(value));
   }
 
-  /** An {@link IllegalArgumentException} says what is wrong. */
+  /** Throws an {@link IllegalArgumentException} with the error. */
   String fill(String text) {
     if (text.indexOf("${") < 0) return text;
     Matcher matcher = PLACE.matcher(text);

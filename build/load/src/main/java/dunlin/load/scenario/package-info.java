@@ -1,4 +1,4 @@
-/** Scenario files: YAML to a plan, and what is wrong with one in a sentence that names file and line. */
+/** Reads YAML scenario files into plans. An error is one sentence with file and line. */
 @NullMarked
 package dunlin.load.scenario;
 

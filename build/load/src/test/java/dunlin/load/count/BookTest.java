@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Books and gaps against a plain set of what has come. */
+/** Compares books and gaps with a plain set of the messages. */
 class BookTest {
   static LongStream seeds() {
     return LongStream.range(0, 50);
@@ -19,7 +19,7 @@ class BookTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void aBookKnowsWhatHasComeHoweverItComes(long seed) {
+  void aBookCountsArrivalsInAnyOrder(long seed) {
     var random = new Random(seed);
     var book = new Book(new Budget(100));
     Set<Long> came = new HashSet<>();
@@ -42,7 +42,7 @@ class BookTest {
   }
 
   @Test
-  void manyStreamsDoNotMix() {
+  void streamsAreCountedSeparately() {
     var book = new Book(new Budget(10_000));
     var random = new Random(3);
     long[] keys = random.longs(1_000, 0, 1L << 40).distinct().toArray();
@@ -55,7 +55,7 @@ class BookTest {
   }
 
   @Test
-  void aFullBookSaysSo() {
+  void aFullBookReportsUncheckedMessages() {
     var budget = new Budget(2);
     var book = new Book(budget);
 
@@ -68,14 +68,14 @@ class BookTest {
   }
 
   @Test
-  void tooManyGapsGiveUpTheLowestAndKeepTheirNumber() {
+  void excessGapsAreDroppedLowestFirstButStillCounted() {
     var book = new Book(new Budget(1));
     int gaps = Gaps.RANGES_MAX + 10;
 
     for (int i = 0; i <= gaps; i++) assertThat(book.receive(1, 2L * i)).isEqualTo(Arrival.IN_ORDER);
 
     assertThat(book.missingBetween(0)).isEqualTo(gaps);
-    assertThat(book.receive(1, 1)).isEqualTo(Arrival.DUPLICATE); // given up
+    assertThat(book.receive(1, 1)).isEqualTo(Arrival.DUPLICATE); // its range was dropped
     assertThat(book.receive(1, 2L * gaps - 1)).isEqualTo(Arrival.OUT_OF_ORDER);
     assertThat(book.missingBetween(0)).isEqualTo(gaps - 1);
   }

@@ -7,7 +7,7 @@ import java.util.Random;
 import org.HdrHistogram.Histogram;
 import org.junit.jupiter.api.Test;
 
-/** What several loops and processes have measured adds up without loss. */
+/** Measurements of several loops and processes add up without loss. */
 class MetersTest {
   @Test
   void mergedHistogramsEqualTheSum() {

@@ -38,7 +38,7 @@ class SplitBookTest {
   }
 
   @Test
-  void aFullBookSaysThatItDoesNotCheck() {
+  void aFullSplitBookReportsUncheckedMessages() {
     var left = new AtomicLong(1_000);
     var book = new SplitBook(left);
 

@@ -15,7 +15,7 @@ class StampTest {
 
   @ParameterizedTest
   @ValueSource(booleans = {false, true})
-  void whatIsWrittenIsRead(boolean text) {
+  void aWrittenStampIsReadBack(boolean text) {
     ByteBuf out = Unpooled.buffer();
     if (text) {
       out.writeCharSequence("{\"stamp\": \"", StandardCharsets.US_ASCII);
@@ -38,7 +38,7 @@ class StampTest {
   }
 
   @Test
-  void willsAreToldApart() {
+  void aWillIsRecognized() {
     var stamp = new Stamp();
 
     assertThat(stamp.read(Unpooled.wrappedBuffer(Stamp.will(77)), 0, Stamp.BYTES)).isEqualTo(Stamp.Kind.WILL);
@@ -54,7 +54,7 @@ class StampTest {
   }
 
   @Test
-  void timesComeRoundAfterTwelveDays() {
+  void timesWrapAroundAfterTwelveDays() {
     ByteBuf out = Unpooled.buffer();
     Stamp.write(out, 1, 1, 1, (1L << 40) - 10);
     var stamp = new Stamp();

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The doctor on a machine that is made of files. */
+/** Runs the doctor on a simulated /proc directory. */
 class DoctorTest {
   @TempDir private Path proc = Path.of("");
 
@@ -40,7 +40,7 @@ class DoctorTest {
   }
 
   @Test
-  void openFilesAreFoundBeforeTheyRunOut() {
+  void theLimitOfOpenFilesIsChecked() {
     assertThat(tooSmall(19_900, 1, 0)).singleElement().satisfies(finding -> {
       assertThat(finding.limit()).isEqualTo("open files");
       assertThat(finding.stops()).isTrue();
@@ -59,14 +59,14 @@ class DoctorTest {
   }
 
   @Test
-  void aTableOfConnectionsIsSeenWhereThereIsOne() throws Exception {
+  void theConnectionTrackingTableIsChecked() throws Exception {
     file("sys/net/netfilter/nf_conntrack_max", "8192\n");
 
     assertThat(tooSmall(10_000, 1, 0)).extracting(Finding::limit).containsExactly("conntrack");
   }
 
   @Test
-  void backlogMemoryAndProcessorsWarnOnly() throws Exception {
+  void backlogMemoryAndProcessorsOnlyWarn() throws Exception {
     file("sys/net/core/somaxconn", "128\n");
     file("meminfo", "MemAvailable:   10000 kB\n");
 
@@ -74,13 +74,13 @@ class DoctorTest {
   }
 
   @Test
-  void aSystemWithoutTheseFilesHasNoSuchLimits(@TempDir Path empty) {
+  void aSystemWithoutProcFilesHasNoFindings(@TempDir Path empty) {
     assertThat(new Doctor(empty, 4_000_000_000L, 2).look(new Wanted(1_000, 1_000, 1, 0))).extracting(Finding::limit).containsExactly("heap", "processors");
   }
 
   @Test
   @EnabledOnOs(OS.LINUX)
-  void theFilesOfThisMachineAreReadWhole() {
+  void theFilesOfThisMachineAreReadCompletely() {
     var kernel = new Kernel(Path.of("/proc"));
 
     assertThat(kernel.openFiles()).hasValueSatisfying(limit -> assertThat(limit.soft()).isGreaterThan(100));

@@ -26,9 +26,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Our packets as Netty's codec reads and writes them. */
+/** Tests our packets against Netty's codec. */
 class PacketsTest {
-  /** Notes what comes, in words. */
+  /** Records packets as text. */
   private static final class Notes implements PacketListener {
     final List<String> notes = new ArrayList<>();
 
@@ -87,7 +87,7 @@ class PacketsTest {
 
   @ParameterizedTest
   @EnumSource
-  void connectSaysAllThereIs(Version version) {
+  void connectHasAllItsFields(Version version) {
     MqttConnectMessage message = decoded(MqttConnectMessage.class, connect(version));
 
     assertThat(message.variableHeader().version()).isEqualTo(version.protocolLevel());
@@ -105,7 +105,7 @@ class PacketsTest {
 
   @ParameterizedTest
   @EnumSource
-  void publishAndSubscribeAreAsTheyShould(Version version) {
+  void publishAndSubscribeAreEncodedCorrectly(Version version) {
     ByteBuf publish = Unpooled.buffer();
     PacketWriter.publishHead(publish, version, utf8("a/b"), 1, true, true, 500, 200);
     publish.writeBytes(new byte[200]);
@@ -125,7 +125,7 @@ class PacketsTest {
 
   private static ByteBuf encoded(Version version, MqttMessage... messages) {
     var channel = new EmbeddedChannel(MqttEncoder.INSTANCE);
-    // The encoder learns the version from what the same channel has read.
+    // The encoder takes the version from the CONNECT that the same channel has read.
     var reading = new EmbeddedChannel(new MqttDecoder(), MqttEncoder.INSTANCE);
     reading.writeInbound(connect(version));
     ByteBuf all = Unpooled.buffer();
@@ -142,7 +142,7 @@ class PacketsTest {
 
   @ParameterizedTest
   @EnumSource
-  void readsWhatABrokerSendsHoweverItIsCut(Version version) {
+  void packetsAreDecodedFromAnyFragments(Version version) {
     var properties = new MqttProperties();
     if (version == Version.V5) {
       properties.add(new MqttProperties.IntegerProperty(0x21, 20));
@@ -176,14 +176,14 @@ class PacketsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"10020000", "30ffffffff01", "36050001610001", "3000", "3003000561", "20010000", "9002000100", "200700000499000000", "e00100", "f000"})
-  void nonsenseIsAnErrorAndNoCrash(String hex) {
+  void aMalformedPacketIsAnError(String hex) {
     ByteBuf in = Unpooled.wrappedBuffer(HexFormat.of().parseHex(hex));
 
     assertThatThrownBy(() -> PacketReader.read(in, hex.startsWith("2007") ? Version.V5 : Version.V3_1_1, new Notes())).isInstanceOf(BadPacketException.class);
   }
 
   @Test
-  void aReasonOfAnAcknowledgementIsRead() {
+  void anAcknowledgementsReasonIsDecoded() {
     var notes = new Notes();
 
     PacketReader.read(Unpooled.wrappedBuffer(HexFormat.of().parseHex("400300059740020006")), Version.V5, notes);

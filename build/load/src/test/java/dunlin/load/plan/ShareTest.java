@@ -30,13 +30,13 @@ class ShareTest {
   }
 
   @Test
-  void thereIsNoShareOutside() {
+  void aShareOutsideTheRangeIsRefused() {
     assertThatThrownBy(() -> new Share(2, 2)).hasMessage("there is no share 2 of 2");
     assertThatThrownBy(() -> new Share(0, 0)).hasMessageContaining("1 to 1,000 workers, and not to 0");
   }
 
   @Test
-  void aStreamsNumberSaysWhereItIs() {
+  void aStreamNumberMapsToItsPlace() {
     Pool one = pool("one", 2, to("one/%i", 0));
     Pool two = pool("two", 3, to("a/%i", 1), to("b/%i", 2));
     List<Pool> pools = List.of(pool("first", 5), one, pool("more", 5), two);

@@ -12,7 +12,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What people write: units, templates, credentials. */
+/** Tests user input: units, templates, credentials. */
 class UnitsTest {
   @ParameterizedTest
   @CsvSource({"50ms, PT0.05S", "1.5s, PT1.5S", "5min, PT5M", "1h, PT1H", "250us, PT0.00025S"})
@@ -45,12 +45,12 @@ class UnitsTest {
   }
 
   @Test
-  void aTemplateDoesNotDivideByNothing() {
+  void aTemplateThatDividesByZeroIsRefused() {
     assertThatThrownBy(() -> new Template("%{i%0}")).hasMessageContaining("divides by 0");
   }
 
   @Test
-  void credentialsComeFromAFile(@TempDir Path directory) throws Exception {
+  void credentialsAreReadFromAFile(@TempDir Path directory) throws Exception {
     Path file = Files.writeString(directory.resolve("users.csv"), "user,password,certificate,key\nann,\"a,\"\"b\"\"\",a.pem,a.key\n\nbob,,,\n");
 
     Credentials credentials = Credentials.read(file);
@@ -63,7 +63,7 @@ class UnitsTest {
 
   @ParameterizedTest
   @CsvSource(delimiter = '|', value = {"user,colour|line 1: there is no column \"colour\"", "user,password;a|line 2: 1 columns", "user;\"a|line 2: a quotation mark", "user|has no line", "certificate,key;a,|line 2: a certificate and its key"})
-  void wrongCredentialsAreNamedByLine(String text, String message, @TempDir Path directory) throws Exception {
+  void anErrorInCredentialsNamesItsLine(String text, String message, @TempDir Path directory) throws Exception {
     Path file = Files.writeString(directory.resolve("users.csv"), text.replace(';', '\n'));
 
     assertThatThrownBy(() -> Credentials.read(file)).isInstanceOf(IllegalArgumentException.class).hasMessageContaining(message);

@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What comes over the wire is whole, or refused. */
+/** Messages arrive complete, or are refused. */
 class ProtocolTest {
   @ParameterizedTest
   @ValueSource(longs = {1, 2, 3, 4, 5})
@@ -67,7 +67,7 @@ class ProtocolTest {
     return new WorkerServer(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), new WorkerSecurity.PlainText(false), Path.of(""), List.of(), new PrintWriter(Writer.nullWriter()));
   }
 
-  /** Sends messages to a worker, and answers how it ends the call. */
+  /** Sends messages to a worker, and returns the status with which it ends the call. */
   private static Status end(WorkerServer worker, Wire.FromDirector... messages) throws Exception {
     ManagedChannel channel = NettyChannelBuilder.forAddress("127.0.0.1", worker.port(), InsecureChannelCredentials.create()).build();
     try {
@@ -98,7 +98,7 @@ class ProtocolTest {
   }
 
   @Test
-  void aDirectorThatSpeaksWrongIsToldSo() throws Exception {
+  void aProtocolErrorOfTheDirectorIsReported() throws Exception {
     try (var worker = worker()) {
       assertThat(WorkerLink.why(end(worker, hello(99)))).isEqualTo("speaks version 2 of the protocol, and the director version 99: take the same release of the tool for both");
       assertThat(WorkerLink.why(end(worker, order("", 0, 1)))).isEqualTo("does not expect order of the director now");

@@ -21,7 +21,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What a scenario may say, and how it is told what it may not. */
+/** Tests valid scenarios, and the errors of wrong ones. */
 class ScenariosTest {
   private static final String WHOLE =
       """
@@ -86,7 +86,7 @@ class ScenariosTest {
   }
 
   @Test
-  void readsAllThatThereIs() {
+  void allKeysOfAScenarioAreRead() {
     Plan plan = parse(WHOLE);
 
     Pool receivers = plan.pool("receivers");
@@ -113,7 +113,7 @@ class ScenariosTest {
   }
 
   @Test
-  void aGivenVariableIsStronger() {
+  void aGivenVariableOverridesTheDefault() {
     Plan plan = Scenarios.parse("s.yaml", WHOLE, Path.of(""), Map.of("n", "7"), List.of(), 1);
 
     assertThat(plan.pool("senders").clients()).isEqualTo(7);
@@ -167,17 +167,17 @@ class ScenariosTest {
 
   @ParameterizedTest
   @MethodSource("wrong")
-  void whatIsWrongIsSaidInOneSentenceWithItsLine(String text, String message) {
+  void anErrorIsOneSentenceWithItsLine(String text, String message) {
     assertThatThrownBy(() -> parse(text)).isInstanceOf(ScenarioException.class).hasMessageStartingWith(message);
   }
 
   @Test
-  void anUnknownVariableIsNotSet() {
+  void anUnknownVariableIsRefused() {
     assertThatThrownBy(() -> Scenarios.parse("s.yaml", WHOLE, Path.of(""), Map.of("m", "7"), List.of(), 1)).hasMessageContaining("line 2: the scenario has no variable \"m\"; there are n, rate");
   }
 
   @Test
-  void aMissingFileIsNamed() {
+  void anErrorNamesAMissingFile() {
     assertThatThrownBy(() -> Scenarios.read("no-such.yaml", Map.of(), List.of(), 1)).hasMessageStartingWith("no-such.yaml: there is no such file, and the published scenarios are ramp");
   }
 }

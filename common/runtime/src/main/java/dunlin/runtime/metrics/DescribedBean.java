@@ -12,12 +12,12 @@ import javax.management.StandardMBean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An MXBean with what its interface says by {@link Description}, and with the parameters' own names. By itself an MXBean calls them p0 and
- * p1 and describes nothing.
+ * An MXBean with the descriptions of its interface's {@link Description} annotations, and with the real names of
+ * parameters. A plain MXBean has no descriptions and names the parameters p0 and p1.
  */
 final class DescribedBean extends StandardMBean {
   /*
-   * Owner: any thread; only the bean behind it has state.
+   * Owner: any thread; only the wrapped bean has state.
    */
   private final Class<?> shape;
 
@@ -28,7 +28,7 @@ final class DescribedBean extends StandardMBean {
 
   /** @throws IllegalArgumentException when it implements no interface whose name ends in MXBean */
   static DescribedBean of(Object bean) {
-    return of(bean, shapeOf(bean.getClass()).orElseThrow(() -> new IllegalArgumentException("no MXBean: " + bean.getClass())));
+    return of(bean, shapeOf(bean.getClass()).orElseThrow(() -> new IllegalArgumentException("not an MXBean: " + bean.getClass())));
   }
 
   private static <T> DescribedBean of(Object bean, Class<T> shape) {
@@ -80,7 +80,7 @@ final class DescribedBean extends StandardMBean {
     return method(operation.getName(), operation.getSignature().length);
   }
 
-  /** No bean has two operations of one name and number of parameters. */
+  /** Finds a method; no bean has two operations with the same name and number of parameters. */
   private @Nullable Method method(String name, int parameters) {
     return Arrays.stream(shape.getMethods())
         .filter(each -> each.getName().equals(name) && each.getParameterCount() == parameters)

@@ -5,7 +5,7 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** What JMX tools show for an MXBean, for one of its attributes or operations, or for a parameter of an operation. */
+/** The description of an MXBean, an attribute, an operation or a parameter, for JMX tools. */
 @Retention(RetentionPolicy.RUNTIME)
 @Target({ElementType.TYPE, ElementType.METHOD, ElementType.PARAMETER})
 public @interface Description {

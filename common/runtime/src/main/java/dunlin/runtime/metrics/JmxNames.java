@@ -12,7 +12,7 @@ import javax.management.ObjectName;
 /**
  * Names of meters in JMX: {@code dunlin:type=Metrics,node=<id>,name=dunlin.messages.dropped,hop=session,reason=expired}.
  *
- * <p>The library between Micrometer and JMX knows flat names only, so the flat name is the property list itself.
+ * <p>The library between Micrometer and JMX only supports flat names, so the flat name is the property list itself.
  */
 final class JmxNames implements HierarchicalNameMapper, ObjectNameFactory {
   private static final Set<String> TAKEN = Set.of("type", "name");
@@ -27,7 +27,7 @@ final class JmxNames implements HierarchicalNameMapper, ObjectNameFactory {
   public String toHierarchicalName(Meter.Id id, NamingConvention convention) {
     StringBuilder name = new StringBuilder("node=").append(value(node)).append(",name=").append(value(id.getName()));
     for (Tag tag : id.getTagsAsIterable()) {
-      if (tag.getKey().equals("node")) continue; // the common tag; already there
+      if (tag.getKey().equals("node")) continue; // the common tag is there already
       name.append(',').append(TAKEN.contains(tag.getKey()) ? "tag-" + tag.getKey() : tag.getKey());
       name.append('=').append(value(tag.getValue()));
     }
@@ -43,7 +43,7 @@ final class JmxNames implements HierarchicalNameMapper, ObjectNameFactory {
     }
   }
 
-  /** A meter must never fail for its name in JMX, whatever key a library gave to a tag. */
+  /** Quotes the name: no meter may fail because of its name in JMX, whatever keys libraries use for tags. */
   private static ObjectName quoted(String domain, String name) {
     try {
       return new ObjectName(domain + ":type=Metrics,name=" + ObjectName.quote(name));
@@ -52,7 +52,7 @@ final class JmxNames implements HierarchicalNameMapper, ObjectNameFactory {
     }
   }
 
-  /** A value of a property in an object name, quoted when it must be. */
+  /** A property's value in an object name, quoted if necessary. */
   static String value(String text) {
     for (int i = 0; i < text.length(); i++) {
       if (",=:\"*?\n\\".indexOf(text.charAt(i)) >= 0) return ObjectName.quote(text);

@@ -9,8 +9,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Meters as beans of Dropwizard's reporter, until it is closed.
  *
- * <p>Micrometer's own is not released with every version of Micrometer: an application whose framework chooses Micrometer's version, as Spring
- * Boot does, could not be built with it.
+ * <p>Micrometer's own JMX registry is not released with every version of Micrometer: an application whose framework
+ * chooses Micrometer's version, such as Spring Boot, could not be built with it.
  */
 final class JmxRegistry extends DropwizardMeterRegistry {
   private static final DropwizardConfig CONFIG =
@@ -22,7 +22,7 @@ final class JmxRegistry extends DropwizardMeterRegistry {
 
         @Override
         public @Nullable String get(String key) {
-          return null; // all as by default
+          return null; // the default for all settings
         }
       };
 

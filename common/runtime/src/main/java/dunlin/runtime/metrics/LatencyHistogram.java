@@ -7,12 +7,12 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 
-/** How long something took, counted in milliseconds by buckets; each thread counts in a part of its own. */
+/** A histogram of durations in milliseconds; each thread counts in a part of its own. */
 public final class LatencyHistogram implements LatencyHistogramMXBean {
   /*
-   * Owner: each part belongs to the thread that asked for it; the sums are for any.
-   * Bounds: an array of BOUNDS_MILLIS.length + 2 numbers and the padding for each part. A count costs a comparison or a few, and two plain writes: no
-   *   allocation, no fence, no clock of its own.
+   * Owner: each part belongs to the thread that requested it; any thread may read the sums.
+   * Bounds: an array of BOUNDS_MILLIS.length + 2 numbers and the padding for each part. A count costs a few comparisons
+   * and two plain writes: no allocation, no fence, no clock.
    */
   private static final long[] BOUNDS_MILLIS = {1, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 60_000};
   private static final int BUCKETS = BOUNDS_MILLIS.length + 1;
@@ -28,8 +28,8 @@ public final class LatencyHistogram implements LatencyHistogramMXBean {
   private final List<Local> locals = new CopyOnWriteArrayList<>();
 
   /**
-   * @param name in the style of meters, such as {@code dunlin.publish.acknowledge}
-   * @param help what is measured, from when to when
+   * @param name the name as for a meter, such as {@code dunlin.publish.acknowledge}
+   * @param help what is measured, with its start and end
    */
   public LatencyHistogram(String name, String help) {
     this.name = name;
@@ -44,7 +44,7 @@ public final class LatencyHistogram implements LatencyHistogramMXBean {
     return help;
   }
 
-  /** A part for one thread, which alone may write in it. */
+  /** A part for one thread, the only one that may write to it. */
   public Local local() {
     Local local = new Local();
     locals.add(local);
@@ -59,7 +59,7 @@ public final class LatencyHistogram implements LatencyHistogramMXBean {
     return bounds;
   }
 
-  /** How many each bucket has by itself. */
+  /** The counts of the single buckets, not cumulative. */
   long[] counts() {
     long[] counts = new long[BUCKETS];
     for (Local local : locals) {
@@ -99,14 +99,14 @@ public final class LatencyHistogram implements LatencyHistogramMXBean {
     return atMost;
   }
 
-  /** What one thread counted. */
+  /** The counts of one thread. */
   public static final class Local {
     /** Padding, the buckets, the sum of the milliseconds, padding. */
     private final long[] counts = new long[PADDING + BUCKETS + 1 + PADDING];
 
     private Local() {}
 
-    /** @param millis below 0, which a step of a clock can make, counts as 0 */
+    /** @param millis a negative value, which a step of a clock can cause, counts as 0 */
     public void add(long millis) {
       int bucket = 0;
       while (bucket < BOUNDS_MILLIS.length && millis > BOUNDS_MILLIS[bucket]) bucket++;

@@ -25,13 +25,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The meters of one node: visible by JMX in the domain {@code dunlin} and as Prometheus text, each with the tag {@code
- * node}. Nodes in one JVM share nothing; closing one takes its meters out of JMX and leaves the others'.
+ * node}. Nodes in one JVM share nothing; closing one removes only its own meters from JMX.
  */
 public final class Metrics implements AutoCloseable {
   /*
-   * Owner: the node's composition opens and closes it, on one thread; the registry itself is for any thread.
-   * Bounds: as many meters as features register; their tags come from closed sets, never from clients.
-   * Failure: without an MBean server the node runs all the same, with Prometheus only.
+   * Owner: the node's composition opens and closes it, on one thread; any thread may use the registry.
+   * Bounds: the meters that features register; their tags come from closed sets, never from clients.
+   * Failure: without an MBean server the node runs with Prometheus only.
    */
   private final CompositeMeterRegistry registry = new CompositeMeterRegistry();
   private final PrometheusMeterRegistry prometheus = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -39,7 +39,7 @@ public final class Metrics implements AutoCloseable {
   private final String node;
   private final NodeBeans beans;
 
-  private @Nullable JvmGcMetrics garbageCollection; // listens to the collectors until it is closed
+  private @Nullable JvmGcMetrics garbageCollection; // listens to the garbage collectors until it is closed
 
   private Metrics(String node) {
     this.node = node;
@@ -48,15 +48,15 @@ public final class Metrics implements AutoCloseable {
     if (beans.available()) add(new JmxRegistry(new JmxNames(node), shown), node);
   }
 
-  /** Each has the tag itself: an application that adds our registry to another composite reaches these past the one between. */
+  /** Each part has the tag itself: an application that adds our registry to another composite reaches the parts directly. */
   private void add(MeterRegistry part, String node) {
     part.config().commonTags("node", node);
     registry.add(part);
   }
 
   /**
-   * Begins to make the JVM's MBean server, on a thread of its own. It takes 100 ms and more, most of what {@link #open}
-   * costs, so a launcher calls this first and reads its settings at the same time.
+   * Starts to create the JVM's MBean server, on a thread of its own. That takes 100 ms or more, most of the cost of
+   * {@link #open}, so a launcher calls this first and reads its settings in parallel.
    */
   public static void warmUp() {
     Thread.ofPlatform().name("dunlin-jmx").daemon().start(ManagementFactory::getPlatformMBeanServer);
@@ -65,15 +65,15 @@ public final class Metrics implements AutoCloseable {
   /**
    * Opens the registries.
    *
-   * @param node tells this node's meters and MXBeans from those of other nodes
+   * @param node distinguishes this node's meters and MXBeans from those of other nodes
    */
   public static Metrics open(String node) {
     return new Metrics(node);
   }
 
   /**
-   * Adds what concerns the whole process: memory, garbage collection, threads, processors, file descriptors, uptime. For the
-   * launcher: an embedded node does not own its process. Once at most.
+   * Adds meters of the whole process: memory, garbage collection, threads, processors, file descriptors, uptime. Only
+   * for the launcher, since an embedded node does not own its process; called at most once.
    */
   public void bindProcess() {
     if (garbageCollection != null) throw new IllegalStateException("bound already");
@@ -86,16 +86,16 @@ public final class Metrics implements AutoCloseable {
     new UptimeMetrics().bindTo(registry);
   }
 
-  /** Says which release this is and what it runs on: a 1 whose tags are the answer. */
+  /** Adds a meter that is always 1, with the release and the Java version as tags. */
   public void bindBuild(String version) {
     Gauge.builder("dunlin.build.info", () -> 1)
-        .description("Always 1; its labels say which release of Dunlin this is, and on which Java it runs")
+        .description("Always 1; its labels are the release of Dunlin and the Java version")
         .tag("version", version)
         .tag("java", Runtime.version().toString())
         .register(registry);
   }
 
-  /** Shows a histogram as Prometheus text and by JMX. Micrometer's own would look at a clock, and count by a locked instruction. */
+  /** Exports a histogram to Prometheus and JMX. Micrometer's own histograms would read a clock, and count with a locked instruction. */
   public void show(LatencyHistogram histogram) {
     String family = PrometheusNaming.sanitizeMetricName(histogram.name().replace('.', '_') + "_seconds");
     MetricMetadata about = new MetricMetadata(family, histogram.help());
@@ -112,12 +112,12 @@ public final class Metrics implements AutoCloseable {
     beans.register("Latency", Map.of("name", histogram.name()), histogram);
   }
 
-  /** Where features register their meters. */
+  /** The registry for the features' meters. */
   public MeterRegistry registry() {
     return registry;
   }
 
-  /** Where features register their MXBeans. */
+  /** The registry for the features' MXBeans. */
   public NodeBeans beans() {
     return beans;
   }
@@ -132,6 +132,6 @@ public final class Metrics implements AutoCloseable {
     beans.close();
     if (garbageCollection != null) garbageCollection.close();
     shown.close();
-    registry.close(); // closes the two that it is made of, and takes the beans away
+    registry.close(); // closes its two parts, and removes the beans
   }
 }

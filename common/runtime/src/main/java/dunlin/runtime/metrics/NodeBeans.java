@@ -18,16 +18,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The MXBeans of one node, under {@code dunlin:type=<type>,node=<id>}. Closing takes away this node's, and only these.
+ * The MXBeans of one node, under {@code dunlin:type=<type>,node=<id>}. Closing removes only this node's beans.
  *
- * <p>A node runs without them: what cannot be registered is logged.
+ * <p>A node can run without them: a bean that cannot be registered is logged.
  */
 public final class NodeBeans implements AutoCloseable {
   /*
-   * Owner: any thread; every method holds the lock, and none of them is on a message's way.
-   * Bounds: one entry a registered bean; a feature registers a fixed number, or takes away those of what comes and goes.
-   * Failure: a name that is taken (two nodes of one id in this JVM) leaves the first one's bean in place. What comes
-   * after the close, from a feature that is still ending on another thread, is not shown, since nothing would remove it.
+   * Owner: any thread; every method holds the lock, and none is on the path of messages.
+   * Bounds: one entry for each registered bean; a feature registers a fixed number, or unregisters those that are no
+   * longer needed.
+   * Failure: when a name is in use (two nodes with the same id in this JVM), the first one's bean stays. A bean that is
+   * registered after the close, by a feature that is still ending on another thread, is ignored, since nothing would
+   * remove it.
    */
   private static final Logger log = LoggerFactory.getLogger(NodeBeans.class);
 
@@ -43,7 +45,7 @@ public final class NodeBeans implements AutoCloseable {
     server = platformServer();
   }
 
-  /** This JVM's MBean server. Null where there can be none; said once a node, in the log. */
+  /** This JVM's MBean server, or null if there is none, which is logged once for each node. */
   private static @Nullable MBeanServer platformServer() {
     try {
       return ManagementFactory.getPlatformMBeanServer();
@@ -63,9 +65,9 @@ public final class NodeBeans implements AutoCloseable {
   }
 
   /**
-   * Registers one MXBean of several of its type.
+   * Registers one of several MXBeans of a type.
    *
-   * @param keys what tells them apart, such as {@code name=tcp}
+   * @param keys distinguishes them, such as {@code name=tcp}
    */
   public synchronized void register(String type, Map<String, String> keys, Object bean) {
     if (server == null || closed) return;
@@ -79,7 +81,7 @@ public final class NodeBeans implements AutoCloseable {
     }
   }
 
-  /** Takes away one bean that was registered here; nothing happens when it was not. */
+  /** Unregisters a bean; does nothing when it was not registered here. */
   public synchronized void unregister(String type, Map<String, String> keys) {
     try {
       ObjectName name = new ObjectName(name(type, keys));
@@ -105,7 +107,7 @@ public final class NodeBeans implements AutoCloseable {
     }
   }
 
-  /** Shows a node's settings as {@code dunlin:type=Settings,node=<id>}. */
+  /** Registers a node's settings as {@code dunlin:type=Settings,node=<id>}. */
   public void register(Settings settings) {
     Map<String, String> effective = Map.copyOf(settings.effective());
     SettingsMXBean bean = () -> effective;

@@ -2,9 +2,9 @@ package dunlin.runtime.metrics;
 
 import java.util.Map;
 
-/** What is in force on one node, as JMX tools see it. */
-@Description("The settings in force")
+/** The effective settings of one node, in JMX. */
+@Description("The effective settings")
 public interface SettingsMXBean {
-  @Description("Every setting's value by its key; secrets are masked")
+  @Description("The value of every setting by its key; secrets are masked")
   Map<String, String> getEffective();
 }

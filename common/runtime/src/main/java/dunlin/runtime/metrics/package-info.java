@@ -1,4 +1,4 @@
-/** What a node measures and shows of itself: meters, their names in JMX, and beans with descriptions. */
+/** The metrics of a node: meters, their names in JMX, and beans with descriptions. */
 @NullMarked
 package dunlin.runtime.metrics;
 

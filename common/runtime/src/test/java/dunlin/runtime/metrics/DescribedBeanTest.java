@@ -9,7 +9,7 @@ import javax.management.MBeanFeatureInfo;
 import org.junit.jupiter.api.Test;
 
 class DescribedBeanTest {
-  /** As a feature would declare it. */
+  /** A bean as a feature would declare it. */
   @Description("A door")
   public interface DoorMXBean {
     @Description("Whether it is open")
@@ -42,7 +42,7 @@ class DescribedBeanTest {
   }
 
   @Test
-  void whatTheInterfaceSaysIsShown() throws JMException {
+  void descriptionsOfTheInterfaceAreShown() throws JMException {
     var bean = DescribedBean.of(new Door());
 
     var info = bean.getMBeanInfo();
@@ -60,7 +60,7 @@ class DescribedBeanTest {
   }
 
   @Test
-  void whatIsNoMXBeanIsRefused() {
+  void otherObjectsAreRefused() {
     assertThatThrownBy(() -> DescribedBean.of("text")).isInstanceOf(IllegalArgumentException.class);
   }
 }

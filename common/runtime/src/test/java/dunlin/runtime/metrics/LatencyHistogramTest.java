@@ -8,7 +8,7 @@ class LatencyHistogramTest {
   private final LatencyHistogram histogram = new LatencyHistogram("dunlin.test.wait", "From here to there");
 
   @Test
-  void whatAllThreadsHaveCountedIsInOneHistogram() {
+  void countsOfAllThreadsAreInOneHistogram() {
     var one = histogram.local();
     var two = histogram.local();
 
@@ -26,7 +26,7 @@ class LatencyHistogramTest {
   }
 
   @Test
-  void prometheusSeesItInSeconds() {
+  void prometheusShowsSeconds() {
     try (Metrics metrics = Metrics.open("one")) {
       metrics.show(histogram);
       histogram.local().add(2);

@@ -23,7 +23,7 @@ class MetricsTest {
   private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
 
   @Test
-  void aMeterIsSeenByJmxAndByPrometheus() throws JMException {
+  void aMeterIsExportedToJmxAndPrometheus() throws JMException {
     try (Metrics metrics = Metrics.open("one")) {
       metrics.registry().counter("dunlin.test.packets", "type", "connect").increment(3);
 
@@ -46,7 +46,7 @@ class MetricsTest {
   }
 
   @Test
-  void nodesInOneJvmDoNotMeet() throws JMException {
+  void nodesInOneJvmAreSeparate() throws JMException {
     try (Metrics one = Metrics.open("one")) {
       Metrics two = Metrics.open("two");
       one.registry().counter("dunlin.test.packets").increment();
@@ -80,7 +80,7 @@ class MetricsTest {
   }
 
   @Test
-  void aNameThatIsTakenStaysWithItsFirstNode() throws JMException {
+  void aNameInUseStaysWithItsFirstNode() throws JMException {
     try (Metrics first = Metrics.open("same")) {
       first.beans().register(Settings.load(TestSettings.ALL, SettingSource.none()));
       try (Metrics second = Metrics.open("same")) {
@@ -91,7 +91,7 @@ class MetricsTest {
   }
 
   @Test
-  void settingsInForceAreSeenByJmxWithoutSecrets() throws JMException {
+  void effectiveSettingsAreShownByJmxWithoutSecrets() throws JMException {
     SettingSource source =
         SettingSource.map("test", Map.of("dunlin.cluster.secret", "horse", "dunlin.listeners.tcp.port", "0"));
     try (Metrics metrics = Metrics.open("one")) {
@@ -112,7 +112,7 @@ class MetricsTest {
   }
 
   @Test
-  void beansOfOneTypeAreToldApartByTheirKeys() throws JMException {
+  void beansOfOneTypeAreDistinguishedByTheirKeys() throws JMException {
     Settings settings = Settings.load(TestSettings.ALL, SettingSource.none());
     SettingsMXBean tcp = settings::effective;
     SettingsMXBean tls = settings::effective;
@@ -142,7 +142,7 @@ class MetricsTest {
   }
 
   @RepeatedTest(100)
-  void metersThatComeWhileANodeClosesLeaveNoBeans() throws JMException, InterruptedException {
+  void metersAddedDuringCloseLeaveNoBeans() throws JMException, InterruptedException {
     var metrics = Metrics.open("one");
     var closed = new AtomicBoolean();
     var thread =
@@ -161,7 +161,7 @@ class MetricsTest {
   }
 
   @Test
-  void beansThatComeAfterANodeWasClosedAreNotShown() throws JMException {
+  void beansRegisteredAfterCloseAreIgnored() throws JMException {
     var beans = new NodeBeans("one");
     beans.close();
 

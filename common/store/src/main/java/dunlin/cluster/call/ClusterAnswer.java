@@ -26,6 +26,6 @@ public sealed interface ClusterAnswer {
   /** Nothing was done. */
   record Refused(String sentence) implements ClusterAnswer {}
 
-  /** It may have been done, or may yet be. */
+  /** It may have been done, or may still be. */
   record Unknown(String sentence) implements ClusterAnswer {}
 }

@@ -7,16 +7,16 @@ import java.time.Duration;
 
 /** What one node asks of another. */
 public sealed interface ClusterCall {
-  /** Who are you? The only call that a node answers to everybody. */
+  /** Who are you? The only call that is answered to any caller. */
   record Hello() implements ClusterCall {}
 
   /** To the meta group's leader: put this into the log. */
   record Propose(PlacementCommand command) implements ClusterCall {}
 
-  /** To the meta group's leader: so it is here; what has changed since this version of the map? */
+  /** To the meta group's leader: this node's report. The answer has what changed since this version of the map. */
   record Report(NodeReport report, long known) implements ClusterCall {}
 
-  /** To anybody: what do you know that is newer than this version? */
+  /** To any node: what is newer than this version of the map? */
   record Watch(long known) implements ClusterCall {}
 
   /** From the meta group's leader: do this. */

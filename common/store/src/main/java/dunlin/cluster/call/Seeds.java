@@ -6,8 +6,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Where a node asks for its cluster: addresses with commas between them, or {@code dns:NAME:PORT} for all addresses that the
- * name has then, as a headless service of Kubernetes has; the certificates there must have that name. Empty for a node that is alone.
+ * Where a node asks for its cluster: addresses separated by commas, or {@code dns:NAME:PORT} for all addresses that the
+ * name resolves to, as with a headless service of Kubernetes; the certificates there must have that name. Empty for a
+ * single node.
  */
 public final class Seeds {
   private static final String DNS = "dns:";
@@ -35,7 +36,7 @@ public final class Seeds {
     return new Seeds(fixed, names);
   }
 
-  /** The addresses as of now. Blocks while names are looked up; an unknown one throws, since the node behind it may be any. */
+  /** The addresses as of now. Blocks while names are looked up. Throws for an unknown one: it could stand for any node. */
   public List<NodeAddress> resolve() throws UnknownHostException {
     var addresses = new ArrayList<>(fixed);
     for (var name : names)

@@ -1,4 +1,4 @@
-/** What the nodes of a cluster ask each other and answer, as values and as bytes, and where they are reached. */
+/** The calls and answers between the nodes of a cluster, as values and as bytes, and the addresses of nodes. */
 @NullMarked
 package dunlin.cluster.call;
 

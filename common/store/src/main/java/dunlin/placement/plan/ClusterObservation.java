@@ -10,10 +10,10 @@ import java.util.UUID;
 /**
  * What the meta group's leader sees of the nodes at one moment.
  *
- * @param reports the newest report of each node that it has heard, however old
- * @param silences for how long it has heard nothing, at least
- * @param ages for how long each operation has been in progress, at least: since it leads and has seen it
- * @param lease after how much silence a report says nothing any more
+ * @param reports the newest report received from each node, however old
+ * @param silences for how long each node has been silent, at least
+ * @param ages for how long each operation has been in progress, at least: counted since this leader first saw it
+ * @param lease after how much silence a report no longer counts
  */
 public record ClusterObservation(
     NavigableMap<UUID, NodeReport> reports, NavigableMap<UUID, Duration> silences, NavigableMap<UUID, Duration> ages, Duration lease) {
@@ -42,15 +42,15 @@ public record ClusterObservation(
   }
 
   /**
-   * Whether a voter has nothing to vote with: no replica, or an empty one, which a late call has made where one was lost. No
-   * operation gives a vote to an empty one.
+   * Whether a voter has no data: no replica, or an empty one that a late call created where one was lost. No operation
+   * makes an empty replica a voter.
    */
   boolean empty(UUID voter, UUID range) {
     var replica = replica(voter, range);
     return replica.isEmpty() || !(replica.get().based() || replica.get().creation().equals(NodeReport.ORIGINAL));
   }
 
-  /** Of those that say that they lead, the one of the highest term; others have not yet noticed that they do not. */
+  /** The replica that reports to lead in the highest term; others that report it have been deposed without knowing yet. */
   Optional<Led> leader(UUID range) {
     Led leader = null;
     for (var report : reports.values()) {

@@ -9,20 +9,20 @@ import java.util.function.ToIntFunction;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** At which key a range could be split: where its kind allows it, and where enough is left on both sides. */
+/** Chooses the key to split a range at: one that its kind allows, with enough left on both sides. */
 public final class CutChoice {
-  /** Below this share of all, on either side, a split is not worth it. */
+  /** A split is not worth it when either side gets less than this fraction (one in SHARE). */
   private static final int SHARE = 8;
 
-  /** With fewer keys it is not known where the work is. */
+  /** With fewer keys, a sample does not show where the load is. */
   private static final int SAMPLE_MIN = 32;
 
   private final KeyInterval keys;
   private final ToIntFunction<byte[]> together;
 
   /**
-   * @param together how many of a key's first bytes name what must stay in one range: rows that have these in common are
-   *     never put into two. The whole length where each row is for itself, 0 where the range cannot be split at all
+   * @param together how many of a key's first bytes must be kept together: a split never separates rows that share
+   *     them. The whole length where each row is independent, 0 where the range cannot be split at all
    */
   public CutChoice(KeyInterval keys, ToIntFunction<byte[]> together) {
     this.keys = keys;
@@ -30,7 +30,7 @@ public final class CutChoice {
   }
 
   /**
-   * For a range that holds much.
+   * The cut for a range that is too large.
    *
    * @param middle the key of a row near the middle
    * @param below how many bytes are below a key
@@ -41,10 +41,10 @@ public final class CutChoice {
   }
 
   /**
-   * For a range that has much to do.
+   * The cut for a range that is too busy.
    *
-   * @param sample keys of operations; those of others are of no account
-   * @return nothing as long as they are too few, or when too many of them are of what must stay together
+   * @param sample keys of operations; keys outside of this range are ignored
+   * @return empty when the sample is too small, or when too many of its keys must be kept together
    */
   public Optional<byte[]> byLoad(List<byte[]> sample) {
     var sorted = inside(sample);
@@ -52,7 +52,7 @@ public final class CutChoice {
     return best(candidates(sorted.get(sorted.size() / 2)), cut -> below(sorted, cut), sorted.size());
   }
 
-  /** Whether a sample is large enough to tell where the work is. */
+  /** Whether a sample is large enough to show where the load is. */
   public boolean tells(List<byte[]> sample) {
     return inside(sample).size() >= SAMPLE_MIN;
   }
@@ -65,7 +65,7 @@ public final class CutChoice {
     return sorted.stream().takeWhile(key -> Arrays.compareUnsigned(key, cut) < 0).count();
   }
 
-  /** Before and behind what the key belongs to. */
+  /** The boundaries just before and just behind the key's group. */
   private List<byte[]> candidates(byte[] key) {
     var candidates = new ArrayList<byte[]>();
     int length = Math.min(together.applyAsInt(key), KeyInterval.BOUNDARY_BYTES_MAX);
@@ -77,7 +77,7 @@ public final class CutChoice {
     return candidates;
   }
 
-  /** The lowest key above all that begin with this; null when there is none. */
+  /** The lowest key above all keys that begin with this prefix; null when there is none. */
   private static byte @Nullable [] behind(byte[] group) {
     int last = group.length - 1;
     while (last >= 0 && group[last] == (byte) 0xFF) last--;

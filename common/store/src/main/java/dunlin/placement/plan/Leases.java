@@ -13,23 +13,23 @@ import java.util.TreeMap;
 import java.util.UUID;
 
 /**
- * Which nodes the meta group's leader has heard lately. Heartbeats are no entries of the log; only what follows from them
- * is: a node becomes SUSPECT when its lease has run out, DOWN after {@code downAfter} without a word, JOINED with the next.
- * Also since when that leader has seen each operation.
+ * The leases of nodes, by the heartbeats that the meta group's leader has received. Heartbeats are not logged, only the
+ * changes of state that follow: a node becomes SUSPECT when its lease expires, DOWN after {@code downAfter} of silence,
+ * and JOINED with its next heartbeat. Also keeps since when this leader has seen each operation.
  */
 public final class Leases {
   /*
-   * Owner: the driver of the operations on the meta group's leader; made anew with each leadership.
+   * Owner: the driver of the operations on the meta group's leader; a new one for each term.
    * Bounds: a report for each node of the map, NODES_MAX; reports of others are dropped. A time for each operation of the map.
-   * Failure: forgotten with the leadership. The next leader has heard no node yet, and takes every node as heard at the moment
-   * at which it began to lead: so it declares no node SUSPECT within one lease, whatever its predecessor had heard.
+   * Failure: lost with the leadership. A new leader treats every node as heard at the moment when it became leader, so
+   * it declares no node SUSPECT within the first lease.
    */
   private final long leadership;
   private final Duration lease;
   private final Duration downAfter;
   private final Duration leadingSince;
   private final Map<UUID, Heard> heard = new HashMap<>();
-  private final Map<UUID, Duration> seen = new HashMap<>(); // when, for each operation
+  private final Map<UUID, Duration> seen = new HashMap<>(); // when this leader first saw each operation
 
   private record Heard(NodeReport report, Duration at) {}
 
@@ -52,8 +52,8 @@ public final class Leases {
   }
 
   /**
-   * Notes a report; answers false when it is older than the one that is known, was made before its node had heard of this
-   * leadership, or is from a node that is not in the map.
+   * Takes a report. Answers false when it is older than the known one, when its node had not heard of this leader's
+   * term, or when the node is not in the map.
    */
   public boolean heard(NodeReport report, ClusterMap map, Duration now) {
     var node = map.nodes().get(report.node());
@@ -92,7 +92,7 @@ public final class Leases {
     return due;
   }
 
-  /** What is known now. */
+  /** What is known at this moment. */
   public ClusterObservation sight(ClusterMap map, Duration now) {
     var reports = new TreeMap<UUID, NodeReport>();
     heard.forEach((node, last) -> reports.put(node, last.report));

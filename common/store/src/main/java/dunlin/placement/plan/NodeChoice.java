@@ -13,14 +13,15 @@ import java.util.UUID;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Which node gets a replica, and which a leadership. */
+/** Chooses nodes for replicas and for leaderships. */
 final class NodeChoice {
   private NodeChoice() {}
 
   /**
-   * The node for a replica of this range: in a zone that has none of the others, with few replicas, lowest identifier.
+   * The node for a replica of this range: in a zone without another replica if possible, then with the fewest replicas,
+   * then with the lowest identifier.
    *
-   * @param leaving the node whose replica goes, so that its zone becomes free, or null
+   * @param leaving the node that loses its replica, so that its zone becomes free, or null
    */
   static Optional<UUID> replica(RangeDescriptor range, @Nullable UUID leaving, ClusterMap map, ClusterObservation sight) {
     var zones =
@@ -51,8 +52,8 @@ final class NodeChoice {
   }
 
   /**
-   * The next leadership to hand over so that leaders are spread evenly: from a node with at least two more than the other,
-   * which is a gain whatever else happens.
+   * The next leadership to transfer so that leaders are spread evenly: from a node that leads at least two ranges more
+   * than the other, so that the transfer always improves the balance.
    */
   static Optional<TransferLeadership> balance(ClusterMap map, ClusterObservation sight, OperationSettings settings) {
     var leads = new TreeMap<UUID, Integer>();
@@ -60,7 +61,7 @@ final class NodeChoice {
       if (node.state() == ClusterNode.State.JOINED && sight.heard(node.id())) leads.put(node.id(), 0);
     for (var id : map.ranges().keySet()) sight.leader(id).ifPresent(led -> leads.computeIfPresent(led.node(), (_, n) -> n + 1));
     for (var intent : map.intents().values())
-      if (intent.operation() instanceof TransferLeadership) return Optional.empty(); // one after the other: counts are of now
+      if (intent.operation() instanceof TransferLeadership) return Optional.empty(); // one at a time: a transfer changes the counts
 
     TransferLeadership best = null;
     int bestGain = 1;

@@ -5,14 +5,14 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the meta group's leader does of its own accord, and how carefully.
+ * What the meta group's leader does automatically, and within which limits.
  *
  * @param lagMax entries that a listener may be behind to be given a vote
  * @param unflushedMax bytes that a replica may have in memory only when its range is split
- * @param automaticMax operations at a time that the cluster began by itself
- * @param replicas how many voters a range is brought to as soon as there are nodes for them; 0 for never
+ * @param automaticMax operations at a time that the cluster began automatically
+ * @param replicas how many voters a range gets as soon as there are nodes for them; 0 for never
  * @param splits when ranges are split
- * @param replaceAfter how long a node must have been silent for its replicas to be made anew elsewhere; null for never
+ * @param replaceAfter after how much silence of a node its replicas are replaced on other nodes; null for never
  * @param balance whether leaderships are spread evenly
  */
 public record OperationSettings(
@@ -32,7 +32,7 @@ public record OperationSettings(
     return new OperationSettings(1000, 8L << 20, 4, 3, SplitSettings.defaults(), null, true);
   }
 
-  /** For how long a node must have been silent, where dead nodes are replaced at all. */
+  /** After how much silence a node's replicas are replaced; empty for never. */
   public Optional<Duration> replaceDeadAfter() {
     return Optional.ofNullable(replaceAfter);
   }

@@ -41,20 +41,20 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the meta group's leader does next, decided from the map and from what the nodes report and from nothing else: asked
- * again after a crash, or by the next leader, it goes on where the operation stands.
+ * Decides what the meta group's leader does next, from the map and the nodes' reports alone. So after a crash, or on
+ * the next leader, an operation continues where it stands.
  */
 public final class Operations {
   /*
    * Owner: any thread; keeps nothing between two decisions.
-   * Bounds: at most one step for each operation and each range; operations of its own accord at most automaticMax.
+   * Bounds: at most one step for each operation and each range; at most automaticMax automatic operations.
    */
   private final OperationSettings settings;
 
   /**
-   * Everything that can be done now. Proposing and asking the same once more, or in another order, does no harm.
+   * Everything that can be done now. Repeating it or changing the order does no harm.
    *
-   * @param waiting for each operation that does not move, why
+   * @param waiting for each operation that is stalled, why
    * @param indivisible ranges that are too large or too busy and cannot be split
    */
   public record Decision(
@@ -110,7 +110,7 @@ public final class Operations {
     return steps.of(new ReplicaSteps(map, sight, settings, intent, leader));
   }
 
-  /** Whether the map knows more of a range than its leader has reported: so it is with a leader that has been deposed. */
+  /** Whether the map has a newer state of a range than its leader has reported, as with a leader that has been deposed. */
   private static boolean outdated(ClusterObservation.Led leader, UUID range, ClusterMap map) {
     var placed = map.ranges().get(range);
     return placed == null || leader.replica().configuration() < placed.configuration();
@@ -156,7 +156,7 @@ public final class Operations {
       to.commands.add(new PeersChanged(id, range.epoch(), led.replica().configuration(), range.peers()));
   }
 
-  /** Members that wait to be started: a process that crashed in a split may not have started its own. */
+  /** Starts members that are not running: a process that crashed during a split may not have started its own. */
   private static void start(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
     var placed = map.ranges().get(id);
     for (var report : sight.reports().values()) {
@@ -165,7 +165,7 @@ public final class Operations {
     }
   }
 
-  /** What operations that were undone, or messages that came late, have left of a range that has no operation. */
+  /** Removes leftovers of cancelled operations and late calls from a range without an operation. */
   private static void tidy(UUID id, ClusterMap map, ClusterObservation sight, Decision to) {
     var led = sight.leader(id).orElse(null);
     if (led == null || !led.replica().based() || outdated(led, id, map)) return;
@@ -181,7 +181,7 @@ public final class Operations {
     }
   }
 
-  /** Operations that the cluster begins by itself, the most urgent first. */
+  /** Operations that the cluster begins automatically, the most urgent first. */
   private void automatic(ClusterMap map, ClusterObservation sight, Decision to) {
     var wanted = new ArrayList<Operation>();
     for (var placed : map.ranges().values()) {
@@ -189,7 +189,7 @@ public final class Operations {
       if (map.intentOn(range.id()).isPresent()) continue;
       var led = sight.leader(range.id()).orElse(null);
       if (led == null || !led.replica().based() || led.replica().range().epoch() != range.epoch()) continue;
-      if (!led.replica().range().peers().equals(range.peers())) continue; // the map learns first
+      if (!led.replica().range().peers().equals(range.peers())) continue; // the map must be updated first
       for (var voter : range.voters()) repair(range, voter, map, sight, wanted);
       if (range.voters().size() < settings.replicas())
         NodeChoice.replica(range, null, map, sight).ifPresent(node -> wanted.add(new AddReplica(range.id(), node)));
@@ -215,7 +215,7 @@ public final class Operations {
     return (int) map.intents().values().stream().filter(intent -> intent.operation() instanceof Split).count();
   }
 
-  /** Only of a range that is whole: each of its nodes is going to have one replica more, and to write its rows out. */
+  /** The split of a range whose replicas are all healthy: each of its nodes will get one more replica and must flush its rows. */
   private Optional<Split> split(RangeDescriptor range, Replica led, ClusterObservation sight, Decision to) {
     var split = SplitChoice.choose(range, led.load(), settings.splits());
     if (split.isEmpty() && led.load().indivisible()) to.indivisible.add(range.id());
@@ -223,7 +223,7 @@ public final class Operations {
     return whole ? split : Optional.empty();
   }
 
-  /** @param splits that are under way, or about to begin, on whatever nodes */
+  /** @param splits that are in progress or about to begin, on any nodes */
   private boolean room(@Nullable PlacedRange placed, int splits, ClusterMap map) {
     var limits = settings.splits();
     return placed != null
@@ -241,12 +241,12 @@ public final class Operations {
     } else if (sight.heard(node)
         && sight.empty(node, range.id())
         && !ReplicaSteps.awaitsSplit(map, sight, node, range)) {
-      // Its rows were damaged and put aside, or it never got its part of a split.
+      // Its rows were damaged and quarantined, or it never got its part of a split.
       wanted.add(new ReplaceReplica(range.id(), node));
     }
   }
 
-  /** An intent whose identifier follows from the map that it was decided on: deciding twice makes one operation. */
+  /** An intent whose identifier is derived from the map version: deciding twice makes one operation. */
   private static Begin begin(Operation operation, ClusterMap map) {
     byte[] bytes =
         FieldWriter.bytesOf(

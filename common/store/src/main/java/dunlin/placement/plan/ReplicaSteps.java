@@ -28,12 +28,13 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Adds, moves and replaces a replica. The order: create it as a listener; let it catch up; give it a vote; take the leadership
- * from the one that goes; take its vote; drop it. So there are never fewer votes than before.
+ * Adds, moves and replaces a replica, in this order: create the new one as a listener; let it catch up; make it a
+ * voter; move the leadership off the old one; remove the old one from the configuration; drop it. So there are never
+ * fewer voters than before.
  */
 final class ReplicaSteps {
   /*
-   * Owner: one decision. Keeps nothing between two: where the operation stands is read off the leader's configuration.
+   * Owner: one decision. Keeps no state between decisions: the progress is read from the leader's configuration.
    */
   private final ClusterMap map;
   private final ClusterObservation sight;
@@ -53,7 +54,7 @@ final class ReplicaSteps {
     this.range = led.range();
   }
 
-  /** @param from the replica that goes, or null */
+  /** @param from the node whose replica is removed, or null */
   Step move(@Nullable UUID from, UUID to) {
     boolean gone = from == null || range.peer(from).isEmpty();
     boolean arrived = range.voters().contains(to);
@@ -61,11 +62,11 @@ final class ReplicaSteps {
     boolean unwanted = !arrived && map.emptying(to).isPresent();
     if (intent.cancelled() || lost(to) || unwanted) return undo(to);
     if (!arrived) return add(to);
-    if (tooFew()) return abandon(); // a voter without rows went instead, or there were too few before
+    if (tooFew()) return abandon(); // a voter without rows was removed instead, or there were too few before
     return remove(emptyVoter().orElseGet(() -> requireNonNull(from, "no replica to remove")));
   }
 
-  /** Takes a replica that is not there any more out of the configuration, and makes it anew in the same place. */
+  /** Removes a lost replica from the configuration, and creates it again on the same node. */
   Step replace(UUID node) {
     var peer = range.peer(node);
     if (peer.isPresent() && peer.get().votes()) {
@@ -78,12 +79,12 @@ final class ReplicaSteps {
     return add(node);
   }
 
-  /** Whether there would be fewer votes than there were, or than there should and could be, if one went. */
+  /** Whether removing one voter would leave fewer than there were, or than there should and could be. */
   private boolean tooFew() {
     return range.voters().size() <= Math.max(intent.voters(), Math.min(settings.replicas(), map.places(range.kind())));
   }
 
-  /** A voter that has lost its rows goes first, no matter which voter was to go: without it there are as many that can be counted on. */
+  /** A voter that has lost its rows. It is removed first, whichever voter was meant: that costs no healthy voter. */
   private Optional<UUID> emptyVoter() {
     return range.voters().stream()
         .filter(voter -> sight.heard(voter) && sight.empty(voter, range.id()))
@@ -100,7 +101,8 @@ final class ReplicaSteps {
       return new Do(new CreateReplica(to, range.withPeers(peers), intent.id()));
     }
     if (!replica.get().creation().equals(intent.id())) {
-      // Left behind by an operation that has ended: an action to drop it may be on its way, and it may believe that it votes.
+      // A leftover of an operation that has ended: an action to drop it may still arrive, and it may still act as a
+      // voter.
       return peer.isPresent() ? change(without(to)) : new Do(new DropReplica(to, range.id(), replica.get().creation()));
     }
     if (peer.isEmpty()) return change(with(new Peer(to, Role.LISTENER)));
@@ -133,11 +135,11 @@ final class ReplicaSteps {
   }
 
   /**
-   * A node that has yet to apply a split of this range gets its part of the child by applying it: without a replica here it
-   * would count in the child's group and have nothing.
+   * Waits for a node that has yet to apply a split of this range. It gets its part of the child by applying the split;
+   * if its replica were removed first, it would be an empty member of the child's group.
    */
   private @Nullable Step splitToCome(UUID from) {
-    if (!sight.heard(from)) return null; // a dead node's part of the child is made anew like this one
+    if (!sight.heard(from)) return null; // a dead node's replica of the child is replaced like this one
     Predicate<RangeDescriptor> childThere =
         child ->
             child.origin().filter(origin -> origin.parent().equals(range.id())).isPresent() && child.peer(from).isPresent();
@@ -149,7 +151,7 @@ final class ReplicaSteps {
     return null;
   }
 
-  /** Whether a node will get its replica of a child yet: from its replica of the parent, or of the parent's parent. */
+  /** Whether a node will still get its replica of a child by applying a split: of the parent, or of the parent's parent. */
   static boolean awaitsSplit(ClusterMap map, ClusterObservation sight, UUID node, RangeDescriptor child) {
     var origin = child.origin().orElse(null);
     if (origin == null || sight.replica(node, child.id()).isPresent()) return false;
@@ -158,16 +160,16 @@ final class ReplicaSteps {
       var known = map.ranges().get(origin.parent());
       return known != null && awaitsSplit(map, sight, node, known.range());
     }
-    // One that is being installed comes to a place behind the split, and makes no child.
+    // A replica that installs a snapshot skips the split, and makes no child.
     boolean applies = parent.based() || parent.creation().equals(NodeReport.ORIGINAL);
     return applies && parent.applied() < origin.index();
   }
 
-  /** The replica has left the configuration: its node may drop it. */
+  /** The step once the replica has left the configuration: its node may drop it. */
   private Step drop(UUID from) {
     var replica = sight.replica(from, range.id());
     if (sight.heard(from) && replica.isPresent()) return new Do(new DropReplica(from, range.id(), replica.get().creation()));
-    return finish(); // a node that comes back later learns of it then
+    return finish(); // a node that comes back later is told then
   }
 
   private Step undo(UUID to) {
@@ -181,7 +183,7 @@ final class ReplicaSteps {
     return change(without(to));
   }
 
-  /** Whether the cluster no longer counts on a node. One that is only suspected may be back in a moment. */
+  /** Whether a node counts as lost. One that is only suspected may come back soon. */
   private boolean lost(UUID node) {
     var known = map.nodes().get(node);
     return known == null || known.state() == State.DOWN || known.state() == State.LEFT;
@@ -195,7 +197,7 @@ final class ReplicaSteps {
     return known() ? new Log(new Abandon(intent.id())) : new Wait("the map learns the peers");
   }
 
-  /** Whether the map has the configuration that the operation has led to: it ends with a true map. */
+  /** Whether the map has the resulting configuration: only then the operation ends. */
   private boolean known() {
     var placed = map.ranges().get(range.id());
     return placed != null && placed.configuration() >= led.configuration();

@@ -17,7 +17,10 @@ import org.jspecify.annotations.Nullable;
 public final class SplitChoice {
   private SplitChoice() {}
 
-  /** By load before size: a busy range hurts now, a large one when it is moved. Nothing below a minimum of bytes. */
+  /**
+   * The split for load comes before the one for size: a busy range hurts now, a large one only when it is moved. Empty
+   * below a minimum of bytes.
+   */
   public static Optional<Split> choose(RangeDescriptor range, Load load, SplitSettings settings) {
     boolean busy = settings.busy(load.bytes(), load.operationsPerSecond());
     var byLoad = busy ? cut(range.keys(), load.busiest()) : Optional.<byte[]>empty();
@@ -25,7 +28,7 @@ public final class SplitChoice {
     return cut.map(key -> at(range, key));
   }
 
-  /** The split of a range at a key. The child's identifier follows from it, so asking twice makes one child. */
+  /** The split of a range at a key. The child's identifier is derived from both, so asking twice makes one child. */
   public static Split at(RangeDescriptor range, byte[] cut) {
     var digest = sha256();
     digest.update("dunlin.split".getBytes(StandardCharsets.UTF_8));
@@ -41,7 +44,7 @@ public final class SplitChoice {
     return new Split(range.id(), range.epoch(), cut, new UUID(upper, lower));
   }
 
-  /** A reported key, cut short to what a boundary may have; nothing when it leaves one side empty. */
+  /** A reported key, shortened to the bound of a boundary; empty when it leaves one side empty. */
   private static Optional<byte[]> cut(KeyInterval keys, byte @Nullable [] key) {
     if (key == null) return Optional.empty();
     byte[] cut = key.length > KeyInterval.BOUNDARY_BYTES_MAX ? Arrays.copyOf(key, KeyInterval.BOUNDARY_BYTES_MAX) : key;

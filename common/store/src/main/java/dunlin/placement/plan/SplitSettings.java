@@ -1,13 +1,13 @@
 package dunlin.placement.plan;
 
 /**
- * When ranges are split of the cluster's own accord, and how many.
+ * When ranges are split automatically, and how many.
  *
  * @param bytes a larger range is split; 0 for never
  * @param operationsPerSecond a busier range is split; 0 for never
  * @param bytesMin a smaller range is not split, however busy it is
  * @param atOnceMax splits at a time, including those that an operator asked for
- * @param replicasMax a range is not split that would leave a node with more replicas than this
+ * @param replicasMax a range is not split when that would leave a node with more replicas than this
  */
 public record SplitSettings(long bytes, long operationsPerSecond, long bytesMin, int atOnceMax, int replicasMax) {
   public SplitSettings {
@@ -33,12 +33,12 @@ public record SplitSettings(long bytes, long operationsPerSecond, long bytesMin,
     return operationsPerSecond > 0 && operations > operationsPerSecond && held >= bytesMin;
   }
 
-  /** Whether a range is so large that its leader should know where it would be split. */
+  /** Whether a range is so large that its leader should look for a cut. */
   public boolean nearlyLarge(long held) {
     return bytes > 0 && held > bytes / 2;
   }
 
-  /** The same for a busy one. */
+  /** Whether a range is so busy that its leader should look for a cut. */
   public boolean nearlyBusy(long held, long operations) {
     return operationsPerSecond > 0 && operations > operationsPerSecond / 2 && held >= bytesMin / 2;
   }

@@ -21,20 +21,21 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * Splits a range: rows to disk, the split through the range's own log, the child's members started wherever the rows are, one
- * of them elected as soon as enough of them run, and the new map once the child has a leader that works.
+ * Splits a range: rows are flushed; the split goes through the range's own log; the child's members are started where
+ * the rows are; one of them is elected as soon as enough of them run; the map changes once the child has a working
+ * leader.
  */
 final class SplitSteps {
   /**
-   * For how long rows are written out before a split goes on in any case. Of a range that is written to faster than that, each
-   * report says again that too much is in memory; its writes then wait for that much when it is split, and not for ever.
+   * For how long a split waits for rows to be flushed before it goes ahead anyway. A range that is written to faster
+   * than it is flushed would otherwise wait for ever; its writes then pause for the rest of the flush.
    */
   static final Duration FLUSHING_MAX = Duration.ofSeconds(10);
 
   private static final Comparator<Candidate> BEST_FIRST =
       Comparator.comparingLong(Candidate::term).thenComparing(Candidate::first, Comparator.reverseOrder());
 
-  /** A member of the child that runs and may be elected; the first is the one beside the parent's leader. */
+  /** A running member of the child that may be elected; {@code first} is the one on the node of the parent's leader. */
   private record Candidate(UUID node, long term, boolean first) {}
 
   private SplitSteps() {}
@@ -49,7 +50,7 @@ final class SplitSteps {
       byte[] end = range.keys().end();
       if (range.epoch() == split.epoch() + 1 && end != null && Arrays.equals(end, split.cut()))
         return new Wait("no node has reported the child");
-      return new Log(new Abandon(intent)); // the range has gone another way
+      return new Log(new Abandon(intent)); // the range has been split otherwise
     }
     var child = sight.leader(split.child()).orElse(null);
     if (child != null && child.replica().based())
@@ -74,10 +75,10 @@ final class SplitSteps {
   }
 
   /**
-   * Starts the members that wait, and lets the one beside the parent's leader be elected once a majority runs. Left to
-   * themselves, members that have started together ask for votes together, and none gets them before a whole election timeout.
-   * A member cannot be asked again when its votes were lost, and is in a higher term then than one that has not heard of it: so
-   * the next to be elected is one of the lowest term.
+   * Starts the members that are not running, and has the one on the node of the parent's leader elected once a majority
+   * runs. Members that start together would otherwise ask for votes together and split them for a whole election
+   * timeout. A member that has lost an election cannot be asked again and is in a higher term, so the next candidate is
+   * one of the lowest term.
    */
   private static List<Action> members(ClusterObservation sight, Split split, UUID first, RangeDescriptor parent) {
     var actions = new ArrayList<Action>();

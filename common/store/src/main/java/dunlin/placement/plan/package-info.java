@@ -1,4 +1,4 @@
-/** What is to be done next so that the cluster becomes what its map, its operations and its settings say. As pure as the map itself. */
+/** Decides the next steps that bring the cluster to what its map, its operations and its settings say. As pure as the map itself. */
 @NullMarked
 package dunlin.placement.plan;
 

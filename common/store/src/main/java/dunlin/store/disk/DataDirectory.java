@@ -27,31 +27,33 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The directory that one node keeps everything in, held against every other node while open. Nothing in a directory
- * that is refused is changed.
+ * The directory that holds everything of one node, locked against other nodes while open. A directory that is refused
+ * is not changed.
  *
  * <pre>
- *   dunlin.node     who this node is
+ *   dunlin.node     the identity of this node
  *   lock            held while a process uses the directory
  *   lock.owner      which process that is
  *   raft/UUID/      Ratis: the log of one range
- *   ranges/UUID/    RocksDB: the rows of one range; RowsDirectory has what may stand beside it
- *   replicas/UUID   that there is a replica of one range, or was and is lost; ReplicaNotes
- *   checkpoints/    copies of rows that other nodes are fetching
- *   quarantine/     damaged files of ranges that other nodes have, put aside
+ *   ranges/UUID/    RocksDB: the rows of one range; for what may be beside it, see RowsDirectory
+ *   replicas/UUID   notes that a range has a replica here, or had one that is lost; see ReplicaNotes
+ *   checkpoints/    snapshots that other nodes are downloading
+ *   quarantine/     damaged files of ranges that have replicas on other nodes
  * </pre>
  */
 public final class DataDirectory implements AutoCloseable {
   /*
-   * Owner: the one that opened it; opened and closed once.
-   * Failure: a crash leaves `lock` and `lock.owner` behind; the kernel has dropped the lock itself, and the owner named
-   * there no longer runs.
+   * Owner: the thread that opened it; opened and closed once.
+   * Failure: a crash leaves `lock` and `lock.owner` behind. The kernel has released the lock itself, and the owner
+   * named there no longer runs.
    *
    * Why lock.owner: POSIX locks belong to the process, and closing any descriptor of the file drops them. A second node
-   * in this Java must therefore be refused before it opens `lock`, else its failure would take the lock of the first.
-   * The note names process, its start and the lock file's identity, so that a copy of a directory is not refused.
+   * in this process must therefore be refused before it opens `lock`, or its failure would release the lock of the
+   * first. The file names the process, its start and the lock file's identity, so that a copy of a directory is not
+   * refused.
    *
-   * Long because what may be in the directory, and in which order it comes and goes, is to be read in one place.
+   * The class is long because the contents of the directory, and the order in which files are created and deleted,
+   * belong in one place.
    */
   private static final String RAFT = "raft";
   private static final String RANGES = "ranges";
@@ -62,7 +64,7 @@ public final class DataDirectory implements AutoCloseable {
   private static final String SPLIT = ".split";
   private static final String LOCK = "lock";
   private static final String LOCK_OWNER = "lock.owner";
-  /** What a crash during the very first opening, or a file system's root, may hold before there is a node. */
+  /** Files that may exist before there is a node: left by a crash during the very first opening, or in a file system's root. */
   private static final Set<String> NOT_FOREIGN = Set.of(LOCK, LOCK_OWNER, NodeIdentity.NEW_FILE, "lost+found");
   private static final boolean POSIX = FileSystems.getDefault().supportedFileAttributeViews().contains("posix");
 
@@ -79,9 +81,9 @@ public final class DataDirectory implements AutoCloseable {
   }
 
   /**
-   * Locks the directory, creating it when it is not there, and raises the node's incarnation.
+   * Locks the directory, creating it if necessary, and increments the node's incarnation.
    *
-   * @throws StoreException saying in one sentence why the directory cannot be used
+   * @throws StoreException with one sentence that says why the directory cannot be used
    */
   public static DataDirectory open(Path path) {
     Path directory = path.toAbsolutePath().normalize();
@@ -113,7 +115,7 @@ public final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** Finds out whether the directory could be opened, were it not in use, and changes nothing. */
+  /** Checks whether the directory could be opened if it were not in use. Changes nothing. */
   public static void check(Path path) {
     Path directory = path.toAbsolutePath().normalize();
     try {
@@ -121,7 +123,7 @@ public final class DataDirectory implements AutoCloseable {
         Path above = directory.getParent();
         while (above != null && !Files.exists(above)) above = above.getParent();
         if (above == null || !Files.isDirectory(above) || !Files.isWritable(above))
-          throw new StoreException("directory " + directory + " cannot be created: " + above + " is no directory that may be written to");
+          throw new StoreException("directory " + directory + " cannot be created: " + above + " is not a writable directory");
         return;
       }
       if (!Files.isDirectory(directory)) throw new StoreException("data directory " + directory + " is not a directory");
@@ -133,13 +135,13 @@ public final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** Whether a node uses it now. What cannot be found out counts as no. */
+  /** Whether a node uses it now; false when that cannot be found out. */
   public static boolean inUse(Path path) {
     Path directory = path.toAbsolutePath().normalize();
     Path file = directory.resolve(LOCK);
     if (!Files.isWritable(file)) return false;
     try {
-      refuseOwnedByThisProcess(directory); // before the file is opened: closing it would give this process's lock away
+      refuseOwnedByThisProcess(directory); // before the file is opened: closing it would release this process's lock
     } catch (StoreException ours) {
       return true;
     } catch (IOException e) {
@@ -162,7 +164,7 @@ public final class DataDirectory implements AutoCloseable {
     return directory;
   }
 
-  /** What is left on the disk that the directory is on. */
+  /** The free space of the disk that holds the directory. */
   public DiskSpace.Source disk() {
     return new DiskSpace.Source() {
       @Override
@@ -195,12 +197,12 @@ public final class DataDirectory implements AutoCloseable {
     return notes;
   }
 
-  /** Where the copies are made that other nodes fetch. */
+  /** Where snapshots for other nodes are made. */
   public Path checkpoints() {
     return directory.resolve(CHECKPOINTS);
   }
 
-  /** Notes that a range is to be deleted: from now on it is not there, also after a crash. */
+  /** Marks a range as to be deleted. From now on it counts as absent, also after a crash. */
   public void beginDrop(RangeId range) {
     Path note = dropped(range.uuid());
     try {
@@ -212,10 +214,10 @@ public final class DataDirectory implements AutoCloseable {
   }
 
   /**
-   * Deletes all that is here of a range, but what is in quarantine.
+   * Deletes all files of a range, except those in quarantine.
    *
-   * @param forget whether the note that there was a replica goes too; not of one that may have voted and whose range does
-   *     not know that it has gone
+   * @param forget whether to delete the note of the replica, too; false for a replica that may have voted and that its
+   *     range has not removed
    */
   public void delete(RangeId range, boolean forget) {
     try {
@@ -237,7 +239,7 @@ public final class DataDirectory implements AutoCloseable {
     return directory.resolve(RANGES).resolve(range + DROPPED);
   }
 
-  /** The log of the parent makes them again. */
+  /** Deletes unfinished splits; they are made again from the parent's log. */
   private void dropUnfinishedSplits() throws IOException {
     try (var found = Files.newDirectoryStream(directory.resolve(RANGES), "*" + RowsDirectory.SPLITTING)) {
       for (Path unfinished : found) GroupStorage.deleteTree(unfinished);
@@ -257,8 +259,8 @@ public final class DataDirectory implements AutoCloseable {
   }
 
   /**
-   * Puts the files of a damaged range aside, so that they can be looked at. While they are there the range has no
-   * replica here, and does not get one by itself: a voter that has forgotten its vote could elect two leaders.
+   * Moves the files of a damaged range into quarantine, for inspection. While they are there, the range has no replica
+   * here and does not get one by itself: a voter that has forgotten its vote could elect two leaders.
    */
   public Path quarantine(RangeId range) {
     try {
@@ -266,7 +268,7 @@ public final class DataDirectory implements AutoCloseable {
       createDirectory(aside);
       Path rows = rows(range);
       if (Files.exists(rows)) Files.move(rows, aside.resolve("rows"), StandardCopyOption.ATOMIC_MOVE);
-      // The log last: without it, and with a place in quarantine, nothing begins anew.
+      // The log last: a range without a log but with a directory in quarantine is not created again.
       if (Files.exists(raft(range))) Files.move(raft(range), aside.resolve("raft"), StandardCopyOption.ATOMIC_MOVE);
       new RowsDirectory(rows).deleteAll();
       for (Path changed : List.of(aside, directory.resolve(QUARANTINE), raft(), directory.resolve(RANGES))) force(changed);
@@ -276,7 +278,7 @@ public final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** Whether a range's files were put aside once. */
+  /** Whether files of a range are in quarantine. */
   public boolean quarantined(RangeId range) {
     Path all = directory.resolve(QUARANTINE);
     if (!Files.isDirectory(all)) return false;
@@ -287,7 +289,7 @@ public final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** Whether there is anything here of a range, be it in quarantine or lost. */
+  /** Whether the directory knows a range, even if only in quarantine or as lost. */
   public boolean holds(RangeId range) {
     return Files.exists(raft(range)) || Files.exists(rows(range)) || quarantined(range) || notes.has(range);
   }
@@ -315,7 +317,7 @@ public final class DataDirectory implements AutoCloseable {
         && !Files.exists(raft().resolve(range.toString()));
   }
 
-  /** The ranges that have a log or rows here, or have lost them; not those that were split off and have no log yet. */
+  /** The ranges that have a log or rows here or have lost them, without those that were split off and have no log yet. */
   public List<UUID> ranges() {
     var found = new LinkedHashSet<UUID>(notes.all());
     for (String part : List.of(RAFT, RANGES)) {
@@ -340,7 +342,7 @@ public final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** The UUID that a file is named after; nothing for any other name. */
+  /** The UUID in a file's name; null for any other name. */
   public static @Nullable UUID uuid(String name) {
     try {
       var uuid = UUID.fromString(name);
@@ -389,7 +391,7 @@ public final class DataDirectory implements AutoCloseable {
   }
 
   private static void release(Path directory, FileLock lock) throws IOException {
-    // First the note: once the lock is free, no process may find it with our process in it.
+    // First delete lock.owner: once the lock is free, no process may find this one named in it.
     Files.deleteIfExists(directory.resolve(LOCK_OWNER));
     lock.acquiredBy().close();
   }
@@ -416,7 +418,7 @@ public final class DataDirectory implements AutoCloseable {
     Files.createFile(file, only("rw-------"));
   }
 
-  /** Creates a directory that only the broker's user can enter; one that is there already keeps its permissions. */
+  /** Creates a directory that only the broker's user can enter; an existing one keeps its permissions. */
   public static void createDirectory(Path directory) {
     try {
       if (!Files.isDirectory(directory)) Files.createDirectories(directory, only("rwx------"));
@@ -425,7 +427,7 @@ public final class DataDirectory implements AutoCloseable {
     }
   }
 
-  /** Waits until what a directory lists is on disk. */
+  /** Forces a directory's entries to disk. */
   public static void force(Path directory) throws IOException {
     if (!POSIX) return; // Windows neither needs it nor lets a directory be opened.
     try (var channel = FileChannel.open(directory, StandardOpenOption.READ)) {
@@ -438,7 +440,7 @@ public final class DataDirectory implements AutoCloseable {
     return new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))};
   }
 
-  /** The file system's own words, which for most exceptions are the class and not the message. */
+  /** The file system's reason. For most exceptions that is the class and not the message. */
   private static String reason(IOException e) {
     return switch (e) {
       case AccessDeniedException _ -> "access denied";

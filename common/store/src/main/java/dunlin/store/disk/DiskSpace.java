@@ -14,16 +14,17 @@ import org.slf4j.LoggerFactory;
 public final class DiskSpace implements AutoCloseable {
   /*
    * Owner: the upkeep thread measures; any thread asks.
-   * Bounds: two marks. Below the upper one, the low-water mark, the disk is low: only what frees space or holds none is taken. What
-   * is left down to the lower one is its reserve: the log entries and tombstones that it needs, and the files that a compaction writes
-   * before it deletes others. Below the lower mark nothing is taken, since Ratis and RocksDB must have room for what was taken.
-   * Failure: a disk that cannot be asked counts as it did before. What fills between two measurements is met by Ratis and
-   * RocksDB, and stops the process.
+   * Bounds: two marks. Below the upper one, the low-water mark, the disk is low: only commands that free space or need
+   * none are accepted. The space between the marks is the reserve for these: for their log entries and tombstones, and
+   * for the files that a compaction writes before it deletes others. Below the lower mark no command is accepted, since
+   * Ratis and RocksDB need room for those already accepted.
+   * Failure: when the free space cannot be read, the last state stays. A disk that fills up between two measurements
+   * makes Ratis or RocksDB fail, which stops the process.
    */
   private static final Logger log = LoggerFactory.getLogger(DiskSpace.class);
   private static final long GIB = 1024L * 1024 * 1024;
 
-  /** Where the figures come from. */
+  /** The source of the measurements. */
   public interface Source {
     /** Bytes that this process may still write. */
     long free();
@@ -37,7 +38,7 @@ public final class DiskSpace implements AutoCloseable {
   private final long configuredLow;
   private final long configuredCritical;
 
-  private volatile long free; // single writer: the upkeep thread, of this and the next three
+  private volatile long free; // single writer of this and the next three: the upkeep thread
   private volatile long lowMark;
   private volatile long criticalMark;
   private volatile State state = State.ENOUGH;
@@ -45,7 +46,7 @@ public final class DiskSpace implements AutoCloseable {
   @GuardedBy("this")
   private Runnable hide = () -> {};
 
-  /** The marks are in bytes; 0 stands for what the disk's size suggests. */
+  /** The marks are in bytes; 0 derives a mark from the disk's size. A critical mark above the low one counts as the low one. */
   public DiskSpace(Source source, long low, long critical) {
     this.source = source;
     configuredLow = low;
@@ -53,24 +54,24 @@ public final class DiskSpace implements AutoCloseable {
     measure();
   }
 
-  /** Shows it, until it is closed. */
+  /** Registers the meters, until this is closed. */
   public synchronized void show(MeterRegistry registry) {
     var gauges =
         List.of(
             Gauge.builder("dunlin.store.disk.free", this, disk -> disk.free)
-                .description("Bytes that the data directory's disk has left")
+                .description("Free bytes on the data directory's disk")
                 .baseUnit("bytes")
                 .register(registry),
             Gauge.builder("dunlin.store.disk.low", this, disk -> disk.low() ? 1 : 0)
                 .description("1 while the node takes no commands that need space, because its disk is nearly full")
                 .register(registry),
             Gauge.builder("dunlin.store.disk.critical", this, disk -> disk.critical() ? 1 : 0)
-                .description("1 while the node takes no commands at all, because its disk has less left than the reserve for freeing space")
+                .description("1 while the node takes no commands at all, because its disk has used up the reserve for freeing space")
                 .register(registry));
     hide = () -> gauges.forEach(registry::remove);
   }
 
-  /** Whether it is below the low-water mark. */
+  /** Whether the free space is below the low-water mark. */
   public boolean low() {
     return state != State.ENOUGH;
   }
@@ -88,7 +89,7 @@ public final class DiskSpace implements AutoCloseable {
     };
   }
 
-  /** Whether so many bytes more leave as much as there must be. */
+  /** Whether this many more bytes can be written without going below the low-water mark. */
   public boolean canHold(long bytes) {
     return source.free() - bytes >= lowMark;
   }
@@ -102,7 +103,7 @@ public final class DiskSpace implements AutoCloseable {
                 + " (dunlin.store.disk-free-min)");
   }
 
-  /** Looks again; some room must come back before commands are taken again, or it would go to and fro. */
+  /** Measures again. Commands are accepted again only once some more space is free, so that the state does not flap. */
   public void measure() {
     long total = source.total();
     long now = source.free();
@@ -124,7 +125,7 @@ public final class DiskSpace implements AutoCloseable {
     switch (state) {
       case CRITICAL ->
           log.error(
-              "The disk has {} bytes left, less than {} (dunlin.store.disk-critical-min): no commands are taken, not even such that"
+              "The disk has {} bytes left, less than {} (dunlin.store.disk-critical-min): no commands are taken, not even those that"
                   + " free space, before there are {}",
               free, criticalMark, criticalMark + criticalMark / 4);
       case LOW ->

@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.Optional;
 import java.util.zip.CRC32C;
 
-/** A small file that is replaced as a whole: after a crash it is the old one or the new one. It ends with a checksum. */
+/** A small file that is replaced atomically: after a crash it is the old one or the new one. It ends with a checksum. */
 public final class DurableFile {
   private final Path path;
 
@@ -63,7 +63,7 @@ public final class DurableFile {
 
   private void forceDirectory() throws IOException {
     Path directory = path.resolveSibling(".");
-    if (!directory.getFileSystem().supportedFileAttributeViews().contains("posix")) return; // Windows opens no directory
+    if (!directory.getFileSystem().supportedFileAttributeViews().contains("posix")) return; // Windows cannot open a directory
     try (var channel = FileChannel.open(directory, StandardOpenOption.READ)) {
       channel.force(true);
     }

@@ -23,23 +23,23 @@ import org.apache.ratis.server.storage.RaftStorage;
 import org.apache.ratis.util.SizeInBytes;
 
 /**
- * Makes the directory of a new Raft group before the server starts, with its first peers in it. So groups begin in
- * parallel like old ones, where Ratis would add them one by one to a running server; and a crash leaves a whole group
- * or none, where Ratis could leave one without peers, which waits for ever.
+ * Creates the directory of a new Raft group, with its first peers, before the server starts. So new groups start in
+ * parallel like existing ones, while Ratis would add them one by one to a running server. And a crash leaves a complete
+ * group or none, while Ratis could leave one without peers, which waits for ever.
  */
 public final class GroupStorage {
   /** Not a UUID, so Ratis leaves it alone. */
   private static final String UNFINISHED = ".new";
 
-  /** log_FIRST-LAST, and log_inprogress_FIRST for the one that is being written. */
+  /** log_FIRST-LAST, and log_inprogress_FIRST for the open segment. */
   private static final Pattern SEGMENT = Pattern.compile("log_(?:inprogress_)?(\\d+)(?:-\\d+)?");
 
   private static final String CONFIGURATION_FILE = "raft-meta.conf";
   /**
-   * Before the first entry, where the first leader writes the same peers into the log. That entry may be replaced by one of
-   * another first leader, and Ratis then forgets the peers of every index that is cut off, after it has noted the new ones: were
-   * these at index 0 too, the replica would have no peers at all, and close itself at its next election.
-   * One before Ratis' own number for no index, which it does not take here.
+   * An index before the first entry, in which the first leader writes the same peers into the log. That entry may be
+   * replaced by one of another leader. Ratis then first notes the new peers and afterwards forgets the peers of every
+   * truncated index: if these were at index 0 too, the replica would have no peers at all, and would close itself at
+   * its next election. It is one below Ratis' INVALID_LOG_INDEX, which Ratis does not accept here.
    */
   private static final long BEFORE_FIRST_INDEX = RaftLog.INVALID_LOG_INDEX - 1;
 
@@ -64,7 +64,7 @@ public final class GroupStorage {
     DataDirectory.force(directory.resolveSibling("."));
   }
 
-  /** The nodes that a group's directory names as its peers; none when it does not tell. */
+  /** The nodes that a group's directory names as its peers; empty when it names none. */
   public static List<UUID> peersIn(Path directory) {
     Path file = directory.resolve("current").resolve(CONFIGURATION_FILE);
     var nodes = new ArrayList<UUID>();
@@ -78,7 +78,7 @@ public final class GroupStorage {
     }
   }
 
-  /** The first entry of a log, as the names of its files tell, which Ratis has not read yet; 0 for an empty one. */
+  /** The first entry of a log by the names of its files, before Ratis has read them; 0 for an empty one. */
   public static long logBegin(Path current) {
     long begin = Long.MAX_VALUE;
     try (var segments = Files.newDirectoryStream(current, "log_*")) {
@@ -92,7 +92,7 @@ public final class GroupStorage {
     return begin == Long.MAX_VALUE ? 0 : begin;
   }
 
-  /** The form in which Ratis itself keeps the peers of an entry that has been cut from the log. */
+  /** Writes the peers in the form that Ratis uses for an entry that has been truncated. */
   private static void writeConfiguration(Path current, List<RaftPeer> peers) throws IOException {
     var written = RaftConfigurationProto.newBuilder();
     for (var peer : peers) {

@@ -10,15 +10,16 @@ import java.util.SplittableRandom;
 import java.util.function.LongSupplier;
 
 /**
- * Keys of rows that were written lately, about evenly chosen among the writes: every so-many-th row, with so many chosen such
- * that the sample is of the last seconds, however busy they were.
+ * An approximately even sample of the keys written in the last seconds: one write in every {@code distance} is sampled,
+ * and the distance adapts to the rate of writes.
  */
 final class KeySample {
   /*
-   * Owner: the applying thread writes; any thread reads what was taken, under the lock.
-   * Bounds: SIZE keys, each of at most what a boundary of a range may have.
+   * Owner: the applying thread writes; any thread reads the sample, under the lock.
+   * Bounds: SIZE keys, each no longer than a boundary of a range.
    *
-   * Costs a subtraction for each write, and a copy of the key a few dozen times a second at most, once the distance fits.
+   * Once the distance has adapted, this costs a subtraction for each write and at most a few dozen copies of keys a
+   * second.
    */
   static final int SIZE = 128;
   private static final long SPAN_NANOS = Duration.ofSeconds(5).toNanos();
@@ -48,7 +49,7 @@ final class KeySample {
     roundBegan = nanos.getAsLong();
   }
 
-  /** The row with this key is being written. */
+  /** Takes note of a write to this key. */
   void written(byte[] key) {
     if (--left == 0) take(key);
   }
@@ -68,16 +69,16 @@ final class KeySample {
       distance = fitting(now - roundBegan);
       roundBegan = now;
     }
-    left = 1 + random.nextInt(2 * distance - 1); // the distance, on average, so that a rhythm of the writes does not show
+    left = 1 + random.nextInt(2 * distance - 1); // random, with the distance as its mean, so that patterns in the writes do not bias the sample
   }
 
-  /** The distance at which as many writes as in this time would have filled the sample in the time that it shall be of. */
+  /** The distance at which the writes of this time would have filled the sample in its target time. */
   private int fitting(long tookNanos) {
     long wanted = (long) ((double) distance * SPAN_NANOS / Math.max(1, tookNanos));
     return Math.toIntExact(Math.clamp(Math.clamp(wanted, distance / STEP, (long) distance * STEP), 1, DISTANCE_MAX));
   }
 
-  /** Without those that are of another time. When few are left, writes have become rarer, and the distance is too large. */
+  /** The keys without outdated ones. When few are left, the rate of writes has dropped and the distance is too large. */
   synchronized List<byte[]> keys() {
     long oldest = nanos.getAsLong() - 2 * SPAN_NANOS;
     var keys = new ArrayList<byte[]>();

@@ -1,7 +1,7 @@
 package dunlin.store.disk;
 
-/** Up to which entry of its log a range's rows have come. */
+/** The last entry of the log that a range's rows include. */
 public record LogPosition(long term, long index) {
-  /** Of a range to which nothing has been applied. */
+  /** The position of a range without an applied entry. */
   static final LogPosition NONE = new LogPosition(0, -1);
 }

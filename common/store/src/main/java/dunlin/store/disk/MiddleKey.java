@@ -7,23 +7,23 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks for a row with about half of the bytes below it: halves the interval between two keys, as if keys were numbers, and
- * goes on with the rows that are really there.
+ * Looks for a row with about half of the bytes below it: a binary search over keys as numbers, which continues with the
+ * existing row nearest to each probe.
  */
 final class MiddleKey {
   private static final int STEPS_MAX = 64;
-  /** Bytes behind what two keys have in common that count as the number. */
+  /** The number of bytes after the common prefix of two keys that are used as the number. */
   private static final int DIGITS = 16;
 
-  /** A share of all bytes by which half of them may be missed: sizes are estimates. */
+  /** The middle may be missed by one in this many bytes: sizes are estimates. */
   private static final int GOOD_ENOUGH = 16;
 
   /** Rows in the order of their keys. */
   interface Rows {
-    /** The first key that is not below this one. */
+    /** The first key at or above this one. */
     byte @Nullable [] ceiling(byte[] key);
 
-    /** The last key below this one, or the last of all for null. */
+    /** The last key below this one; null asks for the last of all. */
     byte @Nullable [] lower(byte @Nullable [] key);
 
     /** Bytes of all rows from one key up to another, exclusive. */
@@ -51,11 +51,11 @@ final class MiddleKey {
         best = found;
       }
       if (2 * below < all) {
-        if (Arrays.equals(found, high)) break; // what is above it has been looked at
+        if (Arrays.equals(found, high)) break; // the interval above it has been searched
         low = found;
       } else {
         byte[] under = rows.lower(half);
-        if (under == null || Arrays.compareUnsigned(under, low) <= 0) break; // nothing is between low and what was found
+        if (under == null || Arrays.compareUnsigned(under, low) <= 0) break; // no row is between low and the one found
         high = under;
       }
     }
@@ -70,7 +70,7 @@ final class MiddleKey {
   static byte[] between(byte[] low, byte[] high) {
     int length = Math.max(0, Arrays.mismatch(low, high)) + DIGITS;
     var sum = new BigInteger(1, Arrays.copyOf(low, length)).add(new BigInteger(1, Arrays.copyOf(high, length)));
-    byte[] digits = sum.shiftRight(1).toByteArray(); // may have a byte more, for the sign, or fewer
+    byte[] digits = sum.shiftRight(1).toByteArray(); // may have one more byte, for the sign, or fewer
     int count = Math.min(digits.length, length);
     byte[] half = new byte[length];
     System.arraycopy(digits, digits.length - count, half, length - count, count);

@@ -12,17 +12,20 @@ import java.util.UUID;
 import java.util.zip.CRC32C;
 
 /**
- * Who this node is, and how often it has been opened: a node without its file is another node, never the old one again.
+ * The identity of this node, and how often it has been opened. Without this file, the node becomes another node, never
+ * the old one again.
  *
- * <p>On disk: format (1 byte), UUID (16), incarnation (8), CRC-32C of all that (4). Whatever the format, the last four
- * bytes are the checksum of the rest, so that damage can be told from a newer format.
+ * <p>On disk: format (1 byte), UUID (16), incarnation (8), CRC-32C of all that (4). In every format, the last four
+ * bytes are the checksum of the rest, so that damage can be told apart from a newer format.
  */
 public record NodeIdentity(UUID nodeId, long incarnation) {
   static final String FILE = "dunlin.node";
   static final String NEW_FILE = "dunlin.node.new";
 
-  /** Of all that is in the directory: no version reads what another format wrote. 2: session rows have summaries. 3: headers of messages name topics. 4: session rows begin with their shard. 5: routes in
-   * the order of their filters. */
+  /**
+   * The format of the whole directory; no version reads another format. 2: session rows have summaries. 3: headers of
+   * messages name topics. 4: session rows begin with their shard. 5: routes are in the order of their filters.
+   */
   private static final byte FORMAT = 5;
   private static final int LENGTH = 1 + 16 + 8 + 4;
 

@@ -13,16 +13,17 @@ import org.jspecify.annotations.Nullable;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.WriteBatch;
 
-/** What applied entries have changed and RocksDB does not have yet, laid over what it has. */
+/** The changes of applied entries that are not in RocksDB yet, merged with the rows that are. */
 public final class PendingRows implements RangeWriter {
   /*
    * Owner: the applying thread.
-   * Bounds: the state machine writes it out at WRITE_BYTES or WRITE_ENTRIES, so at most that plus one entry's changes.
+   * Bounds: the state machine writes them to RocksDB at WRITE_BYTES or WRITE_ENTRIES, so at most that plus one entry's
+   * changes.
    *
    * A sorted map and not RocksDB's WriteBatchWithIndex: a put or a read of an own write stays in Java, and a row that is
    * written many times in one batch (a cursor) reaches RocksDB once.
    */
-  private static final byte[] DELETED = new byte[0]; // told from an empty value by identity
+  private static final byte[] DELETED = new byte[0]; // distinguished from an empty value by identity
 
   private final RangeReader durable;
   private final Consumer<byte[]> written;
@@ -30,7 +31,7 @@ public final class PendingRows implements RangeWriter {
 
   private long bytes;
 
-  /** @param written told the key of each change */
+  /** @param written called with the key of each change */
   public PendingRows(RangeReader durable, Consumer<byte[]> written) {
     this.durable = durable;
     this.written = written;
@@ -81,7 +82,7 @@ public final class PendingRows implements RangeWriter {
     return bytes;
   }
 
-  /** Answers how many rows are deleted. */
+  /** Returns how many rows are deleted. */
   @SuppressWarnings("ReferenceEquality") // DELETED is one array
   int copyTo(WriteBatch batch) throws RocksDBException {
     int deleted = 0;
@@ -99,7 +100,7 @@ public final class PendingRows implements RangeWriter {
     bytes = 0;
   }
 
-  /** Puts the changes between the durable rows as a scan passes them. */
+  /** Merges the changes into a scan of the durable rows. */
   private static final class Merge implements RowVisitor {
     private final List<Map.Entry<byte[], byte[]>> changes;
     private final RowVisitor visitor;

@@ -10,13 +10,13 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a replica knows of its range as of the last entry that it has applied; kept in the same row as the position. A range
- * that is not placed, as on a node that is alone, has none.
+ * A replica's knowledge of its range as of the last applied entry, kept in the same row as the position. A range that
+ * is not placed, as on a single node, has none.
  *
  * @param range with the peers of the last configuration that was applied
- * @param configuration index of the entry that those are from, -1 before the first
- * @param based whether the rows are known to be right: always, but for a range that was split off and has not applied
- *     {@link ControlEntry.Base}
+ * @param configuration index of that configuration's entry, -1 before the first
+ * @param based whether the rows are confirmed: false only for a range that was split off and has not applied {@link
+ *     ControlEntry.Base}
  */
 public record Placed(RangeDescriptor range, long configuration, boolean based) {
   public static Placed begin(RangeDescriptor range) {
@@ -46,7 +46,7 @@ public record Placed(RangeDescriptor range, long configuration, boolean based) {
     return new Placed(RangeDescriptor.readFrom(in), in.number(), in.flag());
   }
 
-  /** The row of the empty key: format 1 is a position alone, format 2 goes on with this. */
+  /** The row of the empty key: format 1 is a position alone, format 2 is followed by a Placed. */
   record Head(LogPosition position, @Nullable Placed placed) {
     private static final int POSITION = 1;
     private static final int PLACED = 2;
@@ -58,7 +58,7 @@ public record Placed(RangeDescriptor range, long configuration, boolean based) {
           in -> {
             int format = in.octet();
             if (format != POSITION && format != PLACED)
-              throw new IllegalStateException("its position is of no known format: " + format);
+              throw new IllegalStateException("the format of its position is unknown: " + format);
             var where = in.uuid(); // two longs
             var position = new LogPosition(where.getMostSignificantBits(), where.getLeastSignificantBits());
             return new Head(position, format == PLACED ? Placed.readFrom(in) : null);

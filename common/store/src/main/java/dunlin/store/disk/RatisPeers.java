@@ -11,7 +11,7 @@ import org.apache.ratis.proto.RaftProtos.RaftPeerRole;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.protocol.RaftPeerId;
 
-/** Our words for the peers of a group, and Ratis' words for them. */
+/** Converts the peers of a group between our types and those of Ratis. */
 public final class RatisPeers {
   private RatisPeers() {}
 
@@ -27,7 +27,7 @@ public final class RatisPeers {
     return members.stream().map(member -> voter(member, 0)).toList();
   }
 
-  /** The peers of a group with this node among them as one that only listens. */
+  /** The peers of a group, with this node as a listener. */
   public static List<RaftPeer> withListener(Collection<Member> members, Member listener) {
     var peers = new ArrayList<RaftPeer>();
     for (var member : members) if (!member.node().equals(listener.node())) peers.add(voter(member, 0));
@@ -35,7 +35,7 @@ public final class RatisPeers {
     return peers;
   }
 
-  /** The peers that an entry of the log has set. */
+  /** The peers of a configuration entry of the log. */
   public static List<RangeDescriptor.Peer> peers(RaftConfigurationProto configuration) {
     var peers = new ArrayList<RangeDescriptor.Peer>();
     for (var peer : configuration.getPeersList())

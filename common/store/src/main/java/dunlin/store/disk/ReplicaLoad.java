@@ -11,17 +11,17 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** What one replica counts of its work, and asks RocksDB. */
+/** Measures one replica's load: counts its operations, and asks RocksDB for sizes. */
 public final class ReplicaLoad implements RangeLoad {
   /*
-   * Owner: the applying thread tells what it applies; readers tell what they read; any thread asks.
+   * Owner: the applying thread and the readers count; any thread reads.
    */
   private final Supplier<RocksRange> rows;
   private final KeySample sample;
   private final AtomicLong applied = new AtomicLong();
   private final LongAdder read = new LongAdder();
 
-  /** @param rows throws while there are none to be asked */
+  /** @param rows throws while the rows are not open */
   public ReplicaLoad(RangeId range, Supplier<RocksRange> rows) {
     this.rows = rows;
     sample = new KeySample(range.uuid().getLeastSignificantBits(), System::nanoTime);
@@ -31,12 +31,12 @@ public final class ReplicaLoad implements RangeLoad {
     applied.addAndGet(commands);
   }
 
-  /** The row with this key is being written. */
+  /** Counts a write to this key. */
   public void written(byte[] key) {
     sample.written(key);
   }
 
-  /** Counts what it is asked. */
+  /** A reader that counts what it reads. */
   public RangeReader reader() {
     return new RangeReader() {
       @Override

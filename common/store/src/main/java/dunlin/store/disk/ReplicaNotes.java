@@ -13,9 +13,9 @@ import java.util.List;
 import java.util.UUID;
 
 /**
- * Which ranges this data directory has ever had a replica of, kept apart from the replicas' own files: on disk before a
- * replica can vote, gone only when it was dropped. A replica whose log and rows are both missing is known by it to be lost
- * and not new, so that nobody votes twice in a term who has forgotten the first time.
+ * Notes which ranges this data directory has ever had a replica of, apart from the replicas' own files. A note is on
+ * disk before the replica can vote, and is deleted only when the replica is dropped. So a replica without log and rows
+ * is recognized as lost and not as new, and no voter that has lost its vote can vote twice in a term.
  *
  * <pre>
  *   replicas/UUID   format (1 byte), whether other nodes had replicas too when it was last written (1 byte)
@@ -23,10 +23,9 @@ import java.util.UUID;
  */
 public final class ReplicaNotes {
   /*
-   * Owner: one thread at a time for a range: whoever starts or creates the replica, then the upkeep thread, then whoever
-   * drops it.
-   * Failure: a note takes the place of the former one whole or not at all. One that says nothing sensible still says that the
-   * replica existed.
+   * Owner: one thread at a time for a range: the one that starts or creates the replica, then the upkeep thread, then
+   * the one that drops it.
+   * Failure: notes are replaced atomically. An unreadable one still proves that the replica existed.
    */
   private static final byte FORMAT = 1;
   private static final String UNFINISHED = ".new";
@@ -45,14 +44,14 @@ public final class ReplicaNotes {
   public boolean hadOthers(RangeId range) {
     try {
       byte[] note = Files.readAllBytes(note(range.uuid()));
-      // What cannot be read counts as shared: that makes the replica ask its range before it takes part again.
+      // An unreadable note counts as shared, so that the replica does not vote before its range has added it again.
       return note.length != 2 || note[0] != FORMAT || note[1] != 0;
     } catch (IOException e) {
       return has(range);
     }
   }
 
-  /** When this returns, no crash takes it back. */
+  /** When this returns, the note survives a crash. */
   public void write(RangeId range, boolean others) throws IOException {
     if (has(range) && hadOthers(range) == others) return;
     DataDirectory.createDirectory(directory);
@@ -73,7 +72,7 @@ public final class ReplicaNotes {
     if (Files.deleteIfExists(note(range))) DataDirectory.force(directory);
   }
 
-  /** Every range that there is a note of. */
+  /** All ranges that have a note. */
   List<UUID> all() {
     var all = new ArrayList<UUID>();
     if (!Files.isDirectory(directory)) return all;

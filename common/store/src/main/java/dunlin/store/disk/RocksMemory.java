@@ -11,15 +11,15 @@ import org.rocksdb.Options;
 import org.rocksdb.RocksDB;
 import org.rocksdb.WriteBufferManager;
 
-/** What the RocksDBs of one process share: one budget for cached blocks and unflushed rows, and the background threads. */
+/** The resources that the RocksDBs of one process share: one budget for cached blocks and unflushed rows, and the background threads. */
 public final class RocksMemory implements AutoCloseable {
   /*
    * Owner: the store; closed after the last RocksDB that uses it.
    * Bounds: the budget. Unflushed rows are charged to the block cache and flushed when they reach half of it; index and
    * filter blocks live in the cache too. Full: RocksDB evicts blocks, and flushes the largest memtable.
    *
-   * Of the threads a quarter flushes, at least one, and the others compact. A single one that compacts would not keep up with a
-   * single busy range: RocksDB then holds its writes back, and all ranges wait for that thread.
+   * A quarter of the threads, at least one, flushes, and the others compact. A single compaction thread could not keep
+   * up with one busy range: RocksDB would stall its writes, and all ranges would wait for that thread.
    */
   private static final int MIB = 1024 * 1024;
   private static final int THREADS_MIN = 3;
@@ -60,7 +60,7 @@ public final class RocksMemory implements AutoCloseable {
         // Tens of ranges share one process's file descriptors and cores.
         .setMaxOpenFiles(64)
         .setMaxBackgroundJobs(threads)
-        // A range flushes for years: its MANIFEST would grow to 1 GiB before RocksDB begins a new one.
+        // By default the MANIFEST of a range would grow to 1 GiB before RocksDB begins a new one.
         .setMaxManifestFileSize(4 * MIB)
         .setKeepLogFileNum(2)
         .setMaxLogFileSize(MIB)

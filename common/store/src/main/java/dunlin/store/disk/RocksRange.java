@@ -32,22 +32,22 @@ import org.rocksdb.WriteBatch;
 import org.rocksdb.WriteOptions;
 
 /**
- * The rows of one range in a RocksDB of its own, together with the position in the log up to which they have come.
+ * The rows of one range in a RocksDB of its own, together with their position in the log.
  *
  * <p>RocksDB's own log is off: after a crash the rows are those of an earlier position, never a mixture, and the Raft
- * log brings them forward. The position is the row of the empty key, which no one else may use.
+ * log is replayed from there. The position is the row of the empty key, which is reserved for it.
  */
 public final class RocksRange implements RangeReader {
   /*
    * Owner: one thread at a time writes; any thread reads and flushes.
    * Bounds: see RocksMemory.
-   * Failure: any error of RocksDB is reported to the listener and thrown; corruption is noted for the next start. Reads and
-   * writes hold a read lock, close() and replace() the write lock: a call into a closed RocksDB would take the whole
-   * process down. A compaction holds the read lock for minutes; a thread that wants the write lock ends it first.
+   * Failure: any error of RocksDB is reported to the listener and thrown; corruption is noted for the next start. Reads
+   * and writes hold a read lock, close() and replace() the write lock: a call into a closed RocksDB would crash the
+   * process. A compaction holds the read lock for minutes, so a thread that wants the write lock cancels it first.
    */
   private static final long READERS_LEAVE_SECONDS = 60;
   static final byte[] POSITION_KEY = new byte[0];
-  private static final byte[] LOWEST_KEY = {0}; // of a row that is not the position
+  private static final byte[] LOWEST_KEY = {0}; // the first key after the position's
 
   private final RangeId range;
   private final Path directory;
@@ -66,7 +66,7 @@ public final class RocksRange implements RangeReader {
   @GuardedBy("compacting")
   private @Nullable CompactRangeOptions compaction; // while one runs
   @GuardedBy("compacting")
-  private int leaving; // those that want the write lock
+  private int leaving; // threads that want the write lock
   @GuardedBy("use")
   private Options options;
   @GuardedBy("use")
@@ -83,18 +83,18 @@ public final class RocksRange implements RangeReader {
     this.options = options;
     this.db = db;
     this.onFailure = onFailure;
-    // What survived is what was flushed.
+    // After opening, everything there has been flushed.
     var head = Head.read(db.get(POSITION_KEY));
     written = head.position();
     placed = head.placed();
     flushed = written;
   }
 
-  /** Opens the rows of a range; a directory that is missing or was never filled becomes an empty range. */
+  /** Opens the rows of a range; a missing or empty directory becomes an empty range. */
   public static RocksRange open(RangeId range, Path directory, RocksMemory memory, Consumer<StoreException> onFailure) {
     boolean exists = Files.exists(directory.resolve("CURRENT"));
     if (!exists && holdsTables(range, directory))
-      // RocksDB would begin a new database here and delete the tables.
+      // RocksDB would create a new database here and delete the tables.
       throw damage(range, directory, "be opened: its CURRENT file is missing", null);
     DataDirectory.createDirectory(directory);
     Options options = memory.options(!exists);
@@ -111,7 +111,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Up to where rows that are not open have come. */
+  /** The position of rows that are not open. */
   public static LogPosition positionIn(Path directory) throws IOException {
     try (var options = new Options();
         var db = RocksDB.openReadOnly(options, directory.toString())) {
@@ -130,12 +130,12 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Up to where the rows that readers see have come. */
+  /** The position of the rows that readers see. */
   public LogPosition written() {
     return written;
   }
 
-  /** Up to where the rows have come that survive a crash. */
+  /** The position of the rows that survive a crash. */
   public LogPosition flushed() {
     return flushed;
   }
@@ -171,17 +171,17 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** What the range is, by its own rows; null for one that is not placed. */
+  /** The range's descriptor by its own rows; null for one that is not placed. */
   public @Nullable Placed placed() {
     return placed;
   }
 
-  /** Changes what the range is; comes into the rows with the next write. Of the applying thread. */
+  /** Changes the descriptor; it is stored with the next write. Called by the applying thread only. */
   public void place(Placed changed) {
     placed = changed;
   }
 
-  /** Bytes of rows that only the log would bring back after a crash, about. */
+  /** The approximate bytes of rows that would have to be replayed from the log after a crash. */
   public long unflushedBytes() {
     enter();
     try {
@@ -193,7 +193,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Of the rows from one key up to another, exclusive, or to the last: in files and in memory, about. */
+  /** The approximate size, in files and in memory, of the rows from one key up to another, exclusive, or to the last. */
   long bytes(byte[] from, byte @Nullable [] to) {
     enter();
     try {
@@ -217,7 +217,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** The key of a row of this interval with about half of its bytes below it; nothing when there are too few rows. */
+  /** The key of a row with about half of the interval's bytes below it; empty when there are too few rows. */
   Optional<byte[]> middle(KeyInterval keys) {
     enter();
     try (var read = new ReadOptions();
@@ -254,7 +254,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Writes changes and the position they lead to, all or nothing. */
+  /** Writes changes and their position atomically. */
   public void write(PendingRows changes, LogPosition position) {
     enter();
     try {
@@ -271,11 +271,11 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Brings everything written so far to disk. Blocks for as long as the disk takes. */
+  /** Flushes everything written so far to disk. Blocks for as long as the disk takes. */
   public void flush() {
     enter();
     try (var wait = new FlushOptions().setWaitForFlush(true).setAllowWriteStall(true)) {
-      synchronized (flushing) { // the applying thread flushes, too, when it splits: the position never goes back
+      synchronized (flushing) { // the applying thread flushes, too, when it splits; the position must not go back
         var position = written;
         if (position.equals(flushed)) return;
         db.flush(wait);
@@ -288,14 +288,14 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** How many rows were deleted since this was opened; all that a split takes away count as one. */
+  /** How many rows were deleted since this was opened; all rows deleted by a split count as one. */
   public long deleted() {
     return deleted.get();
   }
 
   /**
-   * Rewrites the files, so that what was deleted leaves the disk. Blocks for as long as that takes, or until the rows are closed or
-   * replaced; by one thread at a time.
+   * Compacts all files, so that deleted rows free their space. Blocks until that is done, or until the rows are closed
+   * or replaced. One thread at a time may call it.
    */
   public void compact() {
     enter();
@@ -333,7 +333,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Ends a running compaction, and lets none begin before {@link #stay}. */
+  /** Cancels a running compaction, and blocks new ones until {@link #stay}. */
   private void leave() {
     synchronized (compacting) {
       leaving++;
@@ -347,7 +347,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Refuses rows that end before the log begins: what lay between was flushed once and is gone. */
+  /** Refuses rows that end before the log begins: the rows of the entries in between are lost. */
   public void requireReach(long logBegin) {
     if (logBegin > flushed.index() + 1)
       throw new DamagedException(
@@ -355,7 +355,7 @@ public final class RocksRange implements RangeReader {
               + " and its log begins at entry " + logBegin + "; rows are lost");
   }
 
-  /** Makes a directory that has the rows as they are now. */
+  /** Writes a snapshot of the current rows into a new directory. */
   public void checkpoint(Path made) {
     enter();
     try (var maker = Checkpoint.create(db)) {
@@ -367,7 +367,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Makes a directory that has the rows from the cut up, as rows of another range to which nothing has been applied yet. */
+  /** Writes the rows from the cut upwards into a new directory, as rows of another range without an applied entry. */
   public void copyUpper(Path made, byte[] cut, Placed upper) throws IOException {
     checkpoint(made);
     try (var options = memory.options(false);
@@ -384,7 +384,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Drops the rows from the cut up, and brings everything to disk. Of the applying thread. */
+  /** Deletes the rows from the cut upwards, and flushes. Called by the applying thread only. */
   public void dropUpper(byte[] cut, Placed lower, LogPosition position) {
     enter();
     try {
@@ -415,8 +415,8 @@ public final class RocksRange implements RangeReader {
   }
 
   /**
-   * Puts the rows that are ready beside these in their place, when they are newer. Of the writing thread; readers wait
-   * meanwhile.
+   * Replaces these rows by the ready snapshot beside them, if that is newer. Called by the writing thread only; readers
+   * wait.
    */
   public void replaceByReady(RowsDirectory files) throws IOException, InterruptedException {
     if (!Files.exists(files.ready())) return;
@@ -456,7 +456,7 @@ public final class RocksRange implements RangeReader {
     }
   }
 
-  /** Closes the database when no reader or writer is inside; answers false when one stayed for longer than this. */
+  /** Closes the database once no reader or writer uses it; answers false when one still does at the deadline. */
   public boolean close(long untilNanos) throws InterruptedException {
     leave(); // for good
     if (!use.writeLock().tryLock(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) return false;
@@ -495,7 +495,7 @@ public final class RocksRange implements RangeReader {
     return failure;
   }
 
-  /** Whether a database that does not open will not open the next time either: not when there is no room, or no right. */
+  /** Whether a database that cannot be opened is damaged: not when space or permissions are missing. */
   private static boolean damaged(RocksDBException e) {
     if (e.getStatus() == null) return true;
     return switch (e.getStatus().getCode()) {

@@ -11,16 +11,16 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 
 /**
- * The directory of one range's rows, and those beside it through which the copy of another replica takes its place.
+ * The directory of one range's rows, and the directories beside it that are used to install a snapshot or to split.
  *
  * <pre>
  *   UUID            the rows
- *   UUID.incoming   a copy that is being fetched; kept over failures, since the next try needs less then
- *   UUID.ready      a copy that is complete and on disk, named so before Ratis hears of it
- *   UUID.old        the rows that the copy has replaced
+ *   UUID.incoming   a snapshot that is being downloaded; kept after a failure, so that the next attempt can resume
+ *   UUID.ready      a snapshot that is complete and on disk; renamed before Ratis is notified of it
+ *   UUID.old        the rows that the snapshot has replaced
  *   UUID.damaged    an empty file: RocksDB has found the rows corrupt
- *   UUID.splitting  rows that are being split off another range's
- *   UUID.split      a file that says of what range the rows are, from when they are split off until their group has a log
+ *   UUID.splitting  rows that are being split off from another range
+ *   UUID.split      a file with the descriptor of rows that were split off, kept until their group has a log
  * </pre>
  */
 public record RowsDirectory(Path rows) {
@@ -42,14 +42,14 @@ public record RowsDirectory(Path rows) {
     return beside(".damaged");
   }
 
-  /** Names what was fetched ready; when this returns, no crash takes that back. */
+  /** Marks the downloaded snapshot as ready; durable when this returns. */
   public void complete() throws IOException {
     GroupStorage.deleteTree(ready());
     Files.move(incoming(), ready(), StandardCopyOption.ATOMIC_MOVE);
     forceParent();
   }
 
-  /** Puts what is ready in the place of the rows, which must not be open. */
+  /** Replaces the rows, which must not be open, by the ready snapshot. */
   void swapIn() throws IOException {
     GroupStorage.deleteTree(old());
     if (Files.exists(rows)) Files.move(rows, old(), StandardCopyOption.ATOMIC_MOVE);
@@ -65,7 +65,7 @@ public record RowsDirectory(Path rows) {
     GroupStorage.deleteTree(ready());
   }
 
-  /** Ends a swap in whose middle the process was killed. */
+  /** Completes a swap that a crash has interrupted. */
   public void recover() throws IOException {
     if (!Files.exists(rows)) {
       if (Files.exists(ready())) Files.move(ready(), rows, StandardCopyOption.ATOMIC_MOVE);
@@ -83,7 +83,7 @@ public record RowsDirectory(Path rows) {
     return beside(".split");
   }
 
-  /** Names what was split off the rows; when this returns, no crash takes that back. */
+  /** Marks the rows that were split off as complete; durable when this returns. */
   public void completeSplit(RangeDescriptor range) throws IOException {
     Files.deleteIfExists(splitNote());
     DataDirectory.createFile(splitNote());
@@ -101,7 +101,7 @@ public record RowsDirectory(Path rows) {
     return Files.exists(damaged());
   }
 
-  /** Notes for the next start that the rows are not to be used. */
+  /** Marks the rows as damaged, for the next start. */
   void markDamaged() {
     try {
       if (!Files.exists(damaged())) DataDirectory.createFile(damaged());

@@ -12,23 +12,23 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Gives the space of deleted rows back to a disk that is low, by compacting one range of the node after the other. */
+/** Frees the space of deleted rows when the disk is low, by compacting the node's ranges one after the other. */
 public final class SpaceCompaction {
   /*
-   * Owner: the upkeep thread looks; a compaction has a thread of its own.
-   * Bounds: one compaction at a time on the node. A range has one each time that the disk has become low, and another when rows
-   * of it were deleted since, PAUSE_NANOS after the last one at the soonest. None is begun when the reserve is used up: a compaction
-   * writes new files before it deletes old ones.
-   * Failure: as with every use of the rows, RocksDB's failure is the range's; one that ends early, since the range closes or is
-   * replaced by a copy, is no failure.
+   * Owner: the upkeep thread decides; a compaction has a thread of its own.
+   * Bounds: one compaction at a time on the node. A range is compacted each time that the disk becomes low, and again
+   * when more of its rows were deleted, at least PAUSE_NANOS after the last time. No compaction begins when the reserve
+   * is used up: it writes new files before it deletes old ones.
+   * Failure: an error of RocksDB fails the range, as with every use of the rows. A compaction that is cancelled because
+   * the range closes or installs a snapshot is no failure.
    *
-   * By itself RocksDB compacts a level that has grown too large. A deleted row is a small tombstone, and many of them make no level large:
-   * the rows that they hide would stay on disk until as much again was written, which a disk that is low does not allow.
+   * RocksDB compacts a level only when it is too large. Tombstones are small, so many of them do not make a level
+   * large: the deleted rows would stay on disk until as much again was written, for which a low disk has no room.
    */
   private static final Logger log = LoggerFactory.getLogger(SpaceCompaction.class);
   public static final long PAUSE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** Rows of one range that may hold what is deleted. */
+  /** Rows of one range that may hold deleted rows on disk. */
   public interface Rows {
     RangeId id();
 
@@ -66,7 +66,7 @@ public final class SpaceCompaction {
         .ifPresent(this::begin);
   }
 
-  /** Far back for one that was not compacted, so that it comes first. */
+  /** When the range was last compacted; long ago for one that never was, so that it comes first. */
   private long endedNanos(Rows range) {
     var before = compacted.get(range.id());
     return before == null ? Long.MIN_VALUE : before.endedNanos;
@@ -86,7 +86,7 @@ public final class SpaceCompaction {
               try {
                 range.compact();
               } catch (RuntimeException e) {
-                log.info("Range {}: its rows were not compacted to the end: {}", range.id(), e.getMessage());
+                log.info("Range {}: the compaction of its rows has not finished: {}", range.id(), e.getMessage());
               }
             },
             thread);

@@ -11,8 +11,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rows of a data directory that no node is using, as they stand on disk: without the log behind them, and without the memory that
- * the tiers need. For looking at what is there when a start is not wanted, or does not come to its end.
+ * The rows of a data directory that no node is using, as they are on disk: the log is not replayed and the tiers are
+ * not started. For inspection when a start is not wanted or does not succeed.
  */
 public final class StoredRows implements AutoCloseable {
   /*
@@ -41,20 +41,20 @@ public final class StoredRows implements AutoCloseable {
     memory = new RocksMemory(MEMORY);
   }
 
-  /** Takes the directory for this process; {@link #requireDataDirectory} says what must be there. */
+  /** Locks the directory for this process; {@link #requireDataDirectory} checks what must be there. */
   public static StoredRows open(Path dataDirectory) {
     requireDataDirectory(dataDirectory);
     return new StoredRows(DataDirectory.open(dataDirectory));
   }
 
-  /** @throws StoreException when this is no data directory, which {@link RangeStore#open} would begin there */
+  /** @throws StoreException when this is not a data directory; {@link RangeStore#open} would create one */
   public static void requireDataDirectory(Path directory) {
     if (!Files.exists(directory)) throw new StoreException("there is no directory " + directory);
     if (!Files.isRegularFile(directory.resolve(NodeIdentity.FILE)))
       throw new StoreException(directory + " is not a data directory of Dunlin: it has no file " + NodeIdentity.FILE);
   }
 
-  /** The rows of the first range of a kind; none when the directory has none. */
+  /** The rows of the first range of a kind; empty when the directory has none. */
   public RangeReader of(String kind) {
     return of(RangeId.firstOf(kind));
   }
@@ -65,7 +65,7 @@ public final class StoredRows implements AutoCloseable {
     return rows == null ? NONE : rows;
   }
 
-  /** The entry of the log that the rows lead to; -1 when there are none. What the log has behind it is not in them. */
+  /** The last entry of the log that the rows include; -1 when there are none. Later entries of the log are not in them. */
   public long applied(String kind) {
     return applied(RangeId.firstOf(kind));
   }

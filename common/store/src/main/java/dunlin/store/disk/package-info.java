@@ -1,4 +1,4 @@
-/** What is in the data directory: rows in RocksDB, logs and their metadata, the identity of the node, and how much room is left. */
+/** The data directory: rows in RocksDB, logs and their metadata, the identity of the node, and the free disk space. */
 @NullMarked
 package dunlin.store.disk;
 

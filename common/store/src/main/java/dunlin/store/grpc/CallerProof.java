@@ -6,11 +6,11 @@ import io.grpc.ServerCall;
 import java.util.UUID;
 import java.util.function.BiPredicate;
 
-/** What a caller has proved by its certificate. */
+/** Verifies callers by their certificates. */
 public final class CallerProof {
   private CallerProof() {}
 
-  /** Whether a caller has proved to be a node at a host; always true without TLS, which proves nothing. */
+  /** Whether a caller's certificate is that of a node at a host; always true without TLS. */
   public static BiPredicate<UUID, String> of(ServerCall<?, ?> call) {
     var session = call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION);
     return session == null ? (_, _) -> true : CertificateNames.of(session)::belongTo;

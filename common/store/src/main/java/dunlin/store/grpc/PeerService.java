@@ -2,10 +2,10 @@ package dunlin.store.grpc;
 
 import io.grpc.ServerServiceDefinition;
 
-/** What other nodes reach at the service port besides the store itself. */
+/** A further service for other nodes at the service port. */
 public interface PeerService {
   ServerServiceDefinition definition();
 
-  /** Bytes of the largest message that it takes; a larger one ends its call. */
+  /** The size of the largest accepted message in bytes; a larger one ends its call. */
   int messageBytesMax();
 }

@@ -9,7 +9,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 
-/** Bytes as they are: what they mean is read where a failure can be answered. */
+/** Passes bytes through unparsed: they are decoded where an error can be answered. */
 public final class RawBytes implements MethodDescriptor.Marshaller<byte[]> {
   @Override
   public InputStream stream(byte[] frame) {
@@ -29,7 +29,7 @@ public final class RawBytes implements MethodDescriptor.Marshaller<byte[]> {
     }
   }
 
-  /** Tells gRPC its length beforehand and is written in one piece. */
+  /** Tells gRPC its length in advance and is written in one piece. */
   private static final class Frame extends ByteArrayInputStream implements KnownLength, Drainable {
     Frame(byte[] frame) {
       super(frame);

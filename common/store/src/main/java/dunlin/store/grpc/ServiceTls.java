@@ -9,8 +9,8 @@ import io.grpc.TlsServerCredentials;
 import java.util.Optional;
 
 /**
- * Mutual TLS between nodes: both sides show a certificate of the same authority, and the one that is called must have the
- * name by which it is called.
+ * Mutual TLS between nodes: both sides present a certificate of the same authority, and the server's must have the name
+ * that the caller has used.
  */
 public final class ServiceTls {
   private final PeerTls files;
@@ -20,7 +20,7 @@ public final class ServiceTls {
     this.files = new PeerTls(files);
   }
 
-  /** The same files as on the cluster port; empty where that is without TLS. */
+  /** The same files as for the cluster port; empty where that has no TLS. */
   public static Optional<ServiceTls> of(PeerSecurity security) {
     return switch (security) {
       case PeerSecurity.Plaintext _ -> Optional.empty();
@@ -28,12 +28,12 @@ public final class ServiceTls {
     };
   }
 
-  /** Takes over what the files say now, for connections that come; reads them, so not on a thread that must not wait. */
+  /** Reloads the files, for new connections. Blocks on the disk. */
   public void refresh() {
     files.refresh();
   }
 
-  /** Of a server that nodes call. */
+  /** Credentials of a server that nodes call. */
   public ServerCredentials server() {
     return TlsServerCredentials.newBuilder()
         .keyManager(files.keys())
@@ -42,7 +42,7 @@ public final class ServiceTls {
         .build();
   }
 
-  /** Of a caller. */
+  /** Credentials of a caller. */
   public ChannelCredentials client() {
     return TlsChannelCredentials.newBuilder().keyManager(files.keys()).trustManager(files.trust()).build();
   }

@@ -1,4 +1,4 @@
-/** What all services of gRPC between nodes have in common. */
+/** Code shared by all gRPC services between nodes. */
 @NullMarked
 package dunlin.store.grpc;
 

@@ -13,8 +13,9 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Whom a node's certificate names, by its subject alternative names: hosts, by DNS name or IP address, and nodes, by their id as a DNS
- * name or as a URI {@code urn:uuid:id}. A wildcard stands for one label in front, as in TLS. The subject itself does not count.
+ * The subject alternative names of a node's certificate: hosts, by DNS name or IP address, and nodes, by their id as a
+ * DNS name or as a URI {@code urn:uuid:id}. A wildcard stands for the first label, as in TLS. The subject itself does
+ * not count.
  */
 public record CertificateNames(Set<String> names, Set<InetAddress> addresses) {
   private static final CertificateNames NONE = new CertificateNames(Set.of(), Set.of());
@@ -27,7 +28,7 @@ public record CertificateNames(Set<String> names, Set<InetAddress> addresses) {
     addresses = Set.copyOf(addresses);
   }
 
-  /** Of the other side of a connection: none when it has shown no certificate. */
+  /** The names in the peer's certificate of a connection; empty when it has presented none. */
   public static CertificateNames of(SSLSession session) {
     try {
       return session.getPeerCertificates()[0] instanceof X509Certificate certificate ? of(certificate) : NONE;
@@ -58,7 +59,7 @@ public record CertificateNames(Set<String> names, Set<InetAddress> addresses) {
     }
   }
 
-  /** Whether this is the certificate of a node, whose host may be unknown. */
+  /** Whether this is the certificate of the node, whose host may be unknown. */
   public boolean belongTo(UUID node, @Nullable String host) {
     return names.contains(node.toString()) || names.contains("urn:uuid:" + node) || (host != null && carry(host));
   }
@@ -80,7 +81,7 @@ public record CertificateNames(Set<String> names, Set<InetAddress> addresses) {
     }
   }
 
-  /** A dot at the end says only that nothing is to be appended. */
+  /** Lower case, without the dot that ends an absolute name. */
   private static String lowerCase(String name) {
     String lower = name.toLowerCase(Locale.ROOT);
     return lower.endsWith(".") ? lower.substring(0, lower.length() - 1) : lower;

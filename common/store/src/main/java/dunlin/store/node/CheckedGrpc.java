@@ -29,14 +29,14 @@ import org.apache.ratis.server.leader.LogAppender;
 import org.apache.ratis.server.protocol.RaftServerAsynchronousProtocol;
 
 /**
- * Ratis' gRPC, with the terms in peers' answers bounded as those in their calls are ({@link PeerCallers}). Ratis makes it by name and
- * reflection. Its interceptors see calls that come in only, so the two places that take over the term of an answer are wrapped: a leader's
- * appender, and a candidate's request for a vote.
+ * Ratis' gRPC, with a bound for the terms in peers' answers as there is for those in their calls ({@link PeerCallers}).
+ * Ratis creates it by name and reflection. Interceptors see incoming calls only, so the two places that adopt the term
+ * of an answer are wrapped: a leader's appender, and a candidate's request for a vote.
  */
 final class CheckedGrpc implements RpcType {
   private static final String CALLERS = "dunlin.peer-callers";
 
-  /** Says who judges the terms; to be set where this is the type. */
+  /** Sets the judge of terms; required where this RPC type is used. */
   static void judgedBy(PeerCallers callers, Parameters parameters) {
     parameters.put(CALLERS, callers, PeerCallers.class);
   }
@@ -51,7 +51,7 @@ final class CheckedGrpc implements RpcType {
     return new Factory(parameters);
   }
 
-  /** The connections of a server that was made with this type. */
+  /** The connections of a server that uses this RPC type. */
   static RaftServerRpcWithProxy<?, ?> connections(RaftServer server) {
     return grpc(server);
   }
@@ -99,7 +99,7 @@ final class CheckedGrpc implements RpcType {
     }
   }
 
-  /** Passes on everything, and of the answers to requests for votes those that can be true. */
+  /** Passes everything on, except answers to requests for votes with an impossible term. */
   private static final class Services implements GrpcServices {
     private final GrpcServicesImpl grpc;
     private final PeerCallers callers;

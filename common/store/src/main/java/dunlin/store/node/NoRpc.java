@@ -20,8 +20,8 @@ import org.apache.ratis.server.RaftServerRpc;
 import org.apache.ratis.server.ServerFactory;
 
 /**
- * How a node without peers talks to them: not at all. Saves a fifth of the CPU time of a start, which gRPC would take,
- * and an open port. Ratis makes it by name and reflection.
+ * The RPC type of a node without peers: none. Without gRPC a start takes a fifth less CPU time, and no port is open.
+ * Ratis creates it by name and reflection.
  */
 final class NoRpc implements RpcType {
   @Override

@@ -28,23 +28,25 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whose Raft calls are heard, and with which terms; the terms of their answers as well. One forged call would depose a
- * leader, and one term near the end of all numbers would keep a group from ever electing another.
+ * Decides which callers' Raft calls are accepted, and which terms in calls and answers. One forged call would depose a
+ * leader, and one term near the maximum would keep a group from ever electing another.
  *
- * <p>A peer of the group is heard, by the configuration that this node has; and a node that the cluster says belongs to it. The
- * second is for who was away: the group may have other peers by now, and only one of them can tell this node so. With TLS, the
- * caller's certificate must name the node in whose name it calls: by the host that the group or the cluster knows of it, or by its id.
+ * <p>A caller must be a peer of the group, by the configuration that this node has, or a node of the cluster. The
+ * second is needed when this node was away: the group may have other peers by now, and only they can tell this node.
+ * With TLS, the caller's certificate must name the node in whose name it calls: by the host that the group or the
+ * cluster knows, or by its id.
  */
 public final class PeerCallers implements AutoCloseable {
   /*
-   * Owner: the starting thread says which server it is; calls come on any thread of gRPC.
-   * Bounds: nothing is kept of a call. One line in LINE_NANOS, with the number of those that were not told.
-   * Failure: a peer that is not known here yet is refused, and tries again within a second. So is one that has another host than is
-   * known here, unless its certificate names the former one or its id, too.
+   * Owner: the starting thread sets the server; calls come on any thread of gRPC.
+   * Bounds: no state is kept of a call. At most one line in the log per LINE_NANOS, with the number of refusals not
+   * logged.
+   * Failure: a peer that is not known here yet is refused, and retries within a second. So is one whose host has
+   * changed, unless its certificate also names the former host or its id.
    */
   private static final Logger log = LoggerFactory.getLogger(PeerCallers.class);
 
-  /** Elections that a group may have had without this node hearing of one: 24 days of one every two seconds. */
+  /** The most elections that a group may have had unknown to this node: 24 days of one every two seconds. */
   static final long TERM_JUMP_MAX = 1 << 20;
 
   private static final int GROUP_ID_BYTES = 16;
@@ -75,19 +77,19 @@ public final class PeerCallers implements AutoCloseable {
   private static Counter refused(MeterRegistry meters, String reason) {
     return Counter.builder("dunlin.store.peer-calls.refused")
         .description(
-            "Calls to the cluster port, and answers of peers, that were refused: of no peer, of another node than the certificate's, or with"
-                + " a term that no election can have led to")
+            "Calls to the cluster port, and answers of peers, that were refused: the caller is no peer, its certificate names another node, or no"
+                + " election can have led to the term")
         .tag("reason", reason)
         .register(meters);
   }
 
-  /** Takes the meters out of the registry, when no call can come any more. */
+  /** Removes the meters from the registry, once no more calls can come. */
   @Override
   public void close() {
     for (var counter : List.of(strangers, certificates, terms, answers)) meters.remove(counter);
   }
 
-  /** Which nodes belong to the cluster, and their hosts. */
+  /** Sets the nodes of the cluster and their hosts. */
   public void members(Function<UUID, Optional<String>> members) {
     this.members = members;
   }
@@ -97,14 +99,14 @@ public final class PeerCallers implements AutoCloseable {
   }
 
   /**
-   * Why a call that is meant for this node must not be heard, or null when it may.
+   * Why a call to this node must be refused, or null.
    *
-   * @param term that it would make this node's own
+   * @param term the term that this node would adopt
    * @param names of the caller's certificate; null without TLS
    */
   @Nullable String objection(RaftRpcRequestProto call, long term, @Nullable CertificateNames names, @Nullable SocketAddress from) {
     var division = division(call.getRaftGroupId().getId());
-    if (division == null) return null; // Ratis answers for groups that are not here
+    if (division == null) return null; // Ratis itself refuses calls for unknown groups
     String why = objection(division, call.getRequestorId(), term, names);
     if (why != null && mayTell())
       log.warn(
@@ -129,7 +131,7 @@ public final class PeerCallers implements AutoCloseable {
     return "term " + term + " is too far from " + current;
   }
 
-  /** Whether a peer's answer may be true, which has this term. */
+  /** Whether a peer's answer may have this term. */
   boolean believes(RaftGroupId group, RaftPeerId peer, long term) {
     var division = division(group.toByteString());
     if (division == null) return false; // it has just been removed
@@ -157,7 +159,7 @@ public final class PeerCallers implements AutoCloseable {
     }
   }
 
-  /** Where a caller may be, for all that is known of it; empty when it is neither a peer nor a node of the cluster. */
+  /** The known hosts of a caller; empty when it is neither a peer nor a node of the cluster. */
   private Set<String> hosts(RaftConfiguration configuration, ByteString caller) {
     var hosts = new TreeSet<String>();
     for (var role : List.of(RaftPeerRole.FOLLOWER, RaftPeerRole.LISTENER)) {

@@ -25,14 +25,15 @@ import org.apache.ratis.thirdparty.io.grpc.netty.NettyServerBuilder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets only Raft's own calls through the cluster port, only those of peers ({@link PeerCallers}), and only those that are meant for this node. Ratis would also serve its clients
- * and administrators there, which may write into a log and change its peers; we do both inside the process. And it does not
- * compare whom a call is for: a new node at the address of one that has lost its disk would vote and acknowledge in that one's name.
- * And it hands calls to a group that it is still starting, which makes that start fail: its peers may have called it all the time.
+ * Admits only Raft's own calls on the cluster port, only from peers ({@link PeerCallers}), and only when they are
+ * addressed to this node. Ratis would also serve its clients and administrators there, which may write into a log and
+ * change its peers; we do both inside the process. It does not check the addressee of a call: a new node at the address
+ * of one that has lost its disk would vote and acknowledge in that one's name. And it passes calls to a group that it
+ * is still starting, which makes that start fail when peers call all the time.
  */
 final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor {
   /*
-   * Owner: the code that adds a group says so; calls come on any thread of gRPC.
+   * Owner: the code that adds a group calls starting and started; calls come on any thread of gRPC.
    * Bounds: as many groups as are being added.
    */
   private final ByteString self;
@@ -44,7 +45,7 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
     this.callers = callers;
   }
 
-  /** Keeps calls for this group out until {@link #started}. */
+  /** Refuses calls for this group until {@link #started}. */
   void starting(RaftGroupId group) {
     starting.add(group.toByteString());
   }
@@ -67,11 +68,11 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
     return new ServerCall.Listener<>() {};
   }
 
-  /** Passes on what is meant for this node, and ends the call with the first that is not. */
+  /** Passes on messages addressed to this node, and ends the call at the first that is not. */
   private final class Meant<Q, A> extends SimpleForwardingServerCallListener<Q> {
     private final ServerCall<Q, A> call;
     private final @Nullable CertificateNames names; // null without TLS
-    private boolean refused; // of the call's thread
+    private boolean refused; // used by the call's thread only
 
     Meant(ServerCall<Q, A> call, ServerCall.Listener<Q> next) {
       super(next);
@@ -108,7 +109,7 @@ final class PeerCallsOnly implements GrpcServices.Customizer, ServerInterceptor 
     }
   }
 
-  /** The term that a call would make this node's own; 0 for one that has none. */
+  /** The term that this node would adopt from a call; 0 for a call without one. */
   private static long termOf(Object request) {
     return switch (request) {
       case AppendEntriesRequestProto append -> append.getLeaderTerm();

@@ -9,16 +9,16 @@ import org.apache.ratis.protocol.RaftPeerId;
 import org.apache.ratis.server.RaftServer;
 
 /**
- * Has Ratis connect to peers that it cannot reach as often as this is called, and not as seldom as gRPC would like to: after up to two
- * minutes, within which every call fails at once. A node that was away and is back would hear nothing of an election until then;
- * when it is needed for the majority, and only the one that does not call it can win, the range has no leader for that long.
+ * Makes Ratis reconnect to unreachable peers at each call of this. gRPC's backoff would wait for up to two minutes,
+ * during which every call fails at once. A node that is back would not hear of an election until then; if it is needed
+ * for the quorum, and only the node that cannot call it can win, the range has no leader for that long.
  */
 final class PeerConnections {
   /*
    * Owner: the upkeep thread.
-   * Bounds: one attempt a second and peer that cannot be reached; to others nothing happens.
-   * Failure: a Ratis without the method that this calls keeps the store from starting. A group or a peer that is removed in between ends
-   * one round; the next one comes in a second.
+   * Bounds: one attempt a second for each unreachable peer; connected peers are not affected.
+   * Failure: with a Ratis that lacks the method called here, the store does not start. A group or a peer that is
+   * removed in between ends one round; the next follows in a second.
    */
   private final RaftServer server;
   private final Method retry;
@@ -26,11 +26,11 @@ final class PeerConnections {
   PeerConnections(RaftServer server) {
     this.server = server;
     try {
-      // Ratis calls it for the leader's appends only, and has no public way to it.
+      // Ratis calls it for the leader's appends only, and it is not public.
       retry = Class.forName("org.apache.ratis.grpc.server.GrpcServerProtocolClient").getDeclaredMethod("resetConnectBackoff");
       retry.setAccessible(true);
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("not the Ratis that this was made for", e);
+      throw new IllegalStateException("not the version of Ratis that this was made for", e);
     }
   }
 

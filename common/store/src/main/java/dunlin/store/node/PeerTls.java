@@ -31,13 +31,13 @@ import org.apache.ratis.grpc.GrpcTlsConfig;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What a node needs to know the others and to be known by them: read from files, and again when they have changed. */
+/** The key, certificate and authority of a node for TLS with its peers, read from files and reloaded when these change. */
 public final class PeerTls {
   /*
-   * Owner: the thread that starts the node reads first; one thread refreshes, the upkeep for the cluster port; handshakes ask the
-   * managers.
-   * Failure: the first reading refuses the start. Later, files that cannot be used, as half of a change cannot, leave in
-   * place what there is, and are said once.
+   * Owner: the thread that starts the node reads first; one thread refreshes, for the cluster port the upkeep thread;
+   * handshakes ask the managers.
+   * Failure: unusable files prevent the start. Later, unusable files, such as after half of a change, are logged once
+   * and the former ones stay in use.
    */
   private static final Logger log = LoggerFactory.getLogger(PeerTls.class);
   private static final Pattern KEY = Pattern.compile("-----BEGIN PRIVATE KEY-----([^-]*)-----END PRIVATE KEY-----");
@@ -47,10 +47,10 @@ public final class PeerTls {
   private final SwappableTls.Keys keys;
   private final SwappableTls.Trust trust;
 
-  private Content content; // of the thread that refreshes
+  private Content content; // used by the refreshing thread only
   private String refused = ""; // likewise
 
-  /** The three files' bytes, by which a change is known: what is mounted changes without new times. */
+  /** The contents of the three files, compared to detect a change: mounted files may change without a new modification time. */
   private record Content(String key, String certificates, String authority) {}
 
   private record Managers(X509ExtendedKeyManager keys, X509ExtendedTrustManager trust) {}
@@ -68,17 +68,17 @@ public final class PeerTls {
     return new GrpcTlsConfig(keys, trust, true);
   }
 
-  /** What this node shows, always by the latest files. */
+  /** This node's key and certificate, always from the latest files. */
   public X509ExtendedKeyManager keys() {
     return keys;
   }
 
-  /** Whom this node knows, likewise. */
+  /** The trusted authorities, always from the latest files. */
   public X509ExtendedTrustManager trust() {
     return trust;
   }
 
-  /** Takes over what the files say now; connections that are there stay. */
+  /** Reloads the files; existing connections stay. */
   public void refresh() {
     try {
       var next = content();
@@ -152,7 +152,7 @@ public final class PeerTls {
     }
   }
 
-  /** A key of another certificate would be found out by the first peer only. */
+  /** Checks that the key belongs to the certificate; otherwise only the first peer would notice. */
   private static void requirePair(PrivateKey key, X509Certificate certificate) throws GeneralSecurityException {
     String algorithm =
         switch (key.getAlgorithm()) {

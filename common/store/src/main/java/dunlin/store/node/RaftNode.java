@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The one Raft server of a process, and what is asked of it while it runs. */
+/** The one Raft server of a process, and the operations on it while it runs. */
 public final class RaftNode {
   /*
    * Owner: the store builds, starts and closes it; calls that wait are made on any thread that may block.
@@ -52,7 +52,7 @@ public final class RaftNode {
 
   private final Map<RaftGroupId, CompletableFuture<RaftClientReply>> removals = new ConcurrentHashMap<>();
 
-  private long tlsReadNanos = System.nanoTime(); // of the upkeep thread
+  private long tlsReadNanos = System.nanoTime(); // used by the upkeep thread only
 
   private RaftNode(
       RaftServer server, PeerCallsOnly peerCalls, @Nullable PeerTls tls, @Nullable PeerConnections connections) {
@@ -88,7 +88,7 @@ public final class RaftNode {
     return server;
   }
 
-  /** Looks from time to time whether the files of the cluster port's TLS have changed. */
+  /** Checks from time to time whether the TLS files of the cluster port have changed. */
   public void refreshTls(long nowNanos) {
     if (tls == null || nowNanos - tlsReadNanos < TLS_FILES_NANOS) return;
     tlsReadNanos = nowNanos;
@@ -100,7 +100,7 @@ public final class RaftNode {
     if (connections == null) return;
     try {
       connections.retry();
-    } catch (IOException | RuntimeException e) { // a group that has just gone, or all of it
+    } catch (IOException | RuntimeException e) { // a group, or the server, is being closed
       log.debug("Peers are not tried again this time", e);
     }
   }
@@ -119,7 +119,7 @@ public final class RaftNode {
     return server.getDivision(group);
   }
 
-  /** Begins to serve a group whose directory is there: so it is revived by a restart that comes in between, or not at all. */
+  /** Starts serving a group whose directory exists. So a restart in between starts it as well. */
   public void add(RaftGroup group, Duration deadline) {
     var id = group.getGroupId();
     peerCalls.starting(id);
@@ -130,7 +130,7 @@ public final class RaftNode {
     await(adding, "serve group " + id.getUuid(), deadline);
   }
 
-  /** Ends serving a group and deletes its directory. May be asked again after it took too long, and then waits for the same. */
+  /** Stops serving a group and deletes its directory. May be called again after a timeout, and then waits for the same removal. */
   public void remove(RaftGroupId group, Duration deadline) {
     var under = removals.get(group);
     if (under == null) {
@@ -140,7 +140,7 @@ public final class RaftNode {
     await(under, "remove group " + group.getUuid(), deadline);
   }
 
-  /** Not on the caller's thread: Ratis closes the group on that, for as long as it takes. */
+  /** Runs on a thread of its own: Ratis closes the group on the calling thread, for as long as that takes. */
   private CompletableFuture<RaftClientReply> begin(RaftGroupId group) {
     var removal =
         CompletableFuture.supplyAsync(
@@ -159,7 +159,7 @@ public final class RaftNode {
     server.close();
   }
 
-  /** Waits for what Ratis was asked; its refusal becomes ours. */
+  /** Waits for Ratis' answer, and turns its refusal into a StoreException. */
   public static RaftClientReply await(CompletableFuture<RaftClientReply> asked, String what, Duration deadline) {
     try {
       var reply = asked.get(deadline.toMillis(), TimeUnit.MILLISECONDS);
@@ -175,11 +175,11 @@ public final class RaftNode {
       throw new StoreException("cannot " + what + " within " + deadline, e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new StoreException("interrupted while it should " + what, e);
+      throw new StoreException("interrupted, cannot " + what, e);
     }
   }
 
-  /** Refuses to be open to everybody, unless the settings allow it. */
+  /** Refuses a port that is open to any host, unless the settings allow it. */
   private static void requireSafe(ClusterSettings cluster) {
     if (!cluster.hasPeers()) return;
     boolean open =
@@ -203,7 +203,7 @@ public final class RaftNode {
     }
   }
 
-  /** Ratis ends the whole Java process when its port is taken. */
+  /** Checks that the port is free: Ratis would end the whole process if it were not. */
   private static void requireFreePort(ClusterSettings cluster) {
     if (!cluster.hasPeers()) return;
     try (var socket = new ServerSocket()) {

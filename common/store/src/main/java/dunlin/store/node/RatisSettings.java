@@ -49,18 +49,19 @@ final class RatisSettings {
     // At Ratis' 150 to 300 ms a stall of the disk or a collection deposes the leader.
     var timeout = TimeDuration.valueOf(cluster.electionTimeout().toMillis(), TimeUnit.MILLISECONDS);
     Rpc.setTimeoutMin(properties, timeout);
-    // A follower looks only when a time that it has drawn is over. One is under way when the leader goes, and the next has to pass
-    // in silence, so the leader is missed after up to twice the longest: three times the shortest. When the other follower has
-    // the longer log, one of these two alone can be elected; that is why the longest counts, and not the earlier of both.
+    // A follower checks for its leader only when a random timeout expires. One is running when the leader fails, and
+    // the next must pass in silence, so the failure is noticed after up to twice the longest timeout: three times the
+    // shortest. When the other follower's log is longer, only that one can be elected; so the longest timeout counts,
+    // and not the earlier of both.
     Rpc.setTimeoutMax(properties, timeout.multiply(1.5));
-    // A lone peer asks no other, it only waits this long before it makes itself the leader.
+    // A single peer asks no other; it only waits this long before it becomes the leader.
     Rpc.setFirstElectionTimeoutMin(properties, millis(cluster.hasPeers() ? 150 : 20));
     Rpc.setFirstElectionTimeoutMax(properties, millis(cluster.hasPeers() ? 300 : 50));
     Rpc.setRequestTimeout(properties, seconds(5));
-    // A Java process that stood still for longer than the lease must not go on as if it had it. No other leads instead of a lone peer,
-    // so that would only refuse requests for that time.
+    // A process that was paused for longer than the lease must not continue as leader. A single peer has no competitor,
+    // so stepping down would only refuse requests for that time.
     RaftServerConfigKeys.LeaderElection.setLeaderStepDownWaitTime(properties, cluster.hasPeers() ? timeout : NEVER);
-    // After a minute Ratis would close itself. Who leads steps down and follows, as after a shorter time: no reason to end.
+    // After a pause of a minute Ratis would close itself. Stepping down is enough, as after a shorter pause.
     RaftServerConfigKeys.setCloseThreshold(properties, NEVER);
     // Without the lease a deposed leader answers linearizable reads from a remembered quorum.
     Read.setOption(properties, Read.Option.LINEARIZABLE);
@@ -69,50 +70,54 @@ final class RatisSettings {
 
   private static void log(RaftProperties properties, StoreSettings settings) {
     int entryBytes = logEntryBytes(settings);
-    // Cutting the log drops whole segments, and a start reads every one that is left: keep them small. Two are cached.
+    // Truncation drops whole segments of the log, and a start reads every one that is left: keep them small. Two are
+    // cached.
     long segmentBytes = Math.max(Math.min(8L * MIB, settings.snapshots().logBytes() / 2), 2L * entryBytes);
     Log.setSegmentSizeMax(properties, SizeInBytes.valueOf(segmentBytes));
     Log.setSegmentCacheNumMax(properties, 2);
     Log.setSegmentCacheSizeMax(properties, SizeInBytes.valueOf(2 * segmentBytes));
-    // Zeros written ahead by the log's own thread, which stalls the range while it writes them.
+    // Zeros written ahead by the log's own thread, which stalls the range in that time.
     Log.setPreallocatedSize(properties, SizeInBytes.valueOf(MIB));
-    // The largest entry; the buffer outside the heap must hold it and its length.
+    // The largest entry; the off-heap buffer must hold it and its length.
     Log.Appender.setBufferByteLimit(properties, SizeInBytes.valueOf(entryBytes));
     Log.setWriteBufferSize(properties, SizeInBytes.valueOf(entryBytes + KIB));
-    // One more entry and fsync for every commit, only to know the commit index before the first election.
+    // It would cost one more entry and fsync for every commit, only to know the commit index before the first election.
     Log.setLogMetadataEnabled(properties, false);
-    // Twice as slow at a follower, and a pause between appends.
+    // It makes a follower twice as slow, with a pause between appends.
     Log.setAppendEntriesComposeEnabled(properties, false);
     Log.Appender.setWaitTimeMin(properties, millis(0));
-    // By default a follower that was away for half a minute is tried every 5 s only, and goes back through its log as slowly.
+    // By default a follower that was away for half a minute is retried every 5 s only, and its log is searched
+    // backwards as slowly.
     Log.Appender.setRetryPolicy(properties, "1ms,10, 1s,1000000000");
-    // The only way to turn fsync off that still orders writes; async-flush acknowledges what is not even written.
+    // The only way to turn fsync off that keeps the order of writes; async-flush acknowledges entries before they are
+    // written.
     Log.setUnsafeFlushEnabled(properties, !settings.fsync());
-    // Our own window must be the narrow place: at these limits Ratis blocks or refuses.
+    // Our own window must be the tighter bound: at these limits Ratis blocks or refuses.
     long windowBytes = Math.max(64L * MIB, 2L * settings.entries().inFlight() * entryBytes);
     Write.setByteLimit(properties, SizeInBytes.valueOf(windowBytes));
     Log.setQueueByteLimit(properties, SizeInBytes.valueOf(windowBytes));
-    // One entry per write for the whole time, without a bound; we never retry under the same id.
+    // The cache keeps an entry per write for this time, without a bound; we never retry under the same id.
     RaftServerConfigKeys.RetryCache.setExpiryTime(properties, seconds(10));
   }
 
   private static void snapshots(RaftProperties properties, ClusterSettings cluster) {
-    // Off by default, but it is also what makes Ratis cut the log when it stops; with peers it must not, because it may cut
-    // where LogTruncation would not. While it runs, RangeMaintenance decides: Ratis knows only how many entries there are, and would ask again
-    // after each one for as long as nothing is flushed.
+    // Off by default, but it also makes Ratis truncate the log when it stops. With peers that must not happen, because
+    // Ratis may truncate where LogTruncation would not. While Ratis runs, RangeMaintenance decides: Ratis only counts
+    // entries, and would ask again after each one for as long as nothing is flushed.
     Snapshot.setAutoTriggerEnabled(properties, !cluster.hasPeers());
     Snapshot.setAutoTriggerThreshold(properties, Long.MAX_VALUE);
-    // Files of a snapshot travel by our own means, not in Ratis' chunks.
+    // Snapshots are transferred by our own service, not in Ratis' chunks.
     Log.Appender.setInstallSnapshotEnabled(properties, false);
-    // Else a dead peer keeps the log from being cut. A lone peer needs no entry behind its snapshot; with followers, one
-    // that stood exactly where the log begins would be told to install a snapshot for ever: see LogTruncation.
+    // Otherwise a dead peer would prevent truncation of the log. A single peer needs no entry before its snapshot; a
+    // follower whose log ends exactly where the leader's begins would be told to install a snapshot for ever: see
+    // LogTruncation.
     Log.setPurgeUptoSnapshotIndex(properties, true);
     Log.setPurgePreservationLogNum(properties, cluster.hasPeers() ? cluster.entriesKept() : 0);
     // Entries may be 64 KB and more each: a thousand of them is too long to wait.
     Log.setPurgeGap(properties, 1);
   }
 
-  /** What Ratis takes as objects and not as keys. */
+  /** The parameters that Ratis takes as objects and not as keys. */
   static Parameters parameters(StoreSettings settings, PeerCallsOnly calls, PeerCallers callers, @Nullable PeerTls tls) {
     var parameters = new Parameters();
     if (!settings.cluster().hasPeers()) return parameters;

@@ -10,11 +10,11 @@ import javax.net.ssl.X509ExtendedKeyManager;
 import javax.net.ssl.X509ExtendedTrustManager;
 import org.jspecify.annotations.Nullable;
 
-/** A key manager and a trust manager that stay while what they stand on is replaced: each handshake asks them anew. */
+/** A key manager and a trust manager whose delegates can be replaced; each handshake uses the current ones. */
 final class SwappableTls {
   private SwappableTls() {}
 
-  /** Whose key and certificate are the latest ones. */
+  /** A key manager with the latest key and certificate. */
   static final class Keys extends X509ExtendedKeyManager {
     private volatile X509ExtendedKeyManager now;
 
@@ -69,7 +69,7 @@ final class SwappableTls {
     }
   }
 
-  /** Whose authorities are the latest ones. */
+  /** A trust manager with the latest authorities. */
   static final class Trust extends X509ExtendedTrustManager {
     private volatile X509ExtendedTrustManager now;
 

@@ -1,4 +1,4 @@
-/** What the ranges of a node share: one Raft server, its settings, and its connections to peers. */
+/** The parts that a node's ranges share: one Raft server, its settings, and its connections to peers. */
 @NullMarked
 package dunlin.store.node;
 

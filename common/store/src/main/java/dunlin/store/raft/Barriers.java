@@ -18,12 +18,12 @@ import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.server.RaftServer;
 import org.jspecify.annotations.Nullable;
 
-/** Makes sure that reads on the leader see everything that was done before, on whichever node: linearizable reads. */
+/** Read barriers: they make reads on the leader linearizable. */
 final class Barriers {
   /*
    * Owner: any thread waits, the applying thread completes; the lock guards the map, futures are completed outside of it.
-   * Bounds: `most` asked and not answered. Full: the next one is refused.
-   * Failure: fail() ends all that wait and all that come.
+   * Bounds: `most` pending barriers. Full: the next one is refused.
+   * Failure: fail() fails all pending and all later barriers.
    */
   private final RangeId range;
   private final int most;
@@ -42,13 +42,13 @@ final class Barriers {
   }
 
   /**
-   * Completes when the rows show everything committed by now, if this replica leads. Who leads in the same term before and
-   * after the question has led all the time, so no other leader has committed anything in between. Ratis answers by its lease,
-   * or asks the others; it knows nothing of the rows, which are written a little later.
+   * Completes when the rows show everything committed by now, if this replica leads. A replica that leads in the same
+   * term before and after the question has led all the time, so no other leader has committed anything in between.
+   * Ratis answers by its lease, or asks the peers; it does not wait for the rows, which are written a little later.
    */
   CompletableFuture<@Nullable Void> ask(RaftServer server, RaftGroupId group, Leadership leadership) {
     if (!places.tryAcquire())
-      return CompletableFuture.failedFuture(new StoreException("range '" + range + "': " + most + " barriers wait already"));
+      return CompletableFuture.failedFuture(new StoreException("range '" + range + "': " + most + " barriers are pending already"));
     var answer = new CompletableFuture<@Nullable Void>();
     var _ =
         asked(server, group, leadership)
@@ -84,12 +84,12 @@ final class Barriers {
                       ? await(committed)
                       : CompletableFuture.<@Nullable Void>failedFuture(leadership.notLeader()))
           .thenCompose(waiting -> waiting);
-    } catch (IOException | RuntimeException e) { // it is just being closed, and Ratis throws what it likes then
+    } catch (IOException | RuntimeException e) { // it is being closed, and Ratis may throw any exception then
       return CompletableFuture.failedFuture(leadership.notLeader());
     }
   }
 
-  /** Completes when the rows have come to this entry. */
+  /** Completes when the rows include this entry. */
   private CompletableFuture<@Nullable Void> await(long index) {
     synchronized (waiting) {
       if (failure != null) return CompletableFuture.failedFuture(failure);

@@ -13,17 +13,18 @@ import org.slf4j.LoggerFactory;
 /** The commands of one range that wait for the log, and the callers that wait for room among them. */
 final class CommandQueue<P extends CommandQueue.Waiting> {
   /*
-   * Owner: any thread offers and waits for room; one thread at a time takes and tells.
-   * Bounds: commandsMax and bytesMax; a flow has three quarters of either. CALLERS_MAX wait for room, each once.
-   * Failure: full is an answer of false. A caller that throws when it is called costs no other.
+   * Owner: any thread offers and waits for room; one thread at a time takes commands and notifies callers.
+   * Bounds: commandsMax and bytesMax; FLOW commands may use three quarters of either. At most CALLERS_MAX callers wait
+   * for room, each once.
+   * Failure: a full queue answers false. A caller that throws when it is notified does not affect the others.
    *
-   * Room is announced when half is free, and not with each place: callers then come back with much at a time, and all that were refused
-   * before have about the same chance. Those that are refused again stand in front the next time.
+   * Callers are notified when half of the queue is free, not for each free place: they then come back with larger
+   * batches and have about the same chance. Those that are refused again come first the next time.
    */
   private static final Logger log = LoggerFactory.getLogger(CommandQueue.class);
   static final int CALLERS_MAX = 4096;
 
-  /** What waits. */
+  /** A command that waits. */
   interface Waiting {
     int bytes();
   }
@@ -52,7 +53,10 @@ final class CommandQueue<P extends CommandQueue.Waiting> {
     return false;
   }
 
-  /** Not by adding first and looking then: what a flow is refused for must not even for a moment take what is kept from it. */
+  /**
+   * Reserves room by compare-and-set. Adding first and checking afterwards would let a refused FLOW command use the
+   * others' share for a moment.
+   */
   private boolean reserve(int more, long most) {
     for (long before = bytes.get(); before + more <= most; before = bytes.get())
       if (bytes.compareAndSet(before, before + more)) return true;
@@ -81,7 +85,10 @@ final class CommandQueue<P extends CommandQueue.Waiting> {
     return bytes.get();
   }
 
-  /** Remembers whom to tell when half of the queue is free; false when too many are waiting. One that waits already waits once. */
+  /**
+   * Registers a caller to be notified when half of the queue is free; false when too many are waiting. A caller is
+   * registered only once.
+   */
   boolean whenRoom(Runnable caller) {
     synchronized (callers) {
       if (callers.size() >= CALLERS_MAX && !callers.contains(caller)) return false;
@@ -95,7 +102,7 @@ final class CommandQueue<P extends CommandQueue.Waiting> {
     return callersWaiting;
   }
 
-  /** Tells those that wait, if half of the queue is free. */
+  /** Notifies the waiting callers if half of the queue is free. */
   void tellRoom() {
     if (callersWaiting == 0 || queue.size() > queue.capacity() / 2 || bytes.get() > bytesMax / 2) return;
     List<Runnable> told;
@@ -108,7 +115,7 @@ final class CommandQueue<P extends CommandQueue.Waiting> {
       try {
         caller.run();
       } catch (RuntimeException e) {
-        log.error("Range {}: a caller that was told of room has thrown", range, e);
+        log.error("Range {}: a caller that was notified of room has thrown an exception", range, e);
       }
     }
   }

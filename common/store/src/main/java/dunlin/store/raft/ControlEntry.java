@@ -6,18 +6,18 @@ import dunlin.store.RangeDescriptor.Origin;
 import java.nio.ByteBuffer;
 import java.util.UUID;
 
-/** An entry that is about the range itself and holds no commands. Its first byte tells it from {@link EntryFormat}'s. */
+/** A log entry about the range itself, without commands. Its first byte distinguishes it from {@link EntryFormat}'s. */
 public sealed interface ControlEntry {
   byte SPLIT = 16;
   byte BASE = 17;
 
-  /** From here on the range ends at the cut, provided that it is of this epoch. */
+  /** Ends the range at the cut, provided that the range has this epoch. */
   record Split(long epoch, byte[] cut, UUID child) implements ControlEntry {}
 
-  /** The first word of a range that was split off: a replica that applies it must have its rows from there. */
+  /** The first entry of a range that was split off. A replica that applies it must have its rows from this origin. */
   record Base(Origin origin) implements ControlEntry {}
 
-  /** Looks at the first byte and leaves it there. */
+  /** Peeks at the first byte without consuming it. */
   static boolean is(ByteBuffer entry) {
     if (!entry.hasRemaining()) return false;
     byte kind = entry.get(entry.position());

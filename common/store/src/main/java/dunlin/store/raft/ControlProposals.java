@@ -15,20 +15,20 @@ import org.apache.ratis.thirdparty.com.google.protobuf.UnsafeByteOperations;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Puts the store's own entries into a range's log. */
+/** Proposes the store's own entries to a range's log. */
 final class ControlProposals {
   /*
    * Owner: any thread that may block.
-   * Failure: an entry whose answer does not come may still be applied; the caller looks at what the range has become.
+   * Failure: an entry without an answer may still be applied; the caller checks the range's state.
    */
   private static final Logger log = LoggerFactory.getLogger(ControlProposals.class);
-  /** Worth no more: a heartbeat tells the followers, too. */
+  /** Short, because a heartbeat tells the followers, too. */
   private static final Duration TELLING = Duration.ofSeconds(1);
 
   private final RangeId range;
   private final RaftGroupId group;
   private final ClientId clientId = ClientId.randomId();
-  // Numbers of their own: the proposer, too, is asked about the number of each entry that is about to come into the log.
+  // A number space of its own: the proposer is asked about the call id of each entry that is to be appended.
   private final AtomicLong calls = new AtomicLong(1L << 62);
 
   ControlProposals(RangeId range, RaftGroupId group) {
@@ -55,17 +55,17 @@ final class ControlProposals {
   }
 
   /**
-   * The same, and soon on the followers. They apply what they know to be committed, and hear of that with the entry behind it:
-   * in a range without writes, with the next heartbeat of its leader.
+   * Like {@link #propose}, and makes followers apply the entry soon. They learn that an entry is committed with the
+   * next entry, or in a range without writes with the leader's next heartbeat.
    *
-   * @param entry does nothing when it is applied once more
+   * @param entry must have no effect when it is applied again
    */
   void proposeAndTell(RaftServer server, ControlEntry entry, Duration deadline) {
     propose(server, entry, deadline);
     try {
       propose(server, entry, TELLING.compareTo(deadline) < 0 ? TELLING : deadline);
     } catch (StoreException e) {
-      log.debug("Range {}: its followers hear of {} with the next heartbeat: {}", range, entry, e.getMessage());
+      log.debug("Range {}: its followers learn of {} with the next heartbeat: {}", range, entry, e.getMessage());
     }
   }
 }

@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Several commands as one entry of the log: format (1 byte), the epoch of the range that their callers know (8, left out for
- * the first), how many commands (4), then each with its length (4) in front.
+ * Several commands as one entry of the log: format (1 byte), the epoch that the callers expect (8, left out for the
+ * first), the number of commands (4), then each command after its length (4).
  */
 final class EntryFormat {
   static final int HEADER_BYTES_MAX = 1 + 8 + 4;
@@ -18,7 +18,7 @@ final class EntryFormat {
   private static final byte FORMAT = 1;
   private static final byte FORMAT_EPOCH = 2;
 
-  /** Commands that were read, and the epoch that they are for. */
+  /** The commands of an entry, and the epoch that they are for. */
   record Commands<C>(long epoch, List<C> commands) {}
 
   private EntryFormat() {}

@@ -11,14 +11,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Whether Ratis still serves a range, and a note on disk of whether others have it, too. */
+/** Watches whether Ratis still serves a range, and notes on disk whether other nodes have replicas of it. */
 final class GroupWatch {
   /*
    * Owner: the upkeep thread.
-   * Failure: a group that Ratis has closed, and not because this node was taken out of it, has failed.
+   * Failure: a group that Ratis has closed counts as failed, unless this node was removed from it.
    */
   private static final Logger log = LoggerFactory.getLogger(GroupWatch.class);
-  /** How often in a row the upkeep may find the group closed without a reason. */
+  /** How often in a row the upkeep may find the group closed without a known reason. */
   private static final int CLOSED_PATIENCE = 10;
 
   private final RangeId id;
@@ -34,7 +34,7 @@ final class GroupWatch {
     this.failed = failed;
   }
 
-  /** Whether Ratis still serves the range; one that was taken out of it is left to be dropped. */
+  /** Whether Ratis still serves the range. A replica that was removed from its group only waits to be dropped. */
   boolean runs(RaftServer server, RaftServer.Division division) {
     var state = division.getInfo().getLifeCycleState();
     boolean whole = server.getLifeCycleState() == LifeCycle.State.RUNNING;
@@ -42,13 +42,13 @@ final class GroupWatch {
       notRunning = 0;
       return true;
     }
-    // A peer that learns from the others that it is none is closed by Ratis first, and then told so.
+    // A peer that was removed is closed by Ratis first, and learns of its removal afterwards.
     if (whole && !Membership.alone(division) && ++notRunning < CLOSED_PATIENCE) return false;
     failed.accept(new StoreException("range '" + id + "': Ratis has stopped serving it (" + state + ")"));
     return false;
   }
 
-  /** So that the next start knows, should the files be lost, whether others have the range. */
+  /** Notes whether other nodes have the range, for a start after the files are lost. */
   void noteOthers(boolean others) {
     if (notedOthers != null && notedOthers == others) return;
     notedOthers = others;

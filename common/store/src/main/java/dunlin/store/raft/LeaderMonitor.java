@@ -18,27 +18,27 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What the leader of one range looks after: a disk to write to, followers that come along, and that it is easily replaced. */
+/** The duties of a range's leader: it needs a disk with room, followers that keep up, and a successor that can take over quickly. */
 final class LeaderMonitor {
   /*
-   * Owner: the upkeep thread looks; handing the leadership over has a thread of its own, one at a time, and so has giving
-   * up the preference.
-   * Bounds: one attempt while the disk is low, so that two nodes without room do not hand it to and fro; one for each
-   * follower that is stuck; one to give up the preference each half minute.
-   * Failure: an attempt that fails is logged; the range stays where it is.
+   * Owner: the upkeep thread checks; a transfer of the leadership runs on a thread of its own, one at a time, and so
+   * does giving up the preference.
+   * Bounds: one transfer while the disk is low, so that two full nodes do not pass the leadership to and fro; one for
+   * each stuck follower; one attempt each half minute to give up the preference.
+   * Failure: an attempt that fails is logged; the leader stays.
    */
   private static final Logger log = LoggerFactory.getLogger(LeaderMonitor.class);
   private static final long STUCK_NANOS = TimeUnit.SECONDS.toNanos(60);
   private static final long PREFERRED_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final Duration REACHABLE = Duration.ofSeconds(10);
   private static final Duration HAND_OVER_DEADLINE = Duration.ofSeconds(10);
-  /** Of the three seconds in which the store has to stop. */
+  /** A part of the three seconds in which the store has to stop. */
   private static final Duration STOP_DEADLINE = Duration.ofMillis(1500);
 
-  /** A voter that is no further behind can take over at once. */
+  /** A voter with at most this lag, in entries, can take over at once. */
   private static final long NEAR = 10_000;
 
-  /** Up to where a follower had come, and when it was first seen there. */
+  /** A follower's last matched entry, and since when it has stood there. */
   private record Standing(long matched, long sinceNanos, boolean told) {}
 
   private final RangeId range;
@@ -52,7 +52,7 @@ final class LeaderMonitor {
 
   private boolean gaveUp;
   private boolean preferred;
-  private long preferredNanos; // since when, or since the last attempt to change it
+  private long preferredNanos; // when this node became preferred, or tried last to give that up
 
   LeaderMonitor(Replica<?, ?> replica, UUID self, RangeMeters meters) {
     this.range = replica.id();
@@ -61,8 +61,8 @@ final class LeaderMonitor {
     this.meters = meters;
   }
 
-  /** @param copying whether a follower is fetching a copy of the rows, and so does not need its log */
-  void look(boolean diskLow, boolean copying, long nowNanos) {
+  /** @param downloading whether a follower is downloading a snapshot, and so does not follow the log */
+  void look(boolean diskLow, boolean downloading, long nowNanos) {
     var status = replica.status();
     if (status.role() != ReplicaRole.LEADER) {
       followers.clear();
@@ -76,14 +76,14 @@ final class LeaderMonitor {
       handOver(status, Optional.empty(), "this node's disk is nearly full");
     }
     followers.keySet().retainAll(status.peers().stream().map(peer -> peer.member().node()).toList());
-    for (var peer : status.peers()) if (!peer.member().node().equals(self)) watch(status, peer, copying, nowNanos);
+    for (var peer : status.peers()) if (!peer.member().node().equals(self)) watch(status, peer, downloading, nowNanos);
     level(status, nowNanos);
   }
 
   /**
-   * Gives up that Ratis prefers this node as leader, which is how the leadership was handed to it. Whoever wants to be elected
-   * waits for the preferred node's vote, twice for a whole election timeout when that has lost its power or its network; and it would
-   * take the leadership back when it returns.
+   * Gives up the priority in Ratis that transferred the leadership to this node. A candidate waits for the vote of the
+   * node with the highest priority, for two whole election timeouts if that node is dead; and that node would take the
+   * leadership back when it returns.
    */
   private void level(RangeStatus status, long nowNanos) {
     boolean now = status.configuration() >= 0 && status.peer(self).filter(peer -> peer.priority() > 0).isPresent();
@@ -116,15 +116,16 @@ final class LeaderMonitor {
   }
 
   /**
-   * A follower that answers and does not come along although there is something to get: Ratis 3.3.0 can tell one to
-   * install a snapshot for ever (RATIS-2500). Another leader begins with it anew, which helps when its log begins elsewhere.
+   * Watches for a follower that answers and does not advance although entries are missing: Ratis 3.3.0 can tell one to
+   * install a snapshot for ever (RATIS-2500). Another leader starts afresh with it, which helps when that one's log
+   * begins elsewhere.
    */
-  private void watch(RangeStatus status, RangeStatus.Peer peer, boolean copying, long nowNanos) {
+  private void watch(RangeStatus status, RangeStatus.Peer peer, boolean downloading, long nowNanos) {
     var node = peer.member().node();
     long matched = status.committed() - peer.lag();
     var before = followers.get(node);
     boolean reachable = peer.silence().filter(silence -> silence.compareTo(REACHABLE) < 0).isPresent();
-    if (before == null || peer.lag() <= 0 || !reachable || copying || matched > before.matched) {
+    if (before == null || peer.lag() <= 0 || !reachable || downloading || matched > before.matched) {
       followers.put(node, new Standing(matched, nowNanos, false));
       return;
     }
@@ -135,7 +136,7 @@ final class LeaderMonitor {
     handOver(status, Optional.of(node), "node " + node + " does not keep up");
   }
 
-  /** Blocks, for a moment at most: the process is about to end. */
+  /** Transfers the leadership to another node before the process ends. Blocks for STOP_DEADLINE at most. */
   void handOverBeforeStop() {
     var to = successor(replica.status(), Optional.empty());
     if (to.isEmpty()) return;
@@ -163,14 +164,14 @@ final class LeaderMonitor {
     }
     if (!handingOver.compareAndSet(false, true)) return;
     var node = to.get().member().node();
-    log.warn("Range {}: {}; node {} shall lead it", range, why, node);
+    log.warn("Range {}: {}; transferring the leadership to node {}", range, why, node);
     thread(
         "hand-over",
         () -> {
           try {
             replica.transferLeadership(node, HAND_OVER_DEADLINE);
           } catch (StoreException e) {
-            log.warn("Range {}: node {} has not taken it over: {}", range, node, e.getMessage());
+            log.warn("Range {}: the transfer of the leadership to node {} has failed: {}", range, node, e.getMessage());
           } finally {
             handingOver.set(false);
           }

@@ -18,14 +18,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Whether this replica leads its range and has applied all that was committed before, as far as Ratis has said; and whom
- * it follows else.
+ * Whether this replica leads its range and has applied all that was committed before its term, as reported by Ratis;
+ * otherwise, which leader it follows.
  */
 final class Leadership {
   /*
-   * Owner: Ratis' threads and the upkeep thread tell, under the lock; any thread asks.
-   * Failure: Ratis says "lost" and "ready" on different threads. A late "ready" is checked against Ratis' own state, and
-   * the upkeep compares once a second.
+   * Owner: Ratis' threads and the upkeep thread write, under the lock; any thread reads.
+   * Failure: Ratis reports "lost" and "ready" on different threads. A late "ready" is checked against Ratis' own state,
+   * and the upkeep compares once a second.
    */
   private static final Logger log = LoggerFactory.getLogger(Leadership.class);
 
@@ -55,7 +55,7 @@ final class Leadership {
     return first;
   }
 
-  /** Calls this with what is and with each change, in order; on Ratis' threads, so it must be quick. */
+  /** Calls the listener with the current state and with each change, in order, on Ratis' threads, so it must be quick. */
   synchronized void listen(Consumer<Boolean> listener) {
     listeners.add(listener);
     tell(listener, leading);
@@ -74,13 +74,13 @@ final class Leadership {
     listeners.forEach(listener -> tell(listener, false));
   }
 
-  /** Makes up for what came in the wrong order. */
+  /** Corrects the state after notifications in the wrong order. */
   void compare() {
     if (saysRatis()) gained();
     else lost();
   }
 
-  /** The node that this replica follows, or nothing while there is none or it is this one. */
+  /** The leader that this replica follows; empty while there is none or it is this one. */
   Optional<UUID> leader() {
     try {
       var serving = server;
@@ -109,7 +109,7 @@ final class Leadership {
     try {
       listener.accept(leads);
     } catch (RuntimeException e) {
-      log.error("Range {}: a listener of its leadership has thrown", range, e);
+      log.error("Range {}: a leadership listener has thrown an exception", range, e);
     }
   }
 }

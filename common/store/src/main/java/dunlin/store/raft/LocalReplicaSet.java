@@ -35,15 +35,16 @@ import org.apache.ratis.protocol.RaftGroup;
 import org.apache.ratis.protocol.RaftPeer;
 import org.jspecify.annotations.Nullable;
 
-/** The replicas that a node has, and how one comes and goes while the store runs. */
+/** The replicas of a node, and their creation and removal while the store runs. */
 final class LocalReplicaSet {
   /*
-   * Owner: `creating` is held while a replica is made or deleted, by a thread that may block; the list is read by any thread.
+   * Owner: a thread that creates or deletes a replica holds `creating` and may block; the list is read by any thread.
    * Bounds: as many as the cluster places here.
-   * Failure: each creation says what it leaves behind; what a crash interrupts is ended or deleted at the next opening of the directory.
+   * Failure: each creation documents what it leaves behind; what a crash interrupts is completed or deleted at the next
+   * opening of the directory.
    */
   private static final String BEAN_TYPE = "Range";
-  /** For one that is put away because it was damaged. */
+  /** For closing a replica that is replaced because it was damaged. */
   private static final Duration RELEASE_DEADLINE = Duration.ofSeconds(3);
 
   private final StoreSettings settings;
@@ -61,7 +62,7 @@ final class LocalReplicaSet {
   @GuardedBy("creating")
   private @Nullable NodeBeans beans;
 
-  /** @param threads a thread of its own for each task, named after what it is for */
+  /** @param threads runs each task on a new thread with the given name */
   LocalReplicaSet(
       StoreSettings settings,
       DataDirectory data,
@@ -83,7 +84,7 @@ final class LocalReplicaSet {
     this.onFailure = onFailure;
   }
 
-  /** Those that there are, now and later. */
+  /** A live view of the replicas. */
   List<ReplicatedRange<?, ?>> all() {
     return Collections.unmodifiableList(ranges);
   }
@@ -129,7 +130,7 @@ final class LocalReplicaSet {
             e instanceof StoreException known
                 ? known
                 : new StoreException("range '" + id + "': it cannot be started: " + e.getMessage(), e);
-        // Its files stay: they are all that there is of it here. Once Ratis has them only a restart can begin again.
+        // Its files stay: they are its only rows here. Once Ratis has the group, only a restart can try again.
         if (serving.groups().contains(range.group())) range.failed(failure);
         else release(range);
         throw failure;
@@ -143,14 +144,14 @@ final class LocalReplicaSet {
     synchronized (creating) {
       boolean noted = data.notes().has(id);
       if (noted && !asListener && !Files.exists(data.raft(id)))
-        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as listener");
+        throw new StoreException("range '" + id + "' had a replica here that may have voted; it can only come back as a listener");
       var former = find(id);
       if (former != null && former.quarantined()) release(former);
       var initial = asListener ? RatisPeers.withListener(peers, self()) : RatisPeers.voters(peers);
       var range = declare(id, initial, codec, logic, null);
       boolean mayVote = false;
       try {
-        synchronized (data) { // a split may just be making rows of the same range
+        synchronized (data) { // a split may be making rows of the same range right now
           if (Files.exists(data.raft(id)) || Files.exists(data.rows(id)))
             throw new OutdatedException("range '" + id + "' has a replica here already");
           GroupStorage.create(data.raft(id), initial);
@@ -158,7 +159,7 @@ final class LocalReplicaSet {
       } catch (IOException | RuntimeException e) {
         release(range);
         if (e instanceof StoreException known) throw known;
-        throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
+        throw new StoreException("range '" + id + "': no replica can be created here: " + e.getMessage(), e);
       }
       try {
         data.notes().write(id, true);
@@ -177,7 +178,7 @@ final class LocalReplicaSet {
           e.addSuppressed(more);
         }
         if (e instanceof StoreException known) throw known;
-        throw new StoreException("range '" + id + "': no replica can be made here: " + e.getMessage(), e);
+        throw new StoreException("range '" + id + "': no replica can be created here: " + e.getMessage(), e);
       }
     }
   }
@@ -204,24 +205,24 @@ final class LocalReplicaSet {
     }
   }
 
-  /** @param forget whether nothing may be left, not even the note that the replica was there */
+  /** @param forget whether to delete the note of the replica, too */
   @GuardedBy("creating")
   private void discard(RaftNode serving, ReplicatedRange<?, ?> range, boolean forget, Duration deadline) {
     long until = System.nanoTime() + deadline.toNanos();
     if (forget) data.beginDrop(range.id());
     try {
-      boolean stopped = range.stop(until); // from now on the upkeep leaves it alone
+      boolean stopped = range.stop(until); // from now on the upkeep skips it
       serving.remove(range.group(), deadline);
       boolean closed = range.close(until);
       if (!stopped || !closed)
         throw new StoreException(
             "range '" + range.id() + "': its replica is still in use; the next start " + (forget ? "deletes it" : "serves it again"));
       data.delete(range.id(), forget);
-      ranges.remove(range); // only now: what has not ended in time can be asked for again
+      ranges.remove(range); // only now, so that a removal that timed out can be repeated
       hide(range);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new StoreException("interrupted while the replica of range '" + range.id() + "' was dropped", e);
+      throw new StoreException("interrupted while dropping the replica of range '" + range.id() + "'", e);
     }
   }
 
@@ -234,10 +235,10 @@ final class LocalReplicaSet {
       boolean stopped = quarantined.stop(until);
       boolean closed = quarantined.close(until);
       if (!stopped || !closed)
-        throw new StoreException("range '" + quarantined.id() + "': what was damaged is still in use");
+        throw new StoreException("range '" + quarantined.id() + "': its damaged replica is still in use");
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new StoreException("interrupted while what was damaged of range '" + quarantined.id() + "' was closed", e);
+      throw new StoreException("interrupted while closing the damaged replica of range '" + quarantined.id() + "'", e);
     }
   }
 

@@ -34,16 +34,16 @@ import org.apache.ratis.server.RaftServer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Who the peers of one range are, and how its leader changes that: one peer at a time. */
+/** The peers of one range, and how its leader changes them. */
 final class Membership {
   /*
-   * Owner: any thread that may block; the lock lets one change after the other.
+   * Owner: any thread that may block; the lock admits one change at a time.
    * Bounds: each step has what is left of the caller's deadline.
-   * Failure: each change names the configuration that it was made for, so one that comes late changes nothing. A change
-   * whose answer does not come may still come about; the caller looks at the configuration and asks again.
+   * Failure: each change names the configuration that it is based on, so a late one changes nothing. A change without
+   * an answer may still take effect; the caller checks the configuration and asks again.
    */
   private static final Logger log = LoggerFactory.getLogger(Membership.class);
-  /** A listener that is no further behind than this gets its vote: a majority must not wait for it long. */
+  /** A listener becomes a voter when its lag is at most this: a quorum must not wait for it long. */
   private static final long CAUGHT_UP = 1000;
 
   private static final int PREFERRED = 1;
@@ -85,15 +85,15 @@ final class Membership {
 
   void changePeers(
       RaftServer server, long configuration, List<Member> voters, List<Member> listeners, Duration deadline) {
-    String what = "exchange the peers";
+    String what = "change the peers";
     change(server, what, deadline, (now, step) -> {
           long present = settled(server.getDivision(group));
           if (present != configuration)
             throw new OutdatedException("range '" + range + "' is at configuration " + present + ", not " + configuration);
           var self = RatisPeers.node(server.getId());
           if (voters.stream().noneMatch(voter -> voter.node().equals(self)))
-            throw refused(what, "its leader would not be among them: transfer that first");
-          // This node leads, so it needs no preference any more; one that another is waiting for stays.
+            throw refused(what, "its leader would not be among them: transfer the leadership first");
+          // This node leads, so it no longer needs a higher priority; a pending transfer to another node keeps its own.
           step.set(
               voters.stream()
                   .map(voter -> RatisPeers.voter(voter, voter.node().equals(self) ? 0 : priority(now, voter.node())))
@@ -110,7 +110,7 @@ final class Membership {
     String what = "promote node " + node;
     change(server, what, deadline, (now, step) -> {
           var listener = now.listeners.stream().filter(peer -> is(peer, node)).findFirst();
-          if (listener.isEmpty()) throw refused(what, "it is no listener of the range");
+          if (listener.isEmpty()) throw refused(what, "it is not a listener of the range");
           long behind = lagOf(server, node);
           if (behind < 0 || behind > CAUGHT_UP) throw refused(what, "it is " + behind + " entries behind");
           step.set(
@@ -122,8 +122,8 @@ final class Membership {
     String what = "remove node " + node;
     change(server, what, deadline, (now, step) -> {
           if (!now.has(node)) throw refused(what, "it has no replica");
-          // Ratis would stop this group after a pause that holds up everything else in it.
-          if (node.equals(RatisPeers.node(server.getId()))) throw refused(what, "it leads the range: transfer that first");
+          // Ratis would stop this group after a pause that blocks everything else in it.
+          if (node.equals(RatisPeers.node(server.getId()))) throw refused(what, "it leads the range: transfer the leadership first");
           step.set(without(now.voters, node), without(now.listeners, node));
         });
   }
@@ -133,8 +133,8 @@ final class Membership {
     change(server, what, deadline, (now, step) -> {
           if (!contains(now.voters, node)) throw refused(what, "it has no vote");
           if (node.equals(RatisPeers.node(server.getId()))) return;
-          // Ratis lets only a peer of the highest priority take over. It may take over as soon as the priorities are set,
-          // which makes the rest fail and is no failure.
+          // In Ratis only a peer with the highest priority can take over. It may do so as soon as the priorities are
+          // set; the rest then fails, which is fine.
           var preferring = new ArrayList<RaftPeer>();
           for (var peer : now.voters)
             preferring.add(RatisPeers.voter(RatisPeers.member(peer), is(peer, node) ? PREFERRED : 0));
@@ -157,9 +157,10 @@ final class Membership {
       if (info.getCurrentRole() != RaftPeerRole.FOLLOWER || info.getLeaderId() != null) return;
       var last = division.getRaftLog().getLastEntryTermIndex();
       var self = server.getId().toByteString();
-      // What a leader sends that hands over. It says how far the other must have come: no further than it has. Ratis takes the
-      // term of that entry for the leader's, and refuses when there has been another term since: so a replica whose votes were
-      // lost cannot be asked a second time. It asks again by itself, and another replica can be asked that is not in that term.
+      // The request of a leader that transfers its leadership. It names an entry that the successor must have: its own
+      // last one. Ratis takes that entry's term for the leader's, and refuses when there has been a later term. So a
+      // replica that has lost an election cannot be asked again; it becomes a candidate again by itself, and a replica
+      // that is not in that term can be asked.
       var reply =
           server.startLeaderElection(
               StartLeaderElectionRequestProto.newBuilder()
@@ -178,7 +179,7 @@ final class Membership {
     }
   }
 
-  /** Waits, once this replica does not lead any more, until it hears who does. */
+  /** Whether the node leads. A replica that has just stopped leading waits until it knows the new leader. */
   private boolean leads(UUID node, Step step) {
     while (!leadership.leading()) {
       var leader = leadership.leader();
@@ -193,7 +194,7 @@ final class Membership {
     var info = division.getInfo();
     long configuration = settled(division);
     var peers = peers(division);
-    if (settled(division) != configuration) configuration = -1; // these may be the peers of another one
+    if (settled(division) != configuration) configuration = -1; // the peers may be of another configuration
     return new RangeStatus(
         range, role(division, self), leadership.leading() ? self : leadership.leader().orElse(null), info.getCurrentTerm(),
         division.getRaftLog().getLastCommittedIndex(), applied, flushed, logBytes, queued, peers,
@@ -218,7 +219,7 @@ final class Membership {
     };
   }
 
-  /** Everyone in the configuration. */
+  /** All members of the configuration. */
   private static List<RangeStatus.Peer> peers(RaftServer.Division division) {
     var now = Peers.of(division);
     var self = division.getRaftServer().getId();
@@ -246,11 +247,12 @@ final class Membership {
     return lags(server.getDivision(group)).getOrDefault(RatisPeers.id(node), -1L);
   }
 
-  /** By how much each follower is behind this leader; nothing on who does not lead. */
+  /** The lag of each follower of this leader; empty on other replicas. */
   private static Map<RaftPeerId, Long> lags(RaftServer.Division division) {
     var lags = new HashMap<RaftPeerId, Long>();
     long[] matched = division.getInfo().getFollowerMatchIndices();
-    // Both lists are of the leader's appenders, in their order; when one has just changed there is no answer.
+    // Both lists have the leader's appenders in the same order; during a change their sizes may differ, and there is no
+    // answer.
     var followers = division.getInfo().getRoleInfoProto().getLeaderInfo().getFollowerInfoList();
     if (matched == null || matched.length != followers.size()) return lags;
     long last = division.getRaftLog().getNextIndex() - 1;
@@ -271,7 +273,7 @@ final class Membership {
     void make(Peers now, Step step) throws IOException;
   }
 
-  /** One change of the configuration, made for the one that was there when it began. */
+  /** One change, based on the configuration when it began. */
   private final class Step {
     private final RaftServer server;
     private final Peers from;
@@ -315,10 +317,10 @@ final class Membership {
     long until = System.nanoTime() + deadline.toNanos();
     try {
       if (!changing.tryLock(deadline.toMillis(), TimeUnit.MILLISECONDS))
-        throw refused(what, "another change is under way");
+        throw refused(what, "another change is in progress");
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new StoreException("interrupted while it should " + what, e);
+      throw new StoreException("interrupted, cannot " + what, e);
     }
     try {
       if (!leadership.leading()) throw leadership.notLeader();

@@ -22,12 +22,13 @@ import org.apache.ratis.protocol.RaftGroupId;
 import org.apache.ratis.protocol.RaftPeer;
 import org.apache.ratis.statemachine.StateMachine;
 
-/** How the declared ranges and what the data directory holds become a Raft server that runs. */
+/** Starts a Raft server with the declared ranges and the contents of the data directory. */
 final class NodeStart {
   /*
    * Owner: the store's starting thread.
-   * Failure: a range whose files are damaged fails the start of a node that is its only peer; with others it is put aside,
-   * and the node starts without it. That is found out by trying, once for each such range: only Ratis reads the logs.
+   * Failure: a range with damaged files fails the start of a node that is its only peer; with other peers it is
+   * quarantined, and the node starts without it. Only Ratis reads the logs, so each damaged log costs one attempt to
+   * start.
    */
   private final StoreSettings settings;
   private final DataDirectory data;
@@ -36,7 +37,7 @@ final class NodeStart {
   private final BooleanSupplier closed;
   private final Consumer<RaftNode> built;
 
-  /** @param built gets each server before it starts, so that it can be closed before it has started */
+  /** @param built receives each server before it starts, so that it can be closed during the start */
   NodeStart(
       StoreSettings settings,
       DataDirectory data,
@@ -52,13 +53,13 @@ final class NodeStart {
     this.built = built;
   }
 
-  /** Makes the directories that new ranges need. */
+  /** Creates the directories of new ranges. */
   void prepare() throws IOException {
     refuseUnknownRanges();
     for (var range : ranges) createIfNew(range);
   }
 
-  /** Ratis would revive a group that was not declared, and we would have no logic for it. */
+  /** Refuses ranges that were not declared: Ratis would start their groups, and there would be no logic for them. */
   private void refuseUnknownRanges() {
     var unknown = new HashSet<>(data.ranges());
     for (var range : ranges) unknown.remove(range.id().uuid());
@@ -89,7 +90,7 @@ final class NodeStart {
       return;
     }
     GroupStorage.create(raftLog, range.peers().isEmpty() ? List.of(alone()) : range.peers());
-    // Not before the log, or a crash in between would look like a loss; and before anything can vote.
+    // After the log, or a crash in between would look like a loss; and before the replica can vote.
     data.notes().write(range.id(), range.replicated());
   }
 
@@ -97,11 +98,11 @@ final class NodeStart {
     var cluster = settings.cluster();
     var self = data.identity().nodeId();
     if (cluster.hasPeers()) return RatisPeers.voter(new Member(self, cluster.host(), cluster.port()), 0);
-    // Without a cluster port there is no address, and Ratis wants one.
+    // Without a cluster port there is no address, but Ratis requires one.
     return RaftPeer.newBuilder().setId(RatisPeers.id(self)).setAddress("127.0.0.1:0").build();
   }
 
-  /** Starts Ratis, once the rows of the ranges are being opened. */
+  /** Starts Ratis, after the ranges have begun to open their rows. */
   RaftNode start() throws IOException {
     if (settings.cluster().hasPeers())
       for (var range : served()) {
@@ -111,7 +112,7 @@ final class NodeStart {
     while (true) {
       var node = RaftNode.build(data.identity().nodeId(), settings, data, callers, this::stateMachine);
       built.accept(node);
-      if (closed.getAsBoolean()) node.close(); // close() may have passed by before there was a server
+      if (closed.getAsBoolean()) node.close(); // close() may have run before there was a server
       try {
         node.start();
         requireAllGroups(node);
@@ -135,7 +136,7 @@ final class NodeStart {
     throw new IllegalStateException("no range for " + group);
   }
 
-  /** A group that Ratis could not load is only logged by it and then missing. */
+  /** Checks that all groups are there: Ratis only logs that it could not load one. */
   private void requireAllGroups(RaftNode started) {
     var groups = started.groups();
     for (var range : served())

@@ -10,7 +10,7 @@ import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Consumer;
 
-/** One replica by JMX. */
+/** One replica as an MXBean. */
 final class RangeBean implements RangeMXBean {
   private static final Duration DEADLINE = Duration.ofSeconds(30);
 
@@ -91,11 +91,11 @@ final class RangeBean implements RangeMXBean {
 
   private static void change(String node, Consumer<UUID> change) {
     UUID id = DataDirectory.uuid(node);
-    if (id == null) throw new IllegalArgumentException("'" + node + "' is no node's id");
+    if (id == null) throw new IllegalArgumentException("'" + node + "' is not a node's id");
     try {
       change.accept(id);
     } catch (StoreException e) {
-      throw new IllegalStateException(e.getMessage()); // without ours, which a console does not know
+      throw new IllegalStateException(e.getMessage()); // without the cause, whose class a JMX client does not have
     }
   }
 }

@@ -7,26 +7,27 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which commands a range takes, decided where they are applied: at one place of the log, the same on every replica. A command
- * says the epoch by which its caller found the range; any other epoch than the range's own, and any key outside of the range,
- * is refused, and the answer is the descriptor. So an old map, an old leader or a delayed entry can do no harm.
+ * Decides which commands a range accepts, at the moment when they are applied, so the decision is the same on every
+ * replica. A command names the epoch that its caller expects. Another epoch than the range's own, or a key outside of
+ * the range, is refused, and the answer is the descriptor. So an old map, an old leader or a delayed entry can do no
+ * harm.
  *
  * <p>A split is a command too. From its index on, this range ends at the cut and has the next epoch; the rest belongs to the
- * child, which each replica makes from its own rows as they are at this index.
+ * child, which each replica makes from its own rows at this index.
  */
 public final class RangeFence {
-  /** What a split came to, the same on each replica. */
+  /** The outcome of a split, the same on each replica. */
   public sealed interface SplitOutcome {
-    /** Rows from the cut up become the child's; both descriptors are written with them. */
+    /** The rows from the cut upwards become the child's; both descriptors are written with them. */
     record Cut(RangeDescriptor lower, RangeDescriptor upper) implements SplitOutcome {}
 
-    /** Decided on another epoch, or not possible at this key: nothing happens. */
+    /** Based on another epoch, or not possible at this key: nothing happens. */
     record Stale(RangeDescriptor now) implements SplitOutcome {}
   }
 
   private final RangeDescriptor range;
 
-  /** @param range as it is in the range's own rows */
+  /** @param range the descriptor in the range's own rows */
   public RangeFence(RangeDescriptor range) {
     this.range = range;
   }
@@ -40,13 +41,13 @@ public final class RangeFence {
     return epoch == range.epoch() && range.keys().contains(key);
   }
 
-  /** The same for a command about several keys. */
+  /** The same for a command on several keys. */
   public boolean admits(long epoch, KeyInterval keys) {
     return epoch == range.epoch() && range.keys().contains(keys);
   }
 
   /**
-   * @param epoch that the split was decided on
+   * @param epoch the epoch that the split is based on
    * @param term and index: of the entry that holds the split
    */
   public SplitOutcome split(long epoch, byte[] cut, UUID child, long term, long index) {
@@ -55,8 +56,8 @@ public final class RangeFence {
   }
 
   /**
-   * Whether a replica that applies a split makes the child's rows. Not when they are there: an entry is applied again after a
-   * crash, and the child may have gone on since; then its rows do not depend on the parent any more.
+   * Whether a replica that applies a split makes the child's rows. Not when they exist: an entry may be applied again
+   * after a crash, and the child may have applied entries of its own since.
    *
    * @param present the descriptor in the child's rows, or null when this node has none
    * @throws IllegalStateException when the rows there came from elsewhere
@@ -68,7 +69,8 @@ public final class RangeFence {
   }
 
   /**
-   * The first entry of a child's own log says where its rows came from; a replica that has others, or none, must not go on.
+   * Checks the rows against the first entry of a child's own log, which names their origin. A replica with other rows,
+   * or none, must not continue.
    *
    * @throws IllegalStateException when these rows are not of this origin
    */

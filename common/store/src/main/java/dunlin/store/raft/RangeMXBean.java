@@ -3,13 +3,13 @@ package dunlin.store.raft;
 import dunlin.runtime.metrics.Description;
 import java.util.Map;
 
-/** What operators see of this node's replica of one range and do to it by JMX: {@code dunlin:type=Range,node=<id>,range=<name>}. */
+/** The JMX view and operations of this node's replica of one range: {@code dunlin:type=Range,node=<id>,range=<name>}. */
 @Description("This node's replica of one range of the store")
 public interface RangeMXBean {
   @Description("leader, follower, candidate, listener, outside, quarantined or stopped")
   String getRole();
 
-  @Description("The id of the node that leads the range, as far as this one knows; else empty")
+  @Description("The id of the range's leader, as far as this node knows; otherwise empty")
   String getLeader();
 
   @Description("Raft's current term")
@@ -24,7 +24,7 @@ public interface RangeMXBean {
   @Description("Committed entries that readers here do not see yet")
   long getApplyLag();
 
-  @Description("Entries that each peer is behind its leader here, by node; -1 where that is unknown, as it is on who does not lead")
+  @Description("On the leader: entries that each peer is behind, by node; -1 where unknown, as on other replicas")
   Map<String, Long> getPeerLags();
 
   @Description("Bytes of the log's files")
@@ -33,16 +33,16 @@ public interface RangeMXBean {
   @Description("Commands that wait for the log")
   int getQueued();
 
-  @Description("From a command's proposal until it is durable, applied and readable: the mean since the start, in milliseconds")
+  @Description("Time from a command's proposal until it is durable, applied and readable: the mean since the start, in milliseconds")
   double getCommitMillis();
 
-  @Description("The longest of the last minutes")
+  @Description("The longest such time of the last minutes")
   double getCommitMillisMax();
 
-  /** @throws IllegalStateException saying why the node does not lead */
-  @Description("On the leader: lets another voter lead from now on. Waits until it does, for at most half a minute")
+  /** @throws IllegalStateException with the reason why the node does not lead */
+  @Description("On the leader: transfers the leadership to another voter. Waits until it leads, for at most half a minute")
   void transferLeadership(@Description("The id of the node that is to lead") String node);
 
-  @Description("On the leader: takes the replica of a node out of the range, such as one that is gone for good")
+  @Description("On the leader: removes the replica of a node from the range, such as one that is gone for good")
   void removePeer(@Description("The id of the node") String node);
 }

@@ -15,17 +15,17 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Looks after the ranges of a store once a second: are they served, must they be flushed, their logs cut, their rows compacted. */
+/** The upkeep of a store's ranges, once a second: checks that they are served, flushes and compacts their rows, truncates their logs. */
 final class RangeMaintenance {
   /*
-   * Owner: its own thread; it may block on the disk for as long as a flush takes. A test has it come by step() instead, on a thread
-   * of its own.
-   * Failure: a range that fails here is fenced by its own code; the others go on.
+   * Owner: its own thread; it may block on the disk for as long as a flush takes. A test calls step() instead, on its
+   * own thread.
+   * Failure: a range that fails here is fenced by its own code; the others continue.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeMaintenance.class);
   private static final long PERIOD_MILLIS = 1000;
 
-  private final Collection<ReplicatedRange<?, ?>> ranges; // changes while this looks
+  private final Collection<ReplicatedRange<?, ?>> ranges; // may change during an iteration
   private final RaftNode node;
   private final DiskSpace disk;
   private final Checkpoints checkpoints;
@@ -34,7 +34,7 @@ final class RangeMaintenance {
 
   private @Nullable Thread thread; // set once, at the start
 
-  /** @param compacting where rows are compacted */
+  /** @param compacting runs compactions */
   RangeMaintenance(Collection<ReplicatedRange<?, ?>> ranges, RaftNode node, DiskSpace disk, Checkpoints checkpoints, Executor compacting) {
     this.ranges = ranges;
     this.node = node;
@@ -43,12 +43,12 @@ final class RangeMaintenance {
     space = new SpaceCompaction(compacting);
   }
 
-  /** Has it come by itself from now on. */
+  /** Starts the thread. */
   void start(String threadName) {
     thread = Thread.ofPlatform().daemon().name(threadName).start(this::run);
   }
 
-  /** Ends the thread; a flush under way may hold it for longer than this. */
+  /** Ends the thread; a flush in progress may take longer than this. */
   void close(long untilNanos) throws InterruptedException {
     closing.countDown();
     var running = thread;
@@ -63,7 +63,7 @@ final class RangeMaintenance {
     }
   }
 
-  /** Comes by once. */
+  /** One round of upkeep. */
   void step(long nowNanos) {
     disk.measure();
     checkpoints.expire();
@@ -77,7 +77,7 @@ final class RangeMaintenance {
     try {
       range.upkeep(node.server(), checkpoints.inUse(range.id()), nowNanos);
     } catch (StoreException e) {
-      range.failed(e); // known to it already, unless it came from elsewhere
+      range.failed(e); // the range knows already, unless the exception came from elsewhere
     } catch (IOException e) {
       range.failed(new StoreException("range '" + range.id() + "': Ratis has lost it: " + e.getMessage(), e));
     } catch (RuntimeException e) {

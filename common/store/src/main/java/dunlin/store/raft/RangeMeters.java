@@ -32,15 +32,15 @@ final class RangeMeters implements AutoCloseable {
     commit =
         register(
             Timer.builder("dunlin.store.commit")
-                .description("From a command's proposal until it is durable, applied and readable")
+                .description("Time from a command's proposal until it is durable, applied and readable")
                 .tag("range", this.range)
                 .register(registry));
     entries = counter("dunlin.store.entries", "Log entries applied here that were proposed here");
     operations = counter("dunlin.store.operations", "Commands applied here that were proposed here");
     rejectedCommands = counter("dunlin.store.rejected", "Commands refused because the range's queue was full");
     rejectedCallers =
-        counter("dunlin.store.callers.rejected", "Callers that could not wait for room in the range's queue because too many did");
-    installedBytes = counter("dunlin.store.install.bytes", "Bytes of other replicas' rows fetched because this one was behind");
+        counter("dunlin.store.callers.rejected", "Callers that could not wait for room in the range's queue because too many were waiting");
+    installedBytes = counter("dunlin.store.install.bytes", "Bytes of snapshots fetched from other replicas because this one was behind");
     stuckFollowers = counter("dunlin.store.followers.stuck", "Times that a follower answered but took no log entry for a minute");
     rejectedReads = counter("dunlin.store.reads.rejected", "Reads refused because the readers' queue was full");
   }
@@ -49,7 +49,7 @@ final class RangeMeters implements AutoCloseable {
     register(Gauge.builder(name, source, value).description(description).tag("range", range).register(registry));
   }
 
-  /** What the status of a replica says. */
+  /** Registers the gauges of a replica's status. */
   void status(Replica<?, ?> replica) {
     gauge("dunlin.store.term", "Raft's term of the range", replica, range -> range.status().term());
     gauge(
@@ -99,7 +99,7 @@ final class RangeMeters implements AutoCloseable {
     rejectedReads.increment();
   }
 
-  /** Takes the meters out of the registry, which else would keep a closed range alive. */
+  /** Removes the meters from the registry, which would otherwise keep a closed range alive. */
   @Override
   public void close() {
     registered.forEach(registry::remove);

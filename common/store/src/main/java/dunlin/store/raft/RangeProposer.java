@@ -40,25 +40,26 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Packs the commands proposed to one range into log entries. An entry takes what has gathered while earlier ones were
- * under way: entries grow with the load, and a lone command does not wait.
+ * Packs the commands proposed to one range into log entries. An entry takes the commands that have gathered while
+ * earlier entries were in flight: entries grow with the load, and a single command does not wait.
  */
 final class RangeProposer<C, R> {
   /*
-   * Owner: the proposer thread takes from the queue and submits, which may block; any thread proposes. An entry under
-   * way belongs to the thread that takes it out of `inFlight`: the applying thread (claim), or the one that sees it fail.
+   * Owner: the proposer thread takes from the queue and submits, which may block; any thread proposes. An entry in
+   * flight belongs to the thread that removes it from `inFlight`: the applying thread (claim), or the one that sees it
+   * fail.
    * Bounds: StoreSettings.Queue says what may wait (CommandQueue); Entries.inFlight entries are in flight. Full: propose()
    * answers false and counts; a caller of whenRoom() is notified by the proposer thread when half of the queue is free.
-   * Failure: while this replica does not lead, commands that come or wait fail with NotLeaderException; after fail(), with
-   * its exception. What was handed to Ratis' log fails with OutcomeUnknownException in both cases. The thread lives on to
-   * empty the queue until stop(); after that, late proposers empty it themselves.
+   * Failure: while this replica does not lead, new and queued commands fail with NotLeaderException; after fail(), with
+   * its exception. Commands already handed to Ratis' log fail with OutcomeUnknownException in both cases. The thread
+   * keeps emptying the queue until stop(); after that, late proposers empty it themselves.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeProposer.class);
 
   private record Proposal<C, R>(long epoch, C command, int bytes, long proposedNanos, Completion<R> completion)
       implements CommandQueue.Waiting {}
 
-  /** One log entry under way. */
+  /** One log entry in flight. */
   final class Entry {
     private final long callId;
     private final List<Proposal<C, R>> proposals;
@@ -84,7 +85,7 @@ final class RangeProposer<C, R> {
         try {
           proposal.completion().done(results.get(i));
         } catch (RuntimeException e) {
-          log.error("Range {}: a completion has thrown", range, e);
+          log.error("Range {}: a completion has thrown an exception", range, e);
         }
       }
     }
@@ -123,7 +124,7 @@ final class RangeProposer<C, R> {
   private final ClientId clientId = ClientId.randomId();
   private final ByteString clientIdBytes = clientId.toByteString();
   private final ConcurrentMap<Long, Entry> inFlight = new ConcurrentHashMap<>();
-  /** Those under way and those that are applied and not written yet, by call id. */
+  /** Entries in flight, and those applied whose rows are not written yet, by call id. */
   private final ConcurrentMap<Long, Entry> unanswered = new ConcurrentHashMap<>();
   private final Semaphore places;
   /** Call ids that Ratis may forget; emptied with each entry, so about entries.inFlight long. */
@@ -134,7 +135,7 @@ final class RangeProposer<C, R> {
   private volatile boolean parked; // single writer: the proposer thread
   private volatile boolean stopping;
   private volatile boolean stopped;
-  private long nextCallId; // proposer thread only
+  private long nextCallId; // used by the proposer thread only
 
   RangeProposer(
       RangeId range,
@@ -190,13 +191,16 @@ final class RangeProposer<C, R> {
     return true;
   }
 
-  /** After something was left for the thread. Volatile on both sides: either it sees that before it parks, or we see it parked. */
+  /**
+   * Wakes the thread after something was left for it. Volatile on both sides: either the thread sees that before it
+   * parks, or we see it parked.
+   */
   private void wakeForMore() {
     if (parked) LockSupport.unpark(thread);
     else if (stopped) failQueued();
   }
 
-  /** Begins to submit to this server's replica, whenever that leads the range. */
+  /** Starts submitting to this server's replica, whenever that leads the range. */
   void start(RaftServer server, RaftGroupId group, String threadName) throws IOException {
     // The cast and not server.submitClientRequestAsync, which costs twice the CPU for a hop to a pool and back.
     var division = (RaftClientAsynchronousProtocol) server.getDivision(group);
@@ -206,29 +210,26 @@ final class RangeProposer<C, R> {
     started.start();
   }
 
-  /**
-   * Takes over an entry that is being applied, when it was proposed here and has not failed: the caller then completes
-   * it.
-   */
+  /** Claims an entry that is being applied, if it was proposed here and has not failed. The caller then completes it. */
   @Nullable Entry claim(ByteString proposedBy, long callId) {
     return proposedBy.equals(clientIdBytes) ? inFlight.remove(callId) : null;
   }
 
-  /** Notes that an entry is about to come into the log; on the proposer thread, from within {@link #submit}. */
+  /** Notes that an entry is about to be appended to the log; on the proposer thread, from within {@link #submit}. */
   void appending(long callId) {
     var entry = inFlight.get(callId);
     if (entry != null) entry.appended = true;
   }
 
-  /** Fails what waits, when this replica has stopped leading; what is under way is failed by Ratis. */
+  /** Fails queued commands when this replica has stopped leading; Ratis fails the entries in flight. */
   void wake() {
     LockSupport.unpark(thread);
   }
 
-  /** Fails everything that waits or is under way, and everything that will be proposed. */
+  /** Fails everything queued or in flight, and all later proposals. */
   void fail(StoreException e) {
     if (failure == null) failure = e;
-    // The proposer thread may just be handing one of these to Ratis, so none is surely not done.
+    // The proposer thread may be handing one of these to Ratis right now, so none is surely not done.
     for (var entry : inFlight.values()) if (inFlight.remove(entry.callId) != null) entry.outcomeUnknown(e);
     LockSupport.unpark(thread);
   }
@@ -237,7 +238,7 @@ final class RangeProposer<C, R> {
     return queue.commands();
   }
 
-  /** How long the oldest command that was handed to the log has waited by now; 0 without any. What is queued is younger. */
+  /** How long the oldest command in flight has waited; 0 without any. Queued commands are younger. */
   long oldestNanos(long nowNanos) {
     long oldest = 0;
     for (var entry : unanswered.values())
@@ -245,7 +246,7 @@ final class RangeProposer<C, R> {
     return oldest;
   }
 
-  /** Ends the thread; after {@link #fail} only. Answers whether it ended within the time. */
+  /** Ends the thread; only after {@link #fail}. Answers whether it ended in time. */
   boolean stop(long untilNanos) throws InterruptedException {
     assert failure != null : "stopped before it failed";
     stopping = true;
@@ -303,7 +304,7 @@ final class RangeProposer<C, R> {
     return failure == null && leadership.leading();
   }
 
-  /** Waits for a proposal; false when there will be none any more. */
+  /** Waits for a proposal; false when there will be no more. */
   private boolean awaitProposal() {
     queue.tellRoom();
     while (queue.isEmpty()) {
@@ -327,7 +328,7 @@ final class RangeProposer<C, R> {
     inFlight.put(entry.callId, entry);
     var failed = failure;
     if (failed != null) {
-      if (inFlight.remove(entry.callId) != null) entry.failed(failed); // fail() may have passed by before it was there
+      if (inFlight.remove(entry.callId) != null) entry.failed(failed); // fail() may have run before the entry was registered
       return;
     }
     var forget = new ArrayList<Long>();
@@ -362,7 +363,7 @@ final class RangeProposer<C, R> {
     return UnsafeByteOperations.unsafeWrap(out.array(), 0, out.position());
   }
 
-  /** Encodes one command; a codec that fails takes down its own command and no other. */
+  /** Encodes one command; a codec that fails affects only that command. */
   private boolean append(ByteBuffer out, Proposal<C, R> proposal) {
     int start = out.position();
     try {
@@ -375,7 +376,7 @@ final class RangeProposer<C, R> {
     }
   }
 
-  /** Ratis has answered. A success was reported already, by the applying thread with the results. */
+  /** Handles Ratis' answer. A success has already been reported by the applying thread, with the results. */
   private void ended(Entry entry, @Nullable RaftClientReply reply, @Nullable Throwable thrown) {
     Throwable e = thrown != null || reply == null ? thrown : reply.getException();
     if (e == null && reply != null && reply.isSuccess()) {
@@ -385,7 +386,7 @@ final class RangeProposer<C, R> {
     if (inFlight.remove(entry.callId) == null) return;
     Throwable reason = e == null ? new IllegalStateException("no reason given") : e;
     if (entry.appended) {
-      var cause = new StoreException("range '" + range + "': Ratis has given up an entry: " + reason.getMessage(), reason);
+      var cause = new StoreException("range '" + range + "': Ratis has abandoned an entry: " + reason.getMessage(), reason);
       entry.outcomeUnknown(cause);
     } else if (leads(reason)) {
       entry.failed(new StoreException("range '" + range + "': an entry was not accepted: " + reason, reason));
@@ -400,7 +401,7 @@ final class RangeProposer<C, R> {
         || refusal instanceof LeaderSteppingDownException);
   }
 
-  /** Of the proposer thread; of anyone once that has stopped. */
+  /** Called by the proposer thread; by any thread once that has stopped. */
   private synchronized void failQueued() {
     for (Proposal<C, R> proposal; (proposal = queue.poll()) != null; ) failProposal(proposal, refused());
     queue.tellRoom();
@@ -416,7 +417,7 @@ final class RangeProposer<C, R> {
     try {
       proposal.completion().failed(e);
     } catch (RuntimeException thrown) {
-      log.error("Range {}: a completion has thrown", range, thrown);
+      log.error("Range {}: a completion has thrown an exception", range, thrown);
     }
   }
 }

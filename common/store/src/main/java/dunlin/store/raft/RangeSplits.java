@@ -27,13 +27,14 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How a range is split in two, and how one that was split off confirms in its own log where its rows are from. */
+/** Splits a range in two, and lets a range that was split off confirm in its own log where its rows come from. */
 final class RangeSplits {
   /*
-   * Owner: proposing and confirming by any thread, of which the former blocks; carrying out on the applying thread, which alone writes rows.
-   * Bounds: one confirmation is being proposed at a time, on a thread of its own.
-   * Failure: what a crash leaves half-made of the child is deleted when the entry is applied again; a confirmation that fails is proposed
-   * again by the next upkeep.
+   * Owner: any thread proposes, which blocks, or confirms; the split is carried out on the applying thread, which alone
+   * writes rows.
+   * Bounds: one pending confirmation at a time, on a thread of its own.
+   * Failure: a child that a crash has left unfinished is deleted when the entry is applied again; a confirmation that
+   * fails is proposed again by the next upkeep.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeSplits.class);
   private static final Duration BASE_DEADLINE = Duration.ofSeconds(10);
@@ -47,9 +48,9 @@ final class RangeSplits {
   private final AtomicBoolean basing = new AtomicBoolean();
 
   /**
-   * @param descriptor what the range is now; null before it was placed
-   * @param reopen lets the logic see the rows that are left
-   * @param listener hears what has been split off, and again what this range is once that is confirmed
+   * @param descriptor the range's current descriptor; null before it was placed
+   * @param reopen opens the logic on the remaining rows
+   * @param listener receives what has been split off, and this range's descriptor once its rows are confirmed
    */
   RangeSplits(
       RangeId id,
@@ -66,19 +67,19 @@ final class RangeSplits {
     controls = new ControlProposals(id, group);
   }
 
-  /** As leader, has everything from the cut up split off, and waits for that. */
+  /** As leader, splits off everything from the cut upwards, and waits for that. */
   void propose(RaftServer server, long epoch, byte[] cut, UUID child, Duration deadline) {
     var before = descriptor.get();
     if (before == null) throw new OutdatedException("range '" + id + "' was not placed and cannot be split");
     if (before.epoch() != epoch || !before.keys().splitsAt(cut) || !RangeId.isOf(id.kind(), child))
-      throw new OutdatedException("range '" + id + "' is " + before + ", which is not to be split at epoch " + epoch);
+      throw new OutdatedException("range '" + id + "' is " + before + ", which cannot be split at epoch " + epoch);
     controls.proposeAndTell(server, new ControlEntry.Split(epoch, cut, child), deadline);
     var after = descriptor.get();
     if (after == null || after.epoch() != epoch + 1 || !Arrays.equals(after.keys().end(), cut))
       throw new OutdatedException("range '" + id + "' has become " + after);
   }
 
-  /** On the applying thread. */
+  /** Called on the applying thread. */
   void carryOut(RocksRange rows, RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException {
     long begun = System.nanoTime();
     byte[] cut = upper.keys().start();
@@ -87,7 +88,7 @@ final class RangeSplits {
       var made = new RowsDirectory(data.rows(child));
       GroupStorage.deleteTree(made.splitting());
       rows.copyUpper(made.splitting(), cut, Placed.begin(upper));
-      synchronized (data) { // no replica of the child may begin in between
+      synchronized (data) { // no replica of the child may be created in between
         if (data.holds(child)) GroupStorage.deleteTree(made.splitting());
         else made.completeSplit(upper);
       }
@@ -95,18 +96,18 @@ final class RangeSplits {
     rows.dropUpper(cut, requireNonNull(rows.placed()).with(lower), at);
     reopen.accept(rows);
     log.info(
-        "Range {}: split at entry {}; {} has the keys {} now; it took {} ms",
+        "Range {}: split at entry {}; {} now has the keys {}; it took {} ms",
         id, at.index(), child, upper.keys(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
     listener.accept(upper);
   }
 
-  /** On the applying thread. */
+  /** Called on the applying thread. */
   void confirmed() {
     var now = descriptor.get();
     if (now != null) listener.accept(now);
   }
 
-  /** Says into the log of a range that was split off where its rows are from, on a thread of this name, unless that is being done. */
+  /** Proposes the entry that confirms the origin of a split-off range's rows, on a thread of this name, unless one is pending. */
   void confirmBase(RaftServer server, String threadName) {
     var now = descriptor.get();
     var origin = now == null ? null : now.split();

@@ -38,54 +38,54 @@ import org.apache.ratis.util.LifeCycle;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies the committed entries of one range: several entries make one write to RocksDB, together with the position
- * they lead to, and only then are their commands reported done.
+ * Applies the committed entries of one range. Several entries share one write to RocksDB, together with their position;
+ * only then are their commands reported as done.
  */
 final class RangeStateMachine<C, R> extends BaseStateMachine {
   /*
-   * Owner: Ratis' StateMachineUpdater thread of this group, and before that thread starts the one that starts the
-   * server. What Ratis calls on other threads says so.
+   * Owner: Ratis' StateMachineUpdater thread of this group; before that exists, the thread that starts the server.
+   * Methods that Ratis calls on other threads say so.
    * Bounds: WRITE_BYTES or WRITE_ENTRIES unwritten, plus one entry.
-   * Failure: whatever goes wrong while applying fences the range and is thrown on, which makes Ratis close the group. Not while
-   * the group is being closed already: Ratis then waits for its applying thread, and that one, after an exception, waits busily for
-   * a log that is not applied any more. Neither would ever end. So from ending() on, a failure ends the applying and no more.
+   * Failure: a failure while applying fences the range and is rethrown, which makes Ratis close the group. But not
+   * while the group is being closed already: Ratis then waits for its applying thread, which after an exception spins
+   * until the log is applied. Neither would ever end. So from ending() on, a failure only stops applying.
    *
    * The future returned to Ratis is complete at once, not after the write. Ratis waits for these futures before it takes
    * a snapshot and before it stops, in its updater thread, which is the only one that could complete them: entries
-   * committed in that time keep our batch open, and it would wait for ever. Nothing is lost by it: results go to the
-   * proposer only after the write, and readers see nothing before it.
+   * committed in that time keep our batch open, and it would wait for ever. That is safe: results go to the proposer
+   * only after the write, and readers see nothing before it.
    *
-   * Long because it answers everything that Ratis asks of a state machine; what it decides is small.
+   * The class is long because it implements all that Ratis asks of a state machine; the decisions are small.
    */
   private static final int WRITE_BYTES = 1024 * 1024;
   private static final int WRITE_ENTRIES = 4096;
-  /** How Ratis ends the name of the one thread that applies. */
+  /** The suffix of the applying thread's name in Ratis. */
   private static final String APPLYING_THREAD = "StateMachineUpdater";
 
   private static final CompletableFuture<Message> APPLIED = CompletableFuture.completedFuture(Message.EMPTY);
 
-  /** What the replica learns, on threads of Ratis. */
+  /** Callbacks to the replica, on Ratis' threads. */
   interface Events {
-    /** It cannot go on. */
+    /** The replica has failed. */
     void failed(StoreException e);
 
-    /** It is not one of the range's peers any more. */
+    /** The replica has been removed from the range's peers. */
     void removed();
 
     /**
-     * It is behind the leader's log. Answers at once with where a copy of the rows has come that is ready; else fetches one, and
-     * fails when that has ended, so that Ratis asks again and takes it then: see {@link RowsCopy}.
+     * The replica is behind the leader's log. Completes at once with the position of a snapshot that is ready.
+     * Otherwise downloads one and fails afterwards, so that Ratis asks again: see {@link SnapshotInstaller}.
      */
-    CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin);
+    CompletableFuture<LogPosition> fetchSnapshot(UUID leader, long logBegin);
 
-    /** The range loses what is above the cut: makes the child's rows, where there is no child yet, and drops them here. */
+    /** The range is split: makes the child's rows, unless the child exists, and deletes them here. */
     void split(RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException;
 
-    /** The log says that the rows are those that the range was split off with. */
+    /** The log confirms that the rows are those that the range was split off with. */
     void confirmed();
 
-    /** Puts the copy in the place of the rows and lets the logic see it. */
-    void installCopy() throws IOException, InterruptedException;
+    /** Replaces the rows by the snapshot and opens the logic on it. */
+    void installSnapshot() throws IOException, InterruptedException;
   }
 
   private record Applied<C, R>(RangeProposer<C, R>.Entry entry, List<R> results) {}
@@ -104,14 +104,14 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   private final List<Applied<C, R>> unreported = new ArrayList<>();
 
   private volatile @Nullable Replica replica; // set once, by initialize()
-  private volatile long committed = -1; // as the applying thread saw it last
+  private volatile long committed = -1; // as last seen by the applying thread
   private final CompletableFuture<@Nullable Void> closed = new CompletableFuture<>();
   private int pendingEntries;
   private boolean failed;
-  private boolean ending; // with `thrown` under the lock
+  private boolean ending; // guarded by the lock, like `thrown`
   private boolean thrown;
 
-  /** What is there once the rows are open. */
+  /** The state once the rows are open. */
   private record Replica(RaftServer server, RaftGroupId group, RocksRange rows, PendingRows pending) {
     long committedIndex() throws IOException {
       return server.getDivision(group).getRaftLog().getLastCommittedIndex();
@@ -149,12 +149,12 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     return appliedEntries.get();
   }
 
-  /** Entries that the applying thread has seen to be committed and not applied yet; read by any thread, without a call to Ratis. */
+  /** Entries that the applying thread has seen as committed and has not applied yet; read by any thread, without a call to Ratis. */
   long entriesLeft() {
     return Math.max(0, committed - getLastAppliedTermIndex().getIndex());
   }
 
-  /** Waits until the range's rows are open and its logic has seen them. */
+  /** Waits until the range's rows and its logic are open. */
   @Override
   public void initialize(RaftServer server, RaftGroupId group, RaftStorage storage) throws IOException {
     super.initialize(server, group, storage);
@@ -176,7 +176,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   @Override
   public CompletableFuture<Message> applyTransaction(TransactionContext transaction) {
     LogEntryProto entry = requireNonNull(transaction.getLogEntry());
-    if (failed) return APPLIED; // it is being closed, and its entries are applied at the next start
+    if (failed) return APPLIED; // the range is being closed; its entries are applied at the next start
     try {
       apply(entry);
       appliedEntries.incrementAndGet();
@@ -206,7 +206,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     var claimed = proposer.claim(proposed.getClientId(), proposed.getCallId());
     if (claimed != null && admitted) unreported.add(new Applied<>(claimed, results));
     else if (claimed != null) claimed.refused(new WrongEpochException(requireNonNull(placed).range(), entered.epoch()));
-    // With more committed already, the next entry shares the write; else nothing may wait for it.
+    // If more entries are committed already, the next one shares the write; otherwise write now.
     if (pendingEntries >= WRITE_ENTRIES
         || to.pending.bytes() >= WRITE_BYTES
         || entry.getIndex() >= committed) writeOut();
@@ -220,7 +220,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   }
 
   private void apply(LogEntryProto entry, ControlEntry control, Replica to) throws IOException {
-    writeOut(); // the rows are now those of the entry before
+    writeOut(); // the rows are now those of the previous entry
     var placed = to.rows.placed();
     if (placed == null) throw new IllegalStateException("a change of a range that is not placed");
     var at = new LogPosition(entry.getTerm(), entry.getIndex());
@@ -236,11 +236,11 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     }
     appliedUpTo(at.term(), at.index());
     writeOut();
-    barriers.written(at.index()); // a split has written by itself
+    barriers.written(at.index()); // the split has written its position itself
     if (control instanceof ControlEntry.Base) events.confirmed();
   }
 
-  /** Writes what is pending together with the position it leads to, then reports the results. */
+  /** Writes the pending rows together with their position, then reports the results. */
   private void writeOut() {
     var to = replica();
     var position = new LogPosition(getLastAppliedTermIndex().getTerm(), getLastAppliedTermIndex().getIndex());
@@ -255,11 +255,11 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   }
 
   /**
-   * An entry of Ratis' own: a leader's first, or a change of peers. Comes before {@link #notifyLeaderReady}.
+   * An entry of Ratis itself: a leader's first one, or a change of peers. Called before {@link #notifyLeaderReady}.
    *
-   * <p>Ratis calls it also when it is told to install a snapshot, with the configuration that the leader has then: not as
-   * an entry that is applied, and on a thread of its network. That must not move the position. Should the thread be called
-   * otherwise one day, {@link #notifyTermIndexUpdated} still follows.
+   * <p>Ratis also calls this on a network thread when it is to install a snapshot, with the leader's configuration at
+   * that time. That is not an applied entry and must not change the position. If the applying thread is renamed one
+   * day, {@link #notifyTermIndexUpdated} still follows.
    */
   @Override
   public void notifyConfigurationChanged(long term, long index, RaftConfigurationProto configuration) {
@@ -267,7 +267,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     try {
       var rows = replica().rows;
       var placed = rows.placed();
-      // A change in two steps counts with its second.
+      // A change in two steps takes effect with its second.
       if (placed != null && configuration.getOldPeersCount() == 0 && configuration.getOldListenersCount() == 0)
         rows.place(placed.with(RatisPeers.peers(configuration), index));
       appliedUpTo(term, index);
@@ -288,18 +288,18 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     }
   }
 
-  /** On a thread of Ratis' network; what it begins takes its time elsewhere. */
+  /** Called on a network thread of Ratis; the download runs on a thread of its own. */
   @Override
   public CompletableFuture<TermIndex> notifyInstallSnapshotFromLeader(RoleInfoProto role, TermIndex logBegin) {
     var leader = role.getFollowerInfo().getLeaderInfo().getId().getId();
     if (leader.isEmpty())
-      return CompletableFuture.failedFuture(new StoreException("range '" + range + "': a copy of its rows, but of which node?"));
+      return CompletableFuture.failedFuture(new StoreException("range '" + range + "': a snapshot is needed, but the leader is unknown"));
     return events
-        .fetchCopy(RatisPeers.node(RaftPeerId.valueOf(leader)), logBegin.getIndex())
+        .fetchSnapshot(RatisPeers.node(RaftPeerId.valueOf(leader)), logBegin.getIndex())
         .thenApply(position -> TermIndex.valueOf(position.term(), position.index()));
   }
 
-  /** A copy is there. The applying thread may still be at work; it comes to {@link #reinitialize} by itself. */
+  /** A snapshot is ready. The applying thread may still be working; it calls {@link #reinitialize} by itself. */
   @Override
   public void pause() {
     if (!getLifeCycle().compareAndTransition(LifeCycle.State.RUNNING, LifeCycle.State.PAUSING)) return;
@@ -309,8 +309,8 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   @Override
   public void reinitialize() throws IOException {
     try {
-      writeOut(); // what was applied before belongs to commands that wait for it
-      events.installCopy();
+      writeOut(); // commands wait for the results of what was applied before
+      events.installSnapshot();
       getLifeCycle().transition(LifeCycle.State.STARTING);
       var rows = replica().rows;
       appliedUpTo(rows.written().term(), rows.written().index());
@@ -318,9 +318,9 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
       getLifeCycle().transition(LifeCycle.State.RUNNING);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      fail("taking over a copy of the rows", e);
+      fail("installing a snapshot", e);
     } catch (IOException | RuntimeException e) {
-      fail("taking over a copy of the rows", e);
+      fail("installing a snapshot", e);
     }
   }
 
@@ -336,25 +336,25 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     leadership.gained();
   }
 
-  /** On whichever thread makes the replica stop leading, after Ratis has failed what was under way. */
+  /** Called on the thread that ends the leadership, after Ratis has failed the entries in flight. */
   @Override
   public void notifyNotLeader(Collection<TransactionContext> pending) {
     leadership.lost();
   }
 
-  /** When the whole server stops, or when the others of the group have said that this peer is none of theirs. */
+  /** Called when the whole server stops, or when the group has removed this peer. */
   @Override
   public void notifyServerShutdown(RoleInfoProto role, boolean allServer) {
     if (!allServer) events.removed();
   }
 
-  /** On the log's own thread. */
+  /** Called on the log's own thread. */
   @Override
   public void notifyLogFailed(Throwable cause, @Nullable LogEntryProto entry) {
     events.failed(new StoreException("range '" + range + "': its log cannot be written: " + cause.getMessage(), cause));
   }
 
-  /** From where Ratis replays at the start and up to where it may cut the log: what survives a crash. Any thread. */
+  /** The position that survives a crash: Ratis replays from there at the start, and may truncate the log up to there. Any thread. */
   @Override
   public @Nullable SnapshotInfo getLatestSnapshot() {
     var to = replica;
@@ -362,13 +362,13 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     return new FileListSnapshotInfo(List.of(), to.rows.flushed().term(), to.rows.flushed().index());
   }
 
-  /** Reports only: the upkeep thread has flushed, so that applying need not wait for the disk. */
+  /** Only reports the position: the upkeep thread has flushed, so that applying need not wait for the disk. */
   @Override
   public long takeSnapshot() {
     return replica().rows.flushed().index();
   }
 
-  /** Rows are read from {@link RocksRange} directly; Ratis is only asked whether this is still the leader. */
+  /** Rows are read from {@link RocksRange} directly; a query to Ratis only confirms the leadership. */
   @Override
   public CompletableFuture<Message> query(Message request) {
     return APPLIED;
@@ -399,8 +399,8 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
   }
 
   /**
-   * Ratis is about to be told to close the group. When a failure has been thrown just before, Ratis closes it by itself, and this
-   * waits until it has come so far: told in between, it would never end.
+   * Called before Ratis is asked to close the group. If a failure was thrown just before, Ratis closes the group by
+   * itself, and this waits until it does: asked in between, Ratis would never finish.
    *
    * @return false when that took too long
    */
@@ -417,7 +417,7 @@ final class RangeStateMachine<C, R> extends BaseStateMachine {
     return thrown;
   }
 
-  /** Fences the range, fails what was applied and not written, and throws, unless the group is being closed. */
+  /** Fences the range, fails the commands that were applied and not written, and throws, unless the group is being closed. */
   private void fail(String doing, Throwable cause) {
     failed = true;
     var failure = new StoreException("range '" + range + "' failed " + doing + ": " + cause, cause);

@@ -46,24 +46,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The replicas of ranges that one process keeps: one Raft server, and for each range a Raft group and a RocksDB, in one
- * data directory.
+ * The replicas of one process: one Raft server, and for each range a Raft group and a RocksDB, in one data directory.
  *
- * <p>Use: {@link #open}, then {@link #range} for each that is to be there, then {@link #start} once, then {@link #close}.
- * Meanwhile {@link #createReplica} and {@link #dropReplica}.
+ * <p>Call {@link #open}, then {@link #range} for each range to declare, then {@link #start} once, and at the end {@link
+ * #close}. After the start, {@link #createReplica} and {@link #dropReplica} may be called.
  */
 public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   /*
-   * Owner: the one that opened it calls open, range, start and close; the rest by any thread.
+   * Owner: one thread calls open, range, start and close; the other methods may be called by any thread.
    * Failure: a range whose log, disk or logic fails is fenced at once and onFatal is called once; the process should then
-   * stop, since a voter that goes on with a dead log costs the next fault its majority. A start that fails leaves
-   * nothing running but at most one idle daemon thread of Ratis per range that it could not load.
+   * stop, since with a voter whose log is dead, the next fault costs the quorum. A start that fails leaves nothing
+   * running but at most one idle daemon thread of Ratis per range that it could not load.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeStore.class);
-  /** Stopping has to end within the 5 s that a supervisor waits before it kills. */
+  /** Stopping must end within the 5 s after which a supervisor kills the process. */
   private static final Duration CLOSE_DEADLINE = Duration.ofSeconds(3);
 
-  /** How long the rest of it may go on behind, on a disk that hardly answers. */
+  /** How long stopping may continue in the background, on a disk that hardly responds. */
   private static final Duration STOP_DEADLINE = Duration.ofMinutes(1);
 
   private enum State { OPEN, STARTING, STARTED, CLOSED }
@@ -102,22 +101,22 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     this.disk = new DiskSpace(disk, settings.disk().freeMin(), settings.disk().criticalMin());
     checkpoints = new Checkpoints(data.checkpoints(), System::nanoTime);
     callers = new PeerCallers(meters, System::nanoTime);
-    // Unpacks RocksDB's native library, which takes as long as all the rest; the caller has other things to do in that time.
+    // In the background: unpacking RocksDB's native library takes as long as all the rest of the opening.
     memory = CompletableFuture.supplyAsync(() -> new RocksMemory(settings.memoryBytes()), thread("memory"));
     replicas = new LocalReplicaSet(settings, data, this.disk, source, meters, memory, this::thread, this::split, this::failed);
   }
 
   /**
-   * Takes the data directory for this process, creating it when it is not there.
+   * Locks the data directory for this process, creating it if necessary.
    *
    * @throws StoreException when the directory cannot be used: not writable, in use, not Dunlin's, of an unknown format
-   *     or corrupt. Nothing that was in it has been changed then
+   *     or corrupt. It is then left unchanged
    */
   public static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters) {
     return open(settings, dataDirectory, _ -> meters);
   }
 
-  /** The same, with meters that are made for the node once its identity is known; their maker closes them. */
+  /** The same, with a meter registry made from the node's identity; the caller closes it. */
   public static RangeStore open(StoreSettings settings, Path dataDirectory, Function<String, MeterRegistry> metersOf) {
     var data = DataDirectory.open(dataDirectory);
     try {
@@ -129,7 +128,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   }
 
   /**
-   * Finds out, and changes nothing, whether a node could use a data directory that no other one uses.
+   * Checks whether a node could use a data directory if no other node did. Changes nothing.
    *
    * @throws StoreException when it could not
    */
@@ -146,18 +145,18 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime, true);
   }
 
-  /** Whose upkeep comes by {@link #upkeep} and never by itself. */
+  /** A store whose upkeep runs only by calls of {@link #upkeep}. */
   static RangeStore openStepped(StoreSettings settings, Path dataDirectory, MeterRegistry meters, DiskSpace.Source disk) {
     return new RangeStore(settings, DataDirectory.open(dataDirectory), meters, disk, System::nanoTime, false);
   }
 
-  /** By whose clock it is judged whether the start stands still. */
+  /** A store with a clock that decides whether the start has stalled. */
   static RangeStore open(StoreSettings settings, Path dataDirectory, MeterRegistry meters, LongSupplier nanoTime) {
     var data = DataDirectory.open(dataDirectory);
     return new RangeStore(settings, data, meters, data.disk(), nanoTime, true);
   }
 
-  /** This node's identity: a UUID that lives and dies with the data directory. */
+  /** This node's identity: a UUID, tied to the data directory. */
   public String nodeId() {
     return data.identity().nodeId().toString();
   }
@@ -172,14 +171,14 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return new Member(data.identity().nodeId(), settings.cluster().host(), settings.cluster().port());
   }
 
-  /** The ranges that have a replica in the data directory, or have lost it there: each must be declared before the start. */
+  /** The ranges with a replica in the data directory, lost ones included: each must be declared before the start. */
   public List<UUID> stored() {
     return data.ranges();
   }
 
   /**
    * Declares the first range of a kind, with this node as its only peer, before the start. The kind is a short lower-case
-   * word such as "routes": a restart finds the range again by it.
+   * word such as "routes", by which a restart finds the range again.
    */
   public <C, R> Replica<C, R> range(String kind, CommandCodec<C> codec, RangeLogic<C, R> logic) {
     return range(RangeId.firstOf(kind), List.of(), codec, logic);
@@ -188,39 +187,39 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   /**
    * Declares a range, before the start.
    *
-   * @param peers everyone who has a replica from the range's beginning, this node too; each of them must declare the same.
-   *     Empty for this node alone. Of no account when the replica is there already: who the peers are is in its log
+   * @param peers the initial members of the range, this node included; each of them must declare the same. Empty for
+   *     this node alone. Ignored when the replica exists: its log has the peers
    */
   public <C, R> Replica<C, R> range(RangeId id, List<Member> peers, CommandCodec<C> codec, RangeLogic<C, R> logic) {
-    if (state.get() != State.OPEN) throw new IllegalStateException("range '" + id + "' comes after the start");
+    if (state.get() != State.OPEN) throw new IllegalStateException("range '" + id + "' is declared after the start");
     var self = data.identity().nodeId();
     if (!peers.isEmpty() && peers.stream().noneMatch(peer -> peer.node().equals(self)))
-      throw new IllegalArgumentException("range '" + id + "': this node " + self + " is none of its peers " + peers);
+      throw new IllegalArgumentException("range '" + id + "': this node " + self + " is not one of its peers " + peers);
     return replicas.declare(id, RatisPeers.voters(peers), codec, logic, null);
   }
 
   /**
    * Declares a range that has been placed, before the start: its commands are fenced by epoch, and it can be split.
    *
-   * @param initial what it is when it has no rows yet; of no account when it has some. This node is its only peer then
+   * @param initial the descriptor of a range without rows, with this node as its only peer; ignored when there are rows
    */
   public <C, R> Replica<C, R> range(RangeDescriptor initial, CommandCodec<C> codec, RangeLogic<C, R> logic) {
     var id = new RangeId(initial.kind(), initial.id());
-    if (state.get() != State.OPEN) throw new IllegalStateException("range '" + id + "' comes after the start");
+    if (state.get() != State.OPEN) throw new IllegalStateException("range '" + id + "' is declared after the start");
     return replicas.declare(id, List.of(), codec, logic, initial);
   }
 
   /**
-   * Tells the listener what has been split off here, on the applying thread of the parent, and again when its own log has
-   * confirmed that, on its own; before the start.
+   * Sets the listener for ranges that are split off here. It is called on the parent's applying thread, and again on
+   * the child's when its own log has confirmed the split. Call before the start.
    */
   public void onSplit(Consumer<RangeDescriptor> listener) {
     splitListener = listener;
   }
 
   /**
-   * Says which nodes belong to the cluster, and at which hosts: their Raft is heard, too, where this node's configuration of a group does not
-   * have them yet. Before the start; any thread asks.
+   * Sets the nodes of the cluster and their hosts. Their Raft calls are accepted even if this node's configuration of a
+   * group does not have them yet. Call before the start; the function is called by any thread.
    */
   public void members(Function<UUID, Optional<String>> members) {
     callers.members(members);
@@ -230,20 +229,20 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     splitListener.accept(upper);
   }
 
-  /** The ranges that have been split off here and wait for {@link #startSplit}. */
+  /** The ranges that have been split off here and are not started by {@link #startSplit} yet. */
   public List<RangeDescriptor> unstarted() {
     return data.unstarted();
   }
 
-  /** Deletes what was split off here and will never be started: the range has moved to other nodes since. */
+  /** Deletes the rows of a range that was split off here and will never be started, because the range has moved to other nodes. */
   public void dropUnstarted(RangeId id) {
     replicas.dropUnstarted(id);
   }
 
   /**
-   * Begins the group of a range that was split off here, or goes on with that after a failure.
+   * Starts the group of a range that was split off here, or resumes that after a failure.
    *
-   * @param peers who has a part of it, this node among them; all begin it with the same
+   * @param peers the initial members, this node among them; all must start with the same
    */
   public <C, R> Replica<C, R> startSplit(
       RangeId id, List<Member> peers, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
@@ -251,30 +250,31 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   }
 
   /**
-   * Tells the listener, on a thread of its own and once, when a range has failed after the start. The store cannot go
-   * on then; the listener may close it.
+   * Sets the listener that is called once, on a thread of its own, when a range has failed after the start. The store
+   * cannot continue then; the listener may close it.
    */
   public void onFatal(Consumer<StoreException> listener) {
     var _ = fatal.thenAcceptAsync(listener, thread("fatal"));
   }
 
   /**
-   * Starts every declared range; when this returns, the logic of each has been opened. One whose only peer is this node is
-   * led here then, and has applied all that is committed; one with others has its part in it, whatever that is.
+   * Starts every declared range. When this returns, the logic of each is open. A range whose only peer is this node is
+   * led here and has applied all committed entries; a replica with peers may have any role.
    *
-   * <p>That takes as long as it takes to read the rows and to apply what the log has behind them. It is given up when nothing
-   * has moved for so long: no row was read, no entry applied. While RocksDB opens its files and Ratis reads its log nothing can be seen
-   * to move; these may take half an hour.
+   * <p>This takes as long as reading the rows and replaying the log. It fails when there is no progress for {@code
+   * stallMax}: no row was read and no entry applied. RocksDB opening its files and Ratis reading its log show no
+   * progress; these may take half an hour.
    *
-   * @throws StoreException naming the range, when one cannot start or nothing moves any more; the store is closed then
+   * @throws StoreException naming the range, when a range cannot start or there is no more progress; the store is then
+   *     closed
    */
   public void start(Duration stallMax) {
     if (!state.compareAndSet(State.OPEN, State.STARTING)) throw new IllegalStateException("started or closed before");
-    // Ratis blocks and cannot be told for how long; so it has a thread to itself.
+    // Ratis blocks without a timeout, so it gets a thread of its own.
     var running = run("start", this::startRanges);
     starting = running;
     try {
-      var moves = new StartMoves(nanoTime);
+      var moves = new ProgressCounter(nanoTime);
       new StallWatch(stallMax, () -> moves.moved(progress()), nanoTime).await(running);
       if (!state.compareAndSet(State.STARTING, State.STARTED)) throw new StoreException("closed while it started");
       var _ = firstFailure.thenAccept(fatal::complete);
@@ -283,7 +283,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       throw StartFailure.in(e, replicas.all(), data);
     } catch (TimeoutException e) {
       close();
-      throw new StoreException("the store does not start: nothing has moved for " + stallMax + "; not led yet: " + notLed(), e);
+      throw new StoreException("the store does not start: there was no progress for " + stallMax + "; not led yet: " + notLed(), e);
     } catch (InterruptedException e) {
       close();
       Thread.currentThread().interrupt();
@@ -291,15 +291,15 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     }
   }
 
-  /** How far each range has come, while the store starts and while it serves. Any thread; never blocks. */
+  /** The progress of each range, while the store starts and while it serves. Any thread; never blocks. */
   public List<RangeProgress> progress() {
     return replicas.all().stream().map(ReplicatedRange::progress).toList();
   }
 
-  /** Has the upkeep of a store that was opened stepped come by once. */
+  /** Runs one round of upkeep, in a store from {@link #openStepped}. */
   void upkeep(long nowNanos) {
     var looking = upkeep;
-    if (upkeepByItself || looking == null) throw new IllegalStateException("its upkeep comes by itself, or it has not started");
+    if (upkeepByItself || looking == null) throw new IllegalStateException("its upkeep runs by itself, or it has not started");
     looking.step(nowNanos);
   }
 
@@ -308,7 +308,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return disk.low();
   }
 
-  /** A range has fenced itself. */
+  /** Called when a range has fenced itself. */
   private void failed(StoreException e) {
     if (state.get() == State.STARTED) log.error("Node {}: {}", nodeId(), e.getMessage(), e);
     firstFailure.complete(e);
@@ -319,7 +319,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
       var start = new NodeStart(settings, data, callers, replicas.all(), () -> state.get() == State.CLOSED, built -> node = built);
       start.prepare();
       disk.show(meters);
-      // The rows open on their own threads while Ratis' classes are loaded here and the logs are read.
+      // The rows are opened on their own threads while Ratis' classes are loaded here and the logs are read.
       for (var range : start.served()) range.open(memory, thread("open-" + range.id()));
       var started = start.start();
       var ready = new ArrayList<CompletableFuture<?>>();
@@ -338,14 +338,14 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   }
 
   /**
-   * Makes this node's replica of a range that others have, while the store runs.
+   * Creates this node's replica of a range that exists on other nodes, while the store runs.
    *
-   * @param peers who the range's peers are now, this node among them or not
-   * @param asListener whether the range's leader is going to take this node in, by {@link Replica#addListener}: so every
-   *     replica begins whose range is older than it. Else this node is one of those that the range begins with
-   * @throws StoreException when it cannot be made; then nothing is left of it, or it is deleted at the next start. Also when it
-   *     is to begin with a vote and has had one here before, which it may have used, be it in a creation that failed: then it
-   *     must be taken out of the range and come back as listener
+   * @param peers the range's current peers, with or without this node
+   * @param asListener whether the range's leader will add this node by {@link Replica#addListener}, as with every
+   *     replica of an existing range. Otherwise this node is one of the range's initial members
+   * @throws StoreException when it cannot be created; then nothing is left of it, or the rest is deleted at the next
+   *     start. Also when it is to begin as a voter and may have voted here before, even in a creation that failed: then
+   *     it must be removed from the range and come back as a listener
    */
   public <C, R> Replica<C, R> createReplica(
       RangeId id, List<Member> peers, boolean asListener, CommandCodec<C> codec, RangeLogic<C, R> logic, Duration deadline) {
@@ -353,14 +353,15 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   }
 
   /**
-   * Deletes this node's replica of a range, after the range's leader has taken it out. When this returns nothing of it is
-   * left; after a crash in between, the next opening of the directory ends it. May be called again after it has thrown.
+   * Deletes this node's replica of a range, after the range's leader has removed it. When this returns, nothing of it
+   * is left; after a crash, the next opening of the directory completes the deletion. May be called again after an
+   * exception.
    */
   public void dropReplica(RangeId id, Duration deadline) {
     replicas.drop(serving(), id, deadline);
   }
 
-  /** A copy of a range's rows for a node that is behind, which fetches it by {@link #readCheckpoint}. Blocks. */
+  /** Opens a snapshot of a range for a node that is behind, which downloads it by {@link #readCheckpoint}. Blocks. */
   @Override
   public CheckpointSource.Checkpoint openCheckpoint(RangeId id) {
     var range = replicas.find(id);
@@ -368,11 +369,11 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     try {
       return range.checkpoint(checkpoints);
     } catch (IOException e) {
-      throw new StoreException("range '" + id + "': its rows cannot be copied: " + e.getMessage(), e);
+      throw new StoreException("range '" + id + "': no snapshot of its rows can be made: " + e.getMessage(), e);
     }
   }
 
-  /** Bytes of a file that {@link #openCheckpoint} has announced. Blocks. */
+  /** Reads a part of a file that {@link #openCheckpoint} has announced. Blocks. */
   @Override
   public byte[] readCheckpoint(UUID checkpoint, String file, long offset, int bytes) {
     try {
@@ -382,18 +383,21 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     }
   }
 
-  /** Says how copies of rows come here from other nodes; before the start. Without it a replica too far behind stays so. */
+  /**
+   * Sets the carrier of snapshots from other nodes; call before the start. Without it, a replica that is too far behind
+   * cannot catch up.
+   */
   public void fetchCheckpointsBy(CheckpointSource carrier) {
-    if (state.get() != State.OPEN) throw new IllegalStateException("comes after the start");
+    if (state.get() != State.OPEN) throw new IllegalStateException("called after the start");
     source.use(carrier);
   }
 
-  /** Shows each replica by JMX, those that are created later too, until they are dropped. */
+  /** Registers an MXBean for each replica, also for later ones, until it is dropped. */
   public void show(NodeBeans all) {
     replicas.show(all);
   }
 
-  /** How each replica of this node is doing. */
+  /** The status of each replica of this node. */
   public List<RangeStatus> status() {
     return replicas.all().stream().map(ReplicatedRange::status).toList();
   }
@@ -401,7 +405,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   private RaftNode serving() {
     var serving = node;
     if (state.get() != State.STARTED || serving == null) throw new StoreException("the store is not running");
-    if (!settings.cluster().hasPeers()) throw new StoreException("this node has no cluster port, so no peers");
+    if (!settings.cluster().hasPeers()) throw new StoreException("this node has no cluster port, so it has no peers");
     return serving;
   }
 
@@ -411,8 +415,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
   }
 
   /**
-   * Ends the store. Commands not yet done fail; what was done is on disk. Returns within about three seconds: what takes
-   * longer goes on behind, and the data directory stays taken until it has ended.
+   * Closes the store. Pending commands fail; completed ones are on disk. Returns within about three seconds: the rest
+   * continues in the background, and the data directory stays locked until it has ended.
    */
   @Override
   public void close() {
@@ -421,13 +425,13 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     var stopping = run("close", this::stopAndRelease);
     try {
       if (!ended(stopping, System.nanoTime() + CLOSE_DEADLINE.toNanos()))
-        log.warn("Node {}: the store has not stopped within {} and goes on stopping", nodeId(), CLOSE_DEADLINE);
+        log.warn("Node {}: the store has not stopped within {} and continues to stop in the background", nodeId(), CLOSE_DEADLINE);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Completed when everything has stopped and another node may take the data directory. */
+  /** Completed when everything has stopped and another node may use the data directory. */
   CompletableFuture<@Nullable Void> released() {
     return released;
   }
@@ -443,8 +447,8 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     } catch (InterruptedException | RuntimeException e) {
       log.warn("Node {}: the store did not stop cleanly", nodeId(), e);
     }
-    // Releasing what a thread still uses would let another node in, or crash the process in native code.
-    log.error("Node {}: the store cannot be stopped; {} stays taken until the process ends", nodeId(), data.path());
+    // Releasing the directory while a thread uses it would let another node in, or crash the process in native code.
+    log.error("Node {}: the store cannot be stopped; {} stays locked until the process ends", nodeId(), data.path());
   }
 
   private boolean stop(long until) throws InterruptedException {
@@ -461,7 +465,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     var start = starting;
     if (start != null && !ended(start, until)) return false;
     callers.close();
-    stopUpkeep(until); // a start that was just ending may have begun it
+    stopUpkeep(until); // a start that was about to finish may have begun it
     if (!each(range -> range.close(until), until) || !ended(memory, until)) return false;
     if (!memory.isCompletedExceptionally()) memory.join().close();
     return true;
@@ -484,7 +488,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     boolean take(ReplicatedRange<?, ?> range) throws InterruptedException;
   }
 
-  /** Does this with all ranges at once; answers whether it worked for all in time. */
+  /** Runs a step for all ranges in parallel; answers whether all succeeded in time. */
   private boolean each(Step step, long until) throws InterruptedException {
     var failed = new AtomicBoolean();
     var steps = new ArrayList<CompletableFuture<Void>>();
@@ -507,7 +511,7 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return CompletableFuture.runAsync(task, thread(what));
   }
 
-  /** Waits until something has ended, well or not. */
+  /** Waits until a future has completed, normally or not. */
   static boolean ended(CompletableFuture<?> future, long untilNanos) throws InterruptedException {
     try {
       future.get(Math.max(1, untilNanos - System.nanoTime()), TimeUnit.NANOSECONDS);
@@ -519,11 +523,11 @@ public final class RangeStore implements LocalCheckpoints, AutoCloseable {
     return true;
   }
 
-  /** A thread for each task: what runs here blocks, some of it in native code. */
+  /** Runs each task on a new platform thread: the tasks block, some of them in native code. */
   private Executor thread(String what) {
     return task -> {
       var thread = Thread.ofPlatform().daemon().name(threadName(what)).unstarted(task);
-      // Ratis loads classes by name with it, and its threads inherit it: not the embedding application's.
+      // Ratis loads classes by name with it, and its threads inherit it; it must not be the embedding application's.
       thread.setContextClassLoader(RangeStore.class.getClassLoader());
       thread.start();
     };

@@ -53,10 +53,10 @@ import org.slf4j.LoggerFactory;
 /** This process's replica of one range: its rows, its log's state machine, its proposer and its readers. */
 final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Events, SpaceCompaction.Rows {
   /*
-   * Owner: the store starts and closes it; the upkeep thread calls upkeep(). Everything else by any thread.
+   * Owner: the store starts and closes it; the upkeep thread calls upkeep(). Any thread may call the other methods.
    * Bounds: StoreSettings; the readers' queue answers with RejectedExecutionException and counts.
-   * Failure: the first failure fences the range for good: proposals and reads fail with it, waiting ones too, and the
-   * store is told. To be taken out of the range's peers fences it, too, and is no failure of the store.
+   * Failure: the first failure fences the range for good: new and waiting proposals and reads fail with it, and the
+   * store is notified. Removal from the range's peers also fences it, but is no failure of the store.
    */
   private static final Logger log = LoggerFactory.getLogger(ReplicatedRange.class);
   private final RangeId id;
@@ -65,7 +65,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   private final DataDirectory data;
   private final RowsDirectory files;
   private final DiskSpace disk;
-  private final RowsCopy copy;
+  private final SnapshotInstaller installer;
   private final RangeLogic<C, R> logic;
   private final RangeMeters meters;
   private final Leadership leadership;
@@ -112,7 +112,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     this.data = data;
     this.disk = disk;
     files = new RowsDirectory(data.rows(id));
-    copy = new RowsCopy(id, files, settings.cluster(), disk, source, meters, () -> failure.get() != null, this::logWritten);
+    installer = new SnapshotInstaller(id, files, settings.cluster(), disk, source, meters, () -> failure.get() != null, this::logWritten);
     this.logic = logic;
     this.meters = meters;
     this.initial = initial;
@@ -143,18 +143,18 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
             Thread.ofPlatform().daemon().name(threadName("reader-"), 0).factory(),
             (_, _) -> {
               meters.readRejected();
-              throw new RejectedExecutionException("range '" + id + "': its readers are busy or gone");
+              throw new RejectedExecutionException("range '" + id + "': its readers are busy or stopped");
             });
     meters.gauge("dunlin.store.reads.queued", "Reads that wait for a reader", readers, pool -> pool.getQueue().size());
     meters.gauge("dunlin.store.log.bytes", "Bytes of the range's log on disk", this, range -> range.logCare.bytes());
     meters.gauge("dunlin.store.leading", "1 on the node that leads the range", leadership, leads -> leads.leading() ? 1 : 0);
     meters.gauge(
-        "dunlin.store.quarantined", "1 while the range's damaged files are put aside and it has no replica here", this,
+        "dunlin.store.quarantined", "1 while the range's damaged files are in quarantine and it has no replica here", this,
         range -> range.quarantined ? 1 : 0);
     meters.status(this);
     meters.gauge(
-        "dunlin.store.install.waiting", "Seconds that a snapshot of another replica has waited to be installed", copy,
-        RowsCopy::waitingSeconds);
+        "dunlin.store.install.waiting", "Seconds that a snapshot of another replica has waited to be installed", installer,
+        SnapshotInstaller::waitingSeconds);
   }
 
   @Override
@@ -212,13 +212,13 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     splits.propose(server(), epoch, cut, child, deadline);
   }
 
-  /** On the applying thread. */
+  /** Called on the applying thread. */
   @Override
   public void split(RangeDescriptor lower, RangeDescriptor upper, LogPosition at) throws IOException {
     splits.carryOut(opening.join(), lower, upper, at);
   }
 
-  /** On the applying thread. */
+  /** Called on the applying thread. */
   @Override
   public void confirmed() {
     splits.confirmed();
@@ -261,7 +261,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (server != null && failure.get() == null) {
       try {
         return membership.status(server.getDivision(group), applied, flushed, logCare.bytes(), proposer.queued());
-      } catch (IOException | RuntimeException e) { // it is just being closed, and Ratis throws what it likes then
+      } catch (IOException | RuntimeException e) { // it is being closed, and Ratis may throw any exception then
         log.debug("Range {}: no status", id, e);
       }
     }
@@ -312,7 +312,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return server;
   }
 
-  /** Who is to have a replica when this one is made; empty for this node alone. */
+  /** The initial members of the range; empty for this node alone. */
   List<RaftPeer> peers() {
     return peers;
   }
@@ -333,7 +333,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return opening;
   }
 
-  /** Opens the rows and lets the logic see them, on a thread of their own; the state machine waits for it. */
+  /** Opens the rows and the logic, on a thread of their own; the state machine waits for that. */
   void open(CompletableFuture<RocksMemory> memory, Executor thread) {
     launched = true;
     var _ =
@@ -361,7 +361,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     var rows = RocksRange.open(id, data.rows(id), memory, this::rowsFailed);
     try {
       if (initial != null && rows.placed() == null && rows.written().index() < 0) rows.place(Placed.begin(initial));
-      copy.replace(rows); // one that was complete when the process ended: its log may be cut already
+      installer.replace(rows); // a snapshot that was complete when the process ended: the log may be truncated already
       readingRows = true;
       logic.open(rowsRead.counting(rows));
       return rows;
@@ -388,12 +388,12 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   private void rowsFailed(StoreException e) {
-    if (opening.isDone()) failed(e); // else the opener gets the error
+    if (opening.isDone()) failed(e); // otherwise the thread that opens it gets the error
   }
 
   @Override
-  public CompletableFuture<LogPosition> fetchCopy(UUID leader, long logBegin) {
-    return copy.offer(leader, logBegin, threadName("install"));
+  public CompletableFuture<LogPosition> fetchSnapshot(UUID leader, long logBegin) {
+    return installer.offer(leader, logBegin, threadName("install"));
   }
 
   private boolean logWritten() {
@@ -405,20 +405,20 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   }
 
   @Override
-  public void installCopy() throws IOException, InterruptedException {
+  public void installSnapshot() throws IOException, InterruptedException {
     var rows = opening.join();
-    if (copy.replace(rows)) logic.open(rows);
-    else rows.flush(); // Ratis is about to cut the log up to here, so this must be on disk
+    if (installer.replace(rows)) logic.open(rows);
+    else rows.flush(); // Ratis is about to truncate the log up to here, so this must be on disk
   }
 
-  /** What another node fetches when it has fallen behind. */
+  /** A snapshot for another node that has fallen behind. */
   CheckpointSource.Checkpoint checkpoint(Checkpoints checkpoints) throws IOException {
     var failed = failure.get();
     if (failed != null) throw failed;
     return checkpoints.open(id, opening.join(), server().getDivision(group).getRaftLog().getStartIndex());
   }
 
-  /** Whether other nodes have replicas too, as far as the files tell. */
+  /** Whether other nodes have replicas too, as far as the files show. */
   boolean replicated() {
     var self = data.identity().nodeId();
     var known = GroupStorage.peersIn(data.raft(id));
@@ -426,24 +426,24 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return known.stream().anyMatch(node -> !node.equals(self));
   }
 
-  /** What the opening of the rows has found damaged, or an earlier life of this process; waits for the opening. */
+  /** Damage found while opening the rows, or by an earlier run of this process; waits for the opening. */
   @Nullable StoreException damage() {
     try {
       opening.join();
-      return files.foundDamaged() ? new DamagedException("range '" + id + "': its rows were found damaged before") : null;
+      return files.foundDamaged() ? new DamagedException("range '" + id + "': its rows were found damaged in an earlier run") : null;
     } catch (CompletionException e) {
       return e.getCause() instanceof DamagedException damaged ? damaged : null;
     }
   }
 
-  /** Puts the files aside and serves nothing; after the Raft server that may have known them has stopped. */
+  /** Moves the files into quarantine and stops serving; called after the Raft server that may have opened them has stopped. */
   void quarantine(StoreException why) {
     var rows = rows();
     if (rows != null) rows.closeNow();
     var aside = data.quarantine(id);
     log.error(
-        "Range {}: its files here are damaged or lost, and what there was is in {}; it has no replica on this node before the"
-            + " range's leader has taken the node out and in again", id, aside, why);
+        "Range {}: its files here are damaged or lost, and the remaining ones are in {}; it has no replica on this node until the"
+            + " range's leader has removed the node and added it again", id, aside, why);
     stayInQuarantine();
   }
 
@@ -456,14 +456,14 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return quarantined;
   }
 
-  /** Gets ready for another Raft server, after one that did not start has stopped. */
+  /** Prepares for another Raft server, after one that did not start has stopped. */
   void renew() {
-    opening.join().flush(); // Ratis replays from what is flushed, and must not replay what was written since
+    opening.join().flush(); // Ratis replays from the flushed position, and must not replay what was written since
     leadership.lost();
     stateMachine = new RangeStateMachine<>(id, codec, logic, proposer, leadership, barriers, load, opening, this);
   }
 
-  /** The range is served: from now on commands go to its log whenever this replica leads. */
+  /** Starts the proposer: from now on commands go to the log whenever this replica leads. */
   void startProposing(RaftServer server) throws IOException {
     logRead = true;
     proposer.start(server, group, threadName("proposer"));
@@ -471,7 +471,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     if (leadership.leading()) confirmBase();
   }
 
-  /** Completed when this replica has led, or else at once when there are others that may. */
+  /** Completed when this replica has become the leader; at once when it has peers. */
   CompletableFuture<@Nullable Void> ready(RaftServer server) throws IOException {
     logRead = true;
     return Membership.alone(server.getDivision(group)) ? leadership.first() : CompletableFuture.completedFuture(null);
@@ -481,7 +481,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return leadership.first().isDone();
   }
 
-  /** Fences the range: nothing that waits or comes later succeeds. */
+  /** Fences the range: nothing pending or later succeeds. */
   @Override
   public void failed(StoreException e) {
     if (fence(e)) onFailure.accept(e);
@@ -491,7 +491,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
   public void removed() {
     removed = true;
     if (fence(new StoreException("range '" + id + "' has no replica on this node any more")))
-      log.warn("Range {}: this node has been taken out of it; its replica here can be dropped", id);
+      log.warn("Range {}: this node has been removed from it; its replica here can be dropped", id);
   }
 
   private boolean fence(StoreException e) {
@@ -502,23 +502,23 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return true;
   }
 
-  /** Watches the group, and flushes the rows and cuts the log when it is time. */
-  void upkeep(RaftServer server, boolean copying, long nowNanos) throws IOException {
-    // One that is just being created is declared before Ratis has its group.
+  /** Watches the group, and flushes the rows and truncates the log when it is time. */
+  void upkeep(RaftServer server, boolean downloading, long nowNanos) throws IOException {
+    // A replica that is being created is declared before Ratis has its group.
     if (failure.get() != null || serving == null) return;
     var division = server.getDivision(group);
     if (!watch.runs(server, division)) return;
     leadership.compare();
     watch.noteOthers(!Membership.alone(division));
-    care.look(disk.low(), copying, nowNanos);
+    care.look(disk.low(), downloading, nowNanos);
     if (leadership.leading()) confirmBase();
     var rows = opening.join();
-    copy.dropPassed(rows);
+    installer.dropPassed(rows);
     var leader = division.getInfo().getLeaderId();
-    if (leader != null) copy.look(RatisPeers.node(leader), nowNanos);
+    if (leader != null) installer.look(RatisPeers.node(leader), nowNanos);
     if (!logCare.flush(rows, stateMachine.appliedBytes(), disk.low(), nowNanos)) return;
-    // Not by asking Ratis for a snapshot: it answers that there is nothing to do, because our snapshot, which is what is
-    // flushed, is new already, and cuts nothing.
+    // Not by asking Ratis for a snapshot: our snapshot is the flushed rows, so Ratis would find it up to date and
+    // truncate nothing.
     long cut = logCare.cut(division.getRaftLog(), rows.flushed().index());
     if (cut >= 0) {
       var _ = division.getRaftLog().purge(cut);
@@ -531,7 +531,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return rows == null ? 0 : rows.deleted();
   }
 
-  /** What it has deleted must be in files first. */
+  /** Flushes first: only deletions that are in files can be compacted. */
   @Override
   public void compact() {
     var rows = readable();
@@ -539,12 +539,15 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     rows.compact();
   }
 
-  /** Lets another node lead, so that the range need not find out that this one is gone. */
+  /** Transfers the leadership, so that the range need not wait for an election timeout. */
   void handOver() {
     if (failure.get() == null && leadership.leading()) care.handOverBeforeStop();
   }
 
-  /** Before Ratis is told to close the group: ends proposing and reading, then flushes: a later start has nothing to replay. */
+  /**
+   * Ends proposing and reading, then flushes, so that the next start has nothing to replay. Called before Ratis is
+   * asked to close the group.
+   */
   boolean stop(long untilNanos) throws InterruptedException {
     var closed = new StoreException("range '" + id + "' is closed");
     failure.compareAndSet(null, closed);
@@ -553,7 +556,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     barriers.fail(closed);
     readers.shutdown();
     boolean stopped = proposer.stop(untilNanos);
-    stopped &= copy.ended(untilNanos);
+    stopped &= installer.ended(untilNanos);
     stopped &= readers.awaitTermination(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
     stopped &= stateMachine.ending(untilNanos);
     var rows = rows();
@@ -566,7 +569,7 @@ final class ReplicatedRange<C, R> implements Replica<C, R>, RangeStateMachine.Ev
     return stopped;
   }
 
-  /** After Ratis has stopped: nothing applies any more. Answers whether the rows are closed. */
+  /** Closes the rows; called after Ratis has stopped, when nothing is applied any more. Answers whether they are closed. */
   boolean close(long untilNanos) throws InterruptedException {
     meters.close();
     if (!launched) return true;

@@ -4,10 +4,10 @@ import dunlin.store.RangeReader;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** Counts the rows that the logic of a range reads while it opens: who waits for the start sees by that that it gets on. */
+/** Counts the rows that the logic of a range reads while it opens, to show the progress of the start. */
 final class RowsRead {
   /*
-   * Owner: the opening thread reads; any thread asks for the count.
+   * Owner: the opening thread counts; any thread reads the count.
    */
   private final AtomicLong count = new AtomicLong();
 
@@ -15,7 +15,7 @@ final class RowsRead {
     return count.get();
   }
 
-  /** The same rows, each counted as it is read. */
+  /** A reader of the same rows that counts them. */
   RangeReader counting(RangeReader rows) {
     return new RangeReader() {
       @Override

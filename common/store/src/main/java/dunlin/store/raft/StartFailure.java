@@ -6,11 +6,11 @@ import java.nio.file.FileSystemException;
 import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
-/** What a Raft server that did not start says: which range it is about, and whether that range's files are damaged. */
+/** Explains why a Raft server did not start: which range is affected, and whether its files are damaged. */
 final class StartFailure {
   private StartFailure() {}
 
-  /** Ratis names the group or its directory in one of its messages. */
+  /** The affected range: Ratis names its group or directory in one of its messages. */
   static @Nullable ReplicatedRange<?, ?> about(Throwable failed, Collection<ReplicatedRange<?, ?>> ranges) {
     for (Throwable e = failed; e != null; e = e.getCause())
       for (var range : ranges) if (names(e.getMessage(), range)) return range;
@@ -22,7 +22,7 @@ final class StartFailure {
         && (message.contains(range.group().toString()) || message.contains(range.id().uuid().toString()));
   }
 
-  /** Whether it is the files' content that is wrong, and not the rights to them or the room for them. */
+  /** Whether the content of files is damaged; false for missing permissions or a full disk. */
   static boolean damage(Throwable failed) {
     for (Throwable e = failed; e != null; e = e.getCause())
       if (e instanceof FileSystemException || e instanceof VirtualMachineError) return false;

@@ -1,4 +1,4 @@
-/** A range as a Raft group: proposals, the state machine, leadership, membership, and the store that holds the ranges of a node. */
+/** A range as a Raft group: proposals, the state machine, leadership, membership, and the store of a node's ranges. */
 @NullMarked
 package dunlin.store.raft;
 

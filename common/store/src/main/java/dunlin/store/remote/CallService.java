@@ -13,14 +13,15 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Hands calls of other nodes to the handler that knows what their bytes mean. */
+/** Passes calls from other nodes to their handler. */
 final class CallService implements AutoCloseable {
   /*
    * Owner: calls come on gRPC's event loops and are answered by threads of its own, which may block.
-   * Bounds: CALLS_MAX are being answered, the requests that have come have BYTES_MAX together. Full: RESOURCE_EXHAUSTED, and
+   * Bounds: CALLS_MAX calls are answered at a time, with requests of BYTES_MAX together. Full: RESOURCE_EXHAUSTED, and
    * counted; nothing was done then.
-   * Failure: an error in a call is reported to its caller and costs no other. Closing takes no call any more and
-   * interrupts none: an interrupt would close a file that is being written. Who answers them knows when they have ended.
+   * Failure: an error in a call is reported to its caller and affects no other. After close, no call is accepted, and
+   * none in progress is interrupted: an interrupt would close a file that is being written. The handler knows when they
+   * have ended.
    */
   private static final Logger log = LoggerFactory.getLogger(CallService.class);
   static final int CALLS_MAX = 128;
@@ -41,13 +42,13 @@ final class CallService implements AutoCloseable {
   CallService(RangeService.CallHandler answers, ServiceMeters meters) {
     this.answers = answers;
     this.meters = meters;
-    meters.gauge("dunlin.store.service.calls", "Calls of other nodes that are being answered", threads, ThreadPoolExecutor::getActiveCount);
-    meters.gauge("dunlin.store.service.calls.bytes", "Bytes of the calls that have come and are not answered", bytes, AtomicLong::get);
+    meters.gauge("dunlin.store.service.calls", "Calls from other nodes that are being answered", threads, ThreadPoolExecutor::getActiveCount);
+    meters.gauge("dunlin.store.service.calls.bytes", "Bytes of calls from other nodes that are not answered yet", bytes, AtomicLong::get);
   }
 
   ServerCallHandler<byte[], byte[]> answering() {
     return (call, _) -> {
-      call.request(2); // one, and proof that there is no other
+      call.request(2); // one message, and proof that there is no second one
       return new Caller(call);
     };
   }
@@ -60,10 +61,10 @@ final class CallService implements AutoCloseable {
   private void answer(ServerCall<byte[], byte[]> call, byte[] request) {
     byte[] answer;
     try {
-      if (call.isCancelled()) return; // which has closed it
+      if (call.isCancelled()) return; // a cancelled call is closed already
       answer = answers.answer(request, CallerProof.of(call));
-    } catch (RuntimeException | Error e) { // its caller is not to wait for its deadline, whatever it was
-      log.error("A call of another node has failed", e);
+    } catch (RuntimeException | Error e) { // whatever it was, the caller must not wait for its deadline
+      log.error("A call from another node has failed", e);
       OneAnswer.refuse(call, Status.INTERNAL.withDescription("the node has failed to answer"));
       return;
     } finally {
@@ -73,10 +74,10 @@ final class CallService implements AutoCloseable {
     else OneAnswer.refuse(call, Status.OUT_OF_RANGE.withDescription("the answer has " + answer.length + " bytes, at most " + RemoteCalls.BYTES_MAX));
   }
 
-  /** One call until it is handed on; of the event loop that it comes by. */
+  /** One call until it is passed to the handler; used by its event loop only. */
   private final class Caller extends ServerCall.Listener<byte[]> {
     private final ServerCall<byte[], byte[]> call;
-    private byte @Nullable [] request; // its bytes are counted
+    private byte @Nullable [] request; // its bytes are reserved
     private boolean refused;
 
     Caller(ServerCall<byte[], byte[]> call) {
@@ -92,7 +93,7 @@ final class CallService implements AutoCloseable {
         refuse(Status.RESOURCE_EXHAUSTED.withDescription("a call of " + message.length + " bytes, at most " + RemoteCalls.BYTES_MAX));
       } else if (bytes.addAndGet(message.length) > BYTES_MAX) {
         bytes.addAndGet(-message.length);
-        refuse(Status.RESOURCE_EXHAUSTED.withDescription("the calls under way have too many bytes"));
+        refuse(Status.RESOURCE_EXHAUSTED.withDescription("the calls in progress have too many bytes"));
       } else {
         request = message;
       }
@@ -108,7 +109,7 @@ final class CallService implements AutoCloseable {
       }
       try {
         threads.execute(() -> answer(call, asked));
-        request = null; // answer() gives its bytes back
+        request = null; // answer() releases its bytes
       } catch (RejectedExecutionException _) {
         refuse(Status.RESOURCE_EXHAUSTED.withDescription("too many calls"));
       }

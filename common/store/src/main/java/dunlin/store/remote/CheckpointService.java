@@ -19,12 +19,13 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Reads checkpoints for other nodes, whose replicas are too far behind. */
+/** Sends snapshots to other nodes whose replicas are too far behind. */
 final class CheckpointService implements AutoCloseable {
   /*
    * Owner: calls come on gRPC's event loops and are answered by threads of its own, which may block.
-   * Bounds: THREADS read, WAITING_MAX calls wait. Full: RESOURCE_EXHAUSTED, and counted; the caller comes again.
-   * Failure: a call that fails tells its caller why; each call stands alone, so a fetch goes on where it was.
+   * Bounds: THREADS read, WAITING_MAX calls wait. Full: RESOURCE_EXHAUSTED, and counted; the caller retries.
+   * Failure: a failed call reports the reason to its caller. Calls are independent of each other, so a download resumes
+   * where it was.
    */
   private static final Logger log = LoggerFactory.getLogger(CheckpointService.class);
   private static final int THREADS = 2;
@@ -89,7 +90,7 @@ final class CheckpointService implements AutoCloseable {
 
   private ServerCallHandler<byte[], byte[]> handler(UnaryOperator<byte[]> answer) {
     return (call, _) -> {
-      call.request(2); // one, and proof that there is no other
+      call.request(2); // one message, and proof that there is no second one
       return new ServerCall.Listener<>() {
         private byte @Nullable [] request;
 
@@ -117,11 +118,11 @@ final class CheckpointService implements AutoCloseable {
   }
 
   private void answer(ServerCall<byte[], byte[]> call, byte[] request, UnaryOperator<byte[]> answer) {
-    if (call.isCancelled()) return; // which has closed it
+    if (call.isCancelled()) return; // a cancelled call is closed already
     byte[] result;
     try {
       result = answer.apply(request);
-    } catch (RuntimeException | Error e) { // its caller is not to wait for its deadline, whatever it was
+    } catch (RuntimeException | Error e) { // whatever it was, the caller must not wait for its deadline
       meters.chunkRefused();
       OneAnswer.refuse(call, statusOf(e));
       return;

@@ -6,13 +6,13 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One thread that owns the state of a range client: it runs what others give it, and after each round looks around. */
+/** The thread that owns the state of a range client: it runs the tasks given to it, and a round of work after each batch. */
 final class ClientLoop {
   /*
-   * Owner: its thread; execute() by any.
-   * Bounds: what it is given is bounded by who gives it: requests by their ranges, replies by the requests under way, and
-   * a few of each stream.
-   * Failure: a task that throws is logged and is the only one that suffers.
+   * Owner: its thread; any thread may call execute().
+   * Bounds: its callers bound the tasks: requests by their ranges, replies by the requests in flight, and a few for
+   * each stream.
+   * Failure: a task that throws is logged and affects no other.
    */
   private static final Logger log = LoggerFactory.getLogger(ClientLoop.class);
   private static final int ROUND_TASKS = 1024;
@@ -44,7 +44,7 @@ final class ClientLoop {
     else if (ended) runRest();
   }
 
-  /** Runs what it was given by now, and ends. */
+  /** Runs the tasks given so far, and ends. */
   void stop() throws InterruptedException {
     stopping = true;
     LockSupport.unpark(thread);
@@ -69,7 +69,7 @@ final class ClientLoop {
     runRest();
   }
 
-  /** Of the thread at its end; of anyone after that, who came too late. */
+  /** Called by the thread at its end, and afterwards by any thread that is too late. */
   private synchronized void runRest() {
     for (Runnable task; (task = tasks.poll()) != null; ) attempt(task);
   }

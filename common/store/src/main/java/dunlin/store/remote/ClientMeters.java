@@ -12,15 +12,15 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ToDoubleFunction;
 
-/** What a range client counts. */
+/** The meters of a range client. */
 final class ClientMeters implements AutoCloseable {
-  /** Why an attempt has ended without a result. */
+  /** Why an attempt ended without a result. */
   enum Reason {
     NOT_LEADER("not-leader", "the node does not lead"),
     WRONG_EPOCH("wrong-epoch", "the range has changed"),
     OVERLOADED("overloaded", "a queue is full"),
     UNAVAILABLE("unavailable", "the node does not serve the range"),
-    UNKNOWN("unknown", "the fate is unknown"),
+    UNKNOWN("unknown", "the outcome is unknown"),
     AWAY("away", "no node of the range can be reached"),
     NO_ROUTE("no-route", "the location of the range is unknown"),
     STALLED("stalled", "the node is silent");
@@ -107,7 +107,7 @@ final class ClientMeters implements AutoCloseable {
   private Timer ending(String outcome) {
     return register(
         Timer.builder("dunlin.store.client.requests")
-            .description("From a request's proposal to its end, over all attempts")
+            .description("Time from a request's proposal to its end, over all attempts")
             .tag("outcome", outcome)
             .register(registry));
   }
@@ -115,7 +115,7 @@ final class ClientMeters implements AutoCloseable {
   private Counter pings(String answered) {
     return register(
         Counter.builder("dunlin.store.client.pings")
-            .description("Signs of life asked of nodes that owed replies and were silent")
+            .description("Pings to nodes that owed replies and were silent")
             .tag("answered", answered)
             .register(registry));
   }

@@ -1,6 +1,6 @@
 package dunlin.store.remote;
 
-/** A frame that no correct node sends; ends the stream that it came by. */
+/** A frame that no correct node sends; it ends its stream. */
 final class FrameException extends RuntimeException {
   FrameException(String message) {
     super(message);

@@ -15,7 +15,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The frames of a stream between a caller and a node. The first byte says which kind:
+ * The frames of a stream between a caller and a node. The first byte is the kind:
  *
  * <pre>
  *   1 hello      Wire.Hello
@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
  *   4 replies    count (4), then each: number (8), outcome (1), length (4), body
  * </pre>
  *
- * A number is chosen by the caller and free again after its reply. Flag 1: once one request of the frame is refused, so are
- * those behind it.
+ * The caller chooses the number, and may use it again after the reply. Flag 1: when one request of the frame is
+ * refused, all later ones are, too.
  */
 final class Frames {
   static final int VERSION = 1;
@@ -43,10 +43,10 @@ final class Frames {
   private static final byte ORDERED = 1;
   private static final int REASON_BYTES_MAX = 512;
 
-  /** One request, as it came. */
+  /** One request, as received. */
   record Request(long number, Kind kind, int millisLeft, ByteBuffer command) {}
 
-  /** What is asked of a range. */
+  /** The kind of a request. */
   enum Kind {
     COMMAND(0),
     BARRIER(1);
@@ -63,10 +63,10 @@ final class Frames {
     }
   }
 
-  /** Requests of one range, as they came in one frame. */
+  /** Requests to one range, as received in one frame. */
   record Requests(UUID range, long epoch, boolean ordered, List<Request> requests) {}
 
-  /** One reply, and the request that it is for. */
+  /** One reply, with the number of its request. */
   record Reply(long number, RangeReply outcome) {}
 
   private Frames() {}
@@ -92,7 +92,7 @@ final class Frames {
     return read(Wire.Welcome.parser(), frame, 1);
   }
 
-  /** A control message that begins there and ends with the frame. */
+  /** Parses a control message from this offset to the end of the frame. */
   static <M extends MessageLite> M read(Parser<M> parser, byte[] frame, int from) {
     try {
       return parser.parseFrom(frame, from, frame.length - from);
@@ -139,7 +139,7 @@ final class Frames {
     }
   }
 
-  /** A reply whose body is encoded already, so that its place in a frame is known. */
+  /** A reply whose body is encoded already, so that its size is known. */
   record EncodedReply(long number, byte outcome, byte[] body) {
     static EncodedReply of(long number, RangeReply outcome) {
       return switch (outcome) {
@@ -217,7 +217,7 @@ final class Frames {
     return StandardCharsets.UTF_8.decode(body).toString();
   }
 
-  /** How many follow; each takes at least these bytes, so a wrong count cannot ask for more room than the frame has. */
+  /** Reads a count of elements of at least this size, so a wrong count cannot allocate more than the frame holds. */
   private static int count(ByteBuffer in, int eachBytes) {
     int count = in.getInt();
     if (count < 0 || count > in.remaining() / eachBytes)

@@ -18,14 +18,14 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** One stream to a node, on a connection of its own: opened once, and never again after its end. */
+/** One stream to a node, on a connection of its own. It is opened once; after its end there is a new one. */
 final class LinkStream extends ClientCall.Listener<byte[]> {
   /*
-   * Owner: the client's thread. What gRPC tells on its event loops is passed on to it.
-   * Bounds: the window that the node's welcome grants. Replies are asked for a few frames at a time.
-   * Failure: a request goes out only after the welcome, so until then surely nothing was done. A node that is silent for long is
-   * asked for a sign of life beside the stream, which may stand still behind a slow disk; gRPC itself asks an idle one, every 10 s
-   * at most. Without an answer the stream ends.
+   * Owner: the client's thread. gRPC's callbacks on its event loops are passed on to that thread.
+   * Bounds: the window that the node's welcome grants. Replies are requested a few frames at a time.
+   * Failure: a request is sent only after the welcome, so before that surely nothing was done. A node that is silent
+   * for long gets a ping outside of the stream, which may be blocked by a slow disk; gRPC itself pings on an idle
+   * connection, at most every 10 s. Without an answer the stream ends.
    */
   private static final int FRAMES_AHEAD = 4;
   private static final int HTTP_WINDOW_BYTES = 1024 * 1024;
@@ -40,7 +40,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
   private Wire.@Nullable Welcome welcome;
   private long underWayBytes;
   private long nextNumber = 1;
-  private long heardNanos; // when the node last answered, or came to owe a reply
+  private long heardNanos; // when the node last answered, or began to owe a reply
   private boolean pinged;
   private boolean ended;
 
@@ -86,7 +86,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
 
   @Override
   public void onReady() {
-    client.execute(() -> {}); // a round follows, which sends
+    client.execute(() -> {}); // triggers a round, which sends
   }
 
   @Override
@@ -115,13 +115,13 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
     return !ended && !underWay.isEmpty() && now - heardNanos > client.settings().silence().stallAfter().toNanos();
   }
 
-  /** What is under way at a node that is silent. The stream is not suspected again before as long has passed. */
+  /** The calls in flight at a node that is silent. The next suspicion is only raised after the same time. */
   List<RemoteCall> suspected(long now) {
     heardNanos = now;
     return ofThisStream();
   }
 
-  /** Asks the node for a sign of life; what is under way is of unknown fate when there is none in time. */
+  /** Pings the node; without an answer in time, the outcome of the calls in flight is unknown. */
   void ping() {
     if (pinged || ended) return;
     pinged = true;
@@ -135,7 +135,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
           }
         },
         new Metadata());
-    ping.request(2); // one, and proof that there is no other
+    ping.request(2); // one message, and proof that there is no second one
     ping.sendMessage(new byte[0]);
     ping.halfClose();
   }
@@ -148,7 +148,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
     if (missed) end(Status.UNAVAILABLE.withDescription("no sign of life"));
   }
 
-  /** Sends one frame with what waits in the source; calls of one epoch, as many as fit. */
+  /** Sends one frame with calls from the source: calls of one epoch, as many as fit. */
   void send(Source source, long now) {
     var granted = welcome;
     assert granted != null : "sent before the welcome";
@@ -159,7 +159,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
     for (RemoteCall next; calls.size() < most && (next = source.peek()) != null; ) {
       if (Frames.REQUESTS_HEADER_BYTES + next.frameBytes() > granted.getFrameBytesMax()) {
         source.waiting.remove();
-        client.fail(next, "node " + link.peer().node() + " takes no command of " + next.command.length + " bytes");
+        client.fail(next, "node " + link.peer().node() + " accepts no command of " + next.command.length + " bytes");
         continue;
       }
       boolean fits = bytes + next.frameBytes() <= Math.min(settings.frames().fullAt(), granted.getFrameBytesMax());
@@ -229,7 +229,7 @@ final class LinkStream extends ClientCall.Listener<byte[]> {
     underWayBytes -= answered.command.length;
     if (answered.ended) return;
     boolean current = answered.stream == this && answered.number == number;
-    // Of an attempt that was given up, only its success is news.
+    // After an attempt was abandoned, only its success still counts.
     if (current || reply instanceof RangeReply.Done) client.answered(answered, link.peer().node(), reply);
   }
 

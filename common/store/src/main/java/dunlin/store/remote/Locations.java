@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.UUID;
 
-/** Locations and node ids between nodes. */
+/** The wire format of locations and node ids. */
 final class Locations {
   private Locations() {}
 

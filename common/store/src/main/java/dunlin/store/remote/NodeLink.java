@@ -14,15 +14,15 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The way to one node: what waits for it, and the stream by which it goes. */
+/** The link to one node: the calls that wait for it, and its stream. */
 final class NodeLink {
   /*
-   * Owner: the client's thread; `load` is read by those who propose.
-   * Bounds: nodeRequestsMax wait or are under way. Full: a proposal is refused, a call that comes again pauses first.
-   * Failure: a stream that ends, or does not come about, gives back what waits, which goes to other nodes; what was under
-   * way is of unknown fate. Until the node welcomes us again it counts as away, so no call waits for what may not come; it is
-   * tried again after pauses, as long as calls would like to go there. A node that owes replies and is silent counts as away
-   * for a while as well, but may still answer; its stream ends when it gives no sign of life either.
+   * Owner: the client's thread; `load` is read by proposing threads.
+   * Bounds: nodeRequestsMax calls wait or are in flight. Full: a proposal is refused, a retried call pauses first.
+   * Failure: when a stream ends or cannot be opened, waiting calls go to other nodes, and the outcome of those in
+   * flight is unknown. Until its next welcome the node counts as away, so that no call waits for it; it is tried again
+   * after pauses, as long as calls would prefer it. A node that owes replies and is silent also counts as away for a
+   * while, but may still answer; its stream ends when it does not answer a ping either.
    */
   private static final Logger log = LoggerFactory.getLogger(NodeLink.class);
 
@@ -35,8 +35,8 @@ final class NodeLink {
 
   private @Nullable LinkStream stream;
   private int failures; // since the last welcome
-  private long againNanos; // not tried before, when there were failures
-  private boolean suspected; // since it was last heard, so that it is logged once
+  private long againNanos; // after failures, not tried before this time
+  private boolean suspected; // logged once since it was last heard
   private boolean silent;
   private long silentUntilNanos;
   private long wantedNanos;
@@ -56,14 +56,14 @@ final class NodeLink {
     return load.get() >= client.settings().bounds().nodeRequestsMax();
   }
 
-  /** Whether a call that would like to go there should rather go elsewhere. */
+  /** Whether a call should avoid this node. */
   boolean away(long now) {
     wantedNanos = now;
     if (silent && now - silentUntilNanos >= 0) silent = false;
     return silent || failures > 0;
   }
 
-  /** Takes a call that may overtake others. */
+  /** Adds a call that may overtake others. */
   void add(RemoteCall call) {
     assign(call);
     var pool = pools.computeIfAbsent(call.route.range, _ -> new Source(call.route, false));
@@ -71,7 +71,7 @@ final class NodeLink {
     ready.add(pool);
   }
 
-  /** Takes a sequence that has something to send. */
+  /** Adds a sequence that has something to send. */
   void add(Source sequence) {
     sequence.link = this;
     ready.add(sequence);
@@ -89,7 +89,7 @@ final class NodeLink {
     load.decrementAndGet();
   }
 
-  /** Sends what waits, as far as the node takes it. */
+  /** Sends waiting calls, as far as the node's window allows. */
   void flush(long now) {
     if (load.get() > 0) wantedNanos = now;
     if (stream == null) {
@@ -108,7 +108,7 @@ final class NodeLink {
     if (stream.stalled(now)) suspect(stream, now);
   }
 
-  /** Whether there is something that only time can end. */
+  /** Whether anything depends on a timeout. */
   boolean waiting(long now) {
     return stream == null ? failures > 0 && wanted(now) : stream.waiting();
   }
@@ -131,7 +131,7 @@ final class NodeLink {
 
   void close(Status status) {
     var closing = stream;
-    stream = null; // what it ends with is no failure
+    stream = null; // its end is no failure
     if (closing != null) closing.end(status);
   }
 
@@ -139,7 +139,7 @@ final class NodeLink {
     failures = 0;
   }
 
-  /** The node has given a sign of life. */
+  /** Called when the node has answered. */
   void heard() {
     suspected = false;
     silent = false;
@@ -171,7 +171,7 @@ final class NodeLink {
     giveBack(Reason.STALLED);
   }
 
-  /** What was not sent goes elsewhere. */
+  /** Returns the unsent calls, which go to other nodes. */
   private void giveBack(Reason reason) {
     var sources = new ArrayList<>(ready);
     ready.clear();

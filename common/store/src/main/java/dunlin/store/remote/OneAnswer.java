@@ -6,12 +6,12 @@ import io.grpc.Status;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The end of a call that asks for one answer: with that, or with why there is none. */
+/** Ends a call with its single answer, or with the reason why there is none. */
 final class OneAnswer {
   /*
-   * Owner: the one that answers the call; used once.
-   * Failure: gRPC closes a call itself when sending ends with an Error, and does not say whether it has: so closing it after
-   * sending has failed may be once too often, which gRPC refuses and which does no harm.
+   * Owner: the thread that answers the call; used once.
+   * Failure: when sending throws an Error, gRPC may have closed the call itself. So closing it again may fail, which
+   * does no harm.
    */
   private static final Logger log = LoggerFactory.getLogger(OneAnswer.class);
 
@@ -23,7 +23,7 @@ final class OneAnswer {
       call.sendMessage(answer);
       call.close(Status.OK, new Metadata());
     } catch (RuntimeException | Error e) {
-      log.warn("An answer to a call of another node cannot be sent", e);
+      log.warn("An answer to a call from another node cannot be sent", e);
       closeUnsent(call);
     }
   }

@@ -4,7 +4,7 @@ import io.grpc.Metadata;
 import io.grpc.ServerCall;
 import io.grpc.Status;
 
-/** The answer to who asks whether this node is alive; given on the connection's event loop, so that a slow disk does not matter. */
+/** Answers pings on the connection's event loop, independent of a slow disk. */
 final class Pinged extends ServerCall.Listener<byte[]> {
   private static final byte[] ALIVE = {};
 
@@ -12,7 +12,7 @@ final class Pinged extends ServerCall.Listener<byte[]> {
 
   Pinged(ServerCall<byte[], byte[]> call) {
     this.call = call;
-    call.request(2); // one, and proof that there is no other
+    call.request(2); // one message, and proof that there is no second one
   }
 
   @Override

@@ -26,16 +26,17 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Calls ranges on other nodes: finds their leaders, tries again what surely was not done, and keeps each call's deadline. */
+/** Calls ranges on other nodes: finds their leaders, retries what surely was not done, and keeps each call's deadline. */
 public final class RangeClient implements AutoCloseable {
   /*
-   * Owner: one thread of its own holds all state of calls, routes and links, so nothing is locked. Any thread proposes.
-   * Bounds: RangeClientSettings. One link, one connection and one window a node, so a node that is slow or away holds
-   * no other range's requests; at its deadline each call ends.
-   * Failure: what was never sent, or was refused, ends as "not done"; what was sent and not answered as "unknown". close()
-   * ends everything so.
+   * Owner: one thread of its own holds all state of calls, routes and links, without locks. Any thread proposes.
+   * Bounds: RangeClientSettings. Each node has one link, one connection and one window, so a slow or unreachable node
+   * does not block requests to others. Each call ends at its deadline.
+   * Failure: a call that was never sent, or was refused, ends as "not done"; one that was sent and not answered as
+   * "unknown". close() ends all calls in this way.
    *
-   * Long because what becomes of a call, from its proposal over each answer to its end, is decided here and nowhere else.
+   * The class is long because the whole course of a call, from its proposal over each answer to its end, is decided
+   * here.
    */
   private static final Logger log = LoggerFactory.getLogger(RangeClient.class);
   private static final long TICK_NANOS = 5_000_000;
@@ -55,7 +56,7 @@ public final class RangeClient implements AutoCloseable {
   private final ConcurrentMap<UUID, RangeRoute> routes = new ConcurrentHashMap<>();
   private final AtomicInteger calls = new AtomicInteger();
 
-  // Of the client's thread.
+  // Used by the client's thread only.
   private final Map<RangeLocation.Peer, NodeLink> links = new HashMap<>();
   private final PriorityQueue<Due> due = new PriorityQueue<>((one, other) -> Long.signum(one.atNanos - other.atNanos));
   private @Nullable RemoteCall first;
@@ -63,14 +64,14 @@ public final class RangeClient implements AutoCloseable {
   private long earliestDeadlineNanos;
   private volatile boolean closed;
 
-  /** Something to do at a time. */
+  /** A task that is due at a time. */
   private record Due(long atNanos, Runnable what) {}
 
   /**
    * @param name of this process, for the logs of the nodes it calls; at most 128 characters
    * @param tls null for connections without TLS
    * @param nanoTime counts as System.nanoTime does
-   * @param random spreads the pauses before what is tried again; used by one thread
+   * @param random spreads the pauses before retries; used by one thread
    */
   public RangeClient(
       String name,
@@ -88,20 +89,20 @@ public final class RangeClient implements AutoCloseable {
     this.nanoTime = nanoTime;
     this.random = random;
     meters = new ClientMeters(registry);
-    meters.gauge("dunlin.store.client.in.flight", "Requests to other nodes without an end", calls, AtomicInteger::get);
+    meters.gauge("dunlin.store.client.in.flight", "Requests to other nodes in flight", calls, AtomicInteger::get);
     loop = new ClientLoop("dunlin-store-client", this::round);
     loop.start();
   }
 
-  /** A range whose commands may overtake each other, so that many are under way at once. */
+  /** A range whose commands may overtake each other, so that many are in flight at a time. */
   public <C, R> RemoteRange<C, R> range(
       UUID range, CommandCodec<C> commands, ResultCodec<R> results, RemoteRange.Rules<C> rules) {
     return new RemoteRange<>(this, commands, results, rules, route(range), null);
   }
 
   /**
-   * A range whose commands, as far as they are proposed by this object and one thread, are applied in the order of the calls.
-   * One frame of them is under way at a time. Only a command that is reported as unknown may be applied after a later one.
+   * A range that applies the commands of one thread and this object in the order of the calls. One frame of them is in
+   * flight at a time. Only a command that is reported as unknown may be applied after a later one.
    */
   public <C, R> RemoteRange<C, R> orderedRange(
       UUID range, CommandCodec<C> commands, ResultCodec<R> results, RemoteRange.Rules<C> rules) {
@@ -113,7 +114,7 @@ public final class RangeClient implements AutoCloseable {
     return routes.computeIfAbsent(range, RangeRoute::new);
   }
 
-  /** Ends every call, as not done or of unknown fate, and all connections. */
+  /** Ends every call, as not done or with an unknown outcome, and all connections. */
   @Override
   public void close() {
     loop.execute(this::shut);
@@ -162,7 +163,7 @@ public final class RangeClient implements AutoCloseable {
     loop.execute(task);
   }
 
-  /** Results are about as large as commands at most; a frame holds one that is larger than others alone. */
+  /** The largest frame of replies: results are at most about as large as commands, and a large one is a frame alone. */
   int replyFrameBytesMax() {
     return 2 * settings.bounds().commandBytesMax() + settings.frames().fullAt();
   }
@@ -194,14 +195,14 @@ public final class RangeClient implements AutoCloseable {
     }
   }
 
-  /** Lets a call wait at the node that seems to lead its range. */
+  /** Queues a call at the node that is believed to lead its range. */
   private void send(RemoteCall call) {
     if (call.ended) return;
     var link = destination(call.route, call);
     if (link != null) link.add(call);
   }
 
-  /** Lets a sequence wait at the node that seems to lead its range, if it has anything to send. */
+  /** Queues a sequence at the node that is believed to lead its range, if it has anything to send. */
   private void pump(Source sequence) {
     if (sequence.link != null || sequence.paused || closed) return;
     for (RemoteCall head; (head = sequence.peek()) != null; ) {
@@ -212,14 +213,14 @@ public final class RangeClient implements AutoCloseable {
         link.add(sequence);
         return;
       }
-      if (head.attempts != attempts) { // it has to come again, and the others behind it
+      if (head.attempts != attempts) { // it is to be retried, with the others behind it
         regroup(sequence);
         return;
       }
     }
   }
 
-  /** The calls behind the first one go by the same location, as many as a frame may have. */
+  /** Gives the calls behind the first one the same location, as many as a frame may have. */
   private void follow(Source sequence, long epoch) {
     var location = map.find(sequence.route.range).orElse(null);
     if (location == null || location.epoch() != epoch) return;
@@ -240,7 +241,7 @@ public final class RangeClient implements AutoCloseable {
     return false;
   }
 
-  /** Where to send a call; null when it has ended, or will come again. */
+  /** Where to send a call; null when it has ended or is to be retried. */
   private @Nullable NodeLink destination(RangeRoute route, RemoteCall call) {
     var location = map.find(route.range).orElse(null);
     if (location == null) {
@@ -306,7 +307,7 @@ public final class RangeClient implements AutoCloseable {
       }
       case RangeReply.Expired _ -> {
         settle(call);
-        fail(call, "its time was up at node " + node);
+        fail(call, "its deadline has passed at node " + node);
       }
       case RangeReply.Unknown(var reason) -> {
         call.lastRefusal = reason;
@@ -315,7 +316,7 @@ public final class RangeClient implements AutoCloseable {
     }
   }
 
-  /** An attempt has ended with an unknown result. */
+  /** An attempt has ended with an unknown outcome. */
   void lost(RemoteCall call, UUID node, Reason reason) {
     meters.refused(reason);
     call.route.failed(node);
@@ -324,7 +325,7 @@ public final class RangeClient implements AutoCloseable {
     else fail(call, "node " + node + ": " + reason.text + ": " + call.lastRefusal);
   }
 
-  /** Tries a call again: at once as long as hints are followed, else after a pause. */
+  /** Retries a call: at once after a hint, within a limit, otherwise after a pause. */
   void again(RemoteCall call, Reason reason, boolean hinted) {
     meters.retried(reason);
     call.lastRefusal = reason.text;
@@ -343,7 +344,7 @@ public final class RangeClient implements AutoCloseable {
     }
   }
 
-  /** A sequence was not sent where it waited. */
+  /** A sequence could not be sent to its node. */
   void giveBack(Source sequence, Reason reason) {
     sequence.link = null;
     var head = sequence.peek();
@@ -370,7 +371,7 @@ public final class RangeClient implements AutoCloseable {
             }));
   }
 
-  /** The call neither waits at a node nor is under way there any more. */
+  /** The call no longer waits at a node nor is in flight there. */
   private void settle(RemoteCall call) {
     boolean underWay = call.stream != null;
     if (call.link != null) call.link.unassign(call);
@@ -413,7 +414,7 @@ public final class RangeClient implements AutoCloseable {
     try {
       completion.run();
     } catch (RuntimeException e) {
-      log.error("A completion has thrown", e);
+      log.error("A completion has thrown an exception", e);
     }
   }
 
@@ -434,7 +435,7 @@ public final class RangeClient implements AutoCloseable {
       }
     }
     if (!waiting) return IDLE_TICK_NANOS;
-    // The clock is handed in and may go at its own pace, so it is looked at often while anything depends on it.
+    // The clock is a parameter and may run at its own pace, so it is read often while anything depends on it.
     var next = due.peek();
     return next == null ? TICK_NANOS : Math.clamp(next.atNanos - now, 1, TICK_NANOS);
   }
@@ -449,7 +450,7 @@ public final class RangeClient implements AutoCloseable {
     }
     earliestDeadlineNanos = now + earliest;
     for (var call : late)
-      fail(call, "its time was up after " + call.attempts + " attempts that failed; last: " + call.lastRefusal);
+      fail(call, "its deadline has passed after " + call.attempts + " failed attempts; last: " + call.lastRefusal);
   }
 
   private void append(RemoteCall call) {

@@ -5,15 +5,15 @@ import java.util.Optional;
 import java.util.UUID;
 
 /**
- * What this process knows of where ranges are. Called on the client's own thread, for every request: it answers from
- * memory, and asks others on threads of its own.
+ * The known locations of ranges. Called on the client's own thread, for every request: it answers from memory, and asks
+ * other nodes on threads of its own.
  */
 public interface RangeMap {
   Optional<RangeLocation> find(UUID range);
 
-  /** A node has answered that its range is now so, which is newer than what {@link #find} gave. */
+  /** A node has answered with a newer location than {@link #find} returned. */
   void learned(RangeLocation now);
 
-  /** What {@link #find} gives leads nowhere, or gives nothing: time to ask again. Called often while that lasts. */
+  /** The location that {@link #find} returned does not work, or there is none: time to ask again. Called often while that lasts. */
   void doubted(UUID range);
 }

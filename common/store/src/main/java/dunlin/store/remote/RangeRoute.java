@@ -6,15 +6,15 @@ import java.util.UUID;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** Which node the requests to one range go to next: what its replicas have said, and else what the map says. */
+/** Chooses the node for the next requests to one range: by its replicas' answers, otherwise by the map. */
 final class RangeRoute {
   /*
-   * Owner: the client's thread; `current` is read by those who propose.
+   * Owner: the client's thread; `current` is read by proposing threads.
    */
   final UUID range;
 
-  private @Nullable UUID leader; // as a replica has said, or shown by what it did
-  private @Nullable UUID refusedBy; // the last that said it does not lead
+  private @Nullable UUID leader; // named by a replica, or known because it has served a request
+  private @Nullable UUID refusedBy; // the last node that refused because it does not lead
   private int turn;
   private volatile @Nullable NodeLink current; // single writer: the client's thread
 
@@ -30,7 +30,7 @@ final class RangeRoute {
     if (current != link) current = link;
   }
 
-  /** The node to ask now; empty when all that come into question are away. */
+  /** The node to ask now; empty when all candidates are away. */
   Optional<RangeLocation.Peer> next(RangeLocation location, Predicate<RangeLocation.Peer> away) {
     var hinted = peer(location, leader, away);
     if (hinted.isPresent()) return hinted;
@@ -55,13 +55,13 @@ final class RangeRoute {
     return node == null ? Optional.empty() : location.peer(node).filter(away.negate());
   }
 
-  /** The node has done what was asked, so it leads. */
+  /** The node has served a request, so it leads. */
   void served(UUID node) {
     leader = node;
     refusedBy = null;
   }
 
-  /** The node does not lead, and may know who does. */
+  /** The node does not lead, and may name the leader. */
   void refused(UUID node, @Nullable UUID hint) {
     if (node.equals(leader)) leader = null;
     if (!node.equals(refusedBy)) turn++;

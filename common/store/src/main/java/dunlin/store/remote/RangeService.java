@@ -35,17 +35,18 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The store service of one node: takes requests of other nodes for the ranges that have a replica here, sends copies of them, and
- * hands on the calls that nodes make to each other.
+ * The store service of one node: serves other nodes' requests to the ranges that have a replica here, sends snapshots
+ * of these, and passes on calls between nodes.
  */
 public final class RangeService implements AutoCloseable {
   /*
-   * Owner: frames are read and handed to their range on gRPC's event loops, which nothing here blocks; replies are
-   * gathered and written by one thread, `writer`, which also ends what has no time left. The one that started it closes it.
+   * Owner: frames are read and passed to their range on gRPC's event loops, which are never blocked; replies are
+   * gathered and written by one thread, `writer`, which also ends requests past their deadline. The caller of start
+   * closes it.
    * Bounds: RangeServiceSettings. Streams: one more is refused. A full window of a stream: it is not read from. All
    * streams together: "overloaded".
-   * Other services at the port answer for themselves.
-   * Failure: a bad frame ends its stream. close() answers new requests with "unavailable", and what is still under way
+   * Other services at the port have their own bounds and owners.
+   * Failure: a bad frame ends its stream. close() answers new requests with "unavailable", and those still pending
    * after closeTimeout with "unknown".
    */
   private static final Logger log = LoggerFactory.getLogger(RangeService.class);
@@ -67,7 +68,7 @@ public final class RangeService implements AutoCloseable {
 
   private volatile boolean closing;
 
-  /** What calls of other nodes are answered with. */
+  /** Answers calls from other nodes. */
   @FunctionalInterface
   public interface CallHandler {
     /**
@@ -98,8 +99,8 @@ public final class RangeService implements AutoCloseable {
     meters = new ServiceMeters(registry);
     files = new CheckpointService(node, checkpoints, meters);
     calls = answers == null ? null : new CallService(answers, meters);
-    meters.gauge("dunlin.store.service.streams", "Streams of other nodes that are open", streams, Set::size);
-    meters.gauge("dunlin.store.service.outstanding", "Requests of other nodes without a reply", this, RangeService::outstanding);
+    meters.gauge("dunlin.store.service.streams", "Open streams from other nodes", streams, Set::size);
+    meters.gauge("dunlin.store.service.outstanding", "Requests from other nodes without a reply", this, RangeService::outstanding);
     meters.gauge("dunlin.store.service.outstanding.bytes", "Bytes of their commands", bytes, AtomicLong::get);
     writer = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-store-service").factory());
     var methods =
@@ -124,7 +125,7 @@ public final class RangeService implements AutoCloseable {
             .permitKeepAliveWithoutCalls(true)
             .keepAliveTime(30, TimeUnit.SECONDS)
             .keepAliveTimeout(10, TimeUnit.SECONDS)
-            // A small compressed frame could stand for a large one.
+            // A small compressed frame could expand to a huge one.
             .decompressorRegistry(DecompressorRegistry.emptyInstance())
             .compressorRegistry(CompressorRegistry.newEmptyInstance())
             .build();
@@ -138,7 +139,7 @@ public final class RangeService implements AutoCloseable {
     var _ = writer.scheduleWithFixedDelay(this::sweep, SWEEP.toMillis(), SWEEP.toMillis(), TimeUnit.MILLISECONDS);
   }
 
-  /** Opens the service of a node that answers no {@link RemoteCalls}. */
+  /** Opens the service for a node that answers no {@link RemoteCalls}. */
   public static RangeService start(
       InetSocketAddress address,
       UUID node,
@@ -159,7 +160,7 @@ public final class RangeService implements AutoCloseable {
    * @param others further services at the same port, which their owner closes before this one
    * @param tls null for connections without TLS
    * @param nanoTime counts as System.nanoTime does
-   * @throws StoreException when it cannot listen there, or would be open to everybody
+   * @throws StoreException when it cannot listen there, or would be open to any host
    */
   public static RangeService start(
       InetSocketAddress address,
@@ -193,7 +194,7 @@ public final class RangeService implements AutoCloseable {
     return server.getPort();
   }
 
-  /** Takes no requests any more, lets those under way end, within closeTimeout, and closes. */
+  /** Refuses new requests, waits up to closeTimeout for pending ones, and closes. */
   @Override
   public void close() {
     closing = true;
@@ -221,7 +222,7 @@ public final class RangeService implements AutoCloseable {
     meters.close();
   }
 
-  /** Ends the service as a crash would: nothing is answered any more. */
+  /** Ends the service as a crash would: no pending request is answered. */
   void abort() {
     closing = true;
     server.shutdownNow();
@@ -253,7 +254,7 @@ public final class RangeService implements AutoCloseable {
     return nanoTime.getAsLong();
   }
 
-  /** Takes room for a command, or answers false when all streams together have too many bytes. */
+  /** Reserves room for a command, or answers false when all streams together have too many bytes. */
   boolean reserve(int commandBytes) {
     if (bytes.addAndGet(commandBytes) <= settings.nodeBytesMax()) return true;
     bytes.addAndGet(-commandBytes);
@@ -272,7 +273,7 @@ public final class RangeService implements AutoCloseable {
     }
   }
 
-  /** The executor would keep a failure to itself. */
+  /** Logs a failure, which the executor would swallow. */
   private static void attempt(Runnable task) {
     try {
       task.run();
@@ -306,8 +307,8 @@ public final class RangeService implements AutoCloseable {
     long now = now();
     try {
       for (var stream : streams) stream.sweep(now);
-    } catch (RuntimeException e) { // an exception would end the sweeping for good
-      log.error("The store service cannot end what has no time left", e);
+    } catch (RuntimeException e) { // an exception would end the sweeps for good
+      log.error("The store service cannot end requests past their deadline", e);
     }
   }
 }

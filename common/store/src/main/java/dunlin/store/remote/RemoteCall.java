@@ -8,11 +8,11 @@ import org.jspecify.annotations.Nullable;
 /** One request to a range, from its proposal to its end, over all attempts. */
 final class RemoteCall {
   /*
-   * Owner: the client's thread, but for what is final.
+   * Owner: the client's thread; final fields may be read by any thread.
    * Bounds: counted by its RemoteRange until it ends; ends at its deadline at the latest.
    */
 
-  /** What a call means to its caller. */
+  /** The caller's side of a call. */
   interface Ending {
     boolean belongs(RangeLocation now);
 
@@ -32,16 +32,16 @@ final class RemoteCall {
   final Ending ending;
 
   long order; // place in its sequence
-  long epoch = -1; // of the location that it follows
-  long number; // of the attempt under way
+  long epoch = -1; // of the location that it was sent by
+  long number; // of the current attempt
   int attempts;
   int hops; // hints followed since the last pause
-  boolean unknown; // an attempt's fate is unknown
+  boolean unknown; // whether the outcome of an attempt is unknown
   boolean ended;
   String lastRefusal = "it was never sent";
-  @Nullable NodeLink link; // where it waits or is under way
-  @Nullable LinkStream stream; // where it is under way
-  @Nullable RemoteCall previous; // all calls of the client, in the order of their beginning
+  @Nullable NodeLink link; // where it waits or is in flight
+  @Nullable LinkStream stream; // where it is in flight
+  @Nullable RemoteCall previous; // links all calls of the client, oldest first
   @Nullable RemoteCall next;
 
   RemoteCall(
@@ -63,7 +63,7 @@ final class RemoteCall {
     this.ending = ending;
   }
 
-  /** How long the call takes in a frame. */
+  /** The bytes of the call in a frame. */
   int frameBytes() {
     return Frames.REQUEST_HEADER_BYTES + command.length;
   }

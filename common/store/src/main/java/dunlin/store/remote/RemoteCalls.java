@@ -18,20 +18,20 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
-/** Calls whatever answers calls at the store services of other nodes: bytes there, bytes back. */
+/** Calls the {@link RangeService.CallHandler} of other nodes: a request and an answer as bytes. */
 public final class RemoteCalls implements AutoCloseable {
   /*
    * Owner: any thread that may block; the lock guards the channels.
-   * Bounds: a channel for each address, CHANNELS_MAX of them; it ends its connection when it is idle and goes when it has not
-   * been used for long. CALLS_MAX calls of a channel under way, as many as the service takes of a connection: one more is
-   * refused at once, and so is one that is too large.
-   * Failure: every call ends within its deadline, with an IOException for whatever went wrong. An address that does not answer
-   * at costs a call connectMax at most: the caller has others to ask.
+   * Bounds: a channel for each address, CHANNELS_MAX of them; an idle one ends its connection, and is removed when it
+   * has not been used for long. A channel has at most CALLS_MAX pending calls, the service's limit for a connection:
+   * one more is refused at once, and so is one that is too large.
+   * Failure: every call ends within its deadline, with an IOException for any failure. An address that cannot be
+   * connected to costs a call at most connectMax, so that the caller can ask others.
    */
-  /** Most bytes of a call, and of an answer. */
+  /** The largest request and the largest answer, in bytes. */
   public static final int BYTES_MAX = 16 * 1024 * 1024;
 
-  /** Most calls to one node that are under way. */
+  /** The most pending calls to one node. */
   public static final int CALLS_MAX = RangeService.STREAMS_PER_CONNECTION;
   private static final int CHANNELS_MAX = 1024;
   private static final Duration CONNECT_MAX = Duration.ofSeconds(2);
@@ -43,7 +43,7 @@ public final class RemoteCalls implements AutoCloseable {
       return at(host) + ":" + port + (name.equals(host) ? "" : " (" + name + ")");
     }
 
-    /** What the certificate is compared with. */
+    /** The name that the certificate must have. */
     String authority() {
       return at(name) + ":" + port;
     }
@@ -53,7 +53,7 @@ public final class RemoteCalls implements AutoCloseable {
     }
   }
 
-  /** The way to one address. */
+  /** The channel to one address. */
   private static final class Link {
     final ManagedChannel channel;
     int underWay;
@@ -71,10 +71,10 @@ public final class RemoteCalls implements AutoCloseable {
   private final Counter sent;
   private final Counter failed;
   private final Counter refused;
-  /** The one that was used longest ago comes first; guarded by itself, and so is what the links count. */
+  /** Least recently used first; guarded by itself, as are the links' counts. */
   private final Map<Address, Link> links = new LinkedHashMap<>(16, 0.75f, true);
 
-  private boolean closed; // likewise
+  private boolean closed; // guarded by links
 
   /** @param tls null for connections without TLS */
   public RemoteCalls(@Nullable ServiceTls tls, MeterRegistry registry) {
@@ -103,8 +103,8 @@ public final class RemoteCalls implements AutoCloseable {
   /**
    * Calls the node whose store service is there. Blocks.
    *
-   * @param name what its certificate must have, where there is TLS
-   * @throws IOException for whatever does not work; the other node may have got the call all the same
+   * @param name the name that its certificate must have, where there is TLS
+   * @throws IOException for any failure; the other node may have received the call all the same
    */
   public byte[] call(String host, int port, String name, byte[] request, Duration deadline) throws IOException {
     var address = new Address(host, port, name);
@@ -139,9 +139,9 @@ public final class RemoteCalls implements AutoCloseable {
         link = new Link(channel(address));
         links.put(address, link);
       }
-      if (link.underWay >= CALLS_MAX) throw refusal("too many calls to " + address + " are under way");
+      if (link.underWay >= CALLS_MAX) throw refusal("too many calls to " + address + " are pending");
       link.underWay++;
-      link.channel.resetConnectBackoff(); // how often to try is the caller's decision
+      link.channel.resetConnectBackoff(); // the caller decides how often to retry
       return link;
     }
   }
@@ -164,7 +164,7 @@ public final class RemoteCalls implements AutoCloseable {
       link.channel.shutdownNow();
       eldest.remove();
     }
-    if (links.size() >= CHANNELS_MAX) throw refusal("calls to " + links.size() + " nodes are under way");
+    if (links.size() >= CHANNELS_MAX) throw refusal("calls to " + links.size() + " nodes are pending");
   }
 
   private ManagedChannel channel(Address address) throws IOException {
@@ -180,7 +180,7 @@ public final class RemoteCalls implements AutoCloseable {
           .idleTimeout(1, TimeUnit.MINUTES)
           .build();
     } catch (IllegalArgumentException e) {
-      throw new IOException(address + " is no address: " + e.getMessage(), e);
+      throw new IOException(address + " is not an address: " + e.getMessage(), e);
     }
   }
 
@@ -195,7 +195,7 @@ public final class RemoteCalls implements AutoCloseable {
     }
   }
 
-  /** Ends the calls that are under way. */
+  /** Ends the pending calls. */
   @Override
   public void close() {
     synchronized (links) {

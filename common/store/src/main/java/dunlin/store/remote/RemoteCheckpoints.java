@@ -21,20 +21,21 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Fetches checkpoints from the store services of other nodes, by connections of their own, so that requests never wait behind them. */
+/** Fetches snapshots from the store services of other nodes, by connections of its own, so that requests never wait behind them. */
 public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable {
   /*
    * Owner: any thread that may block; the lock guards the channels.
-   * Bounds: a channel for each node that was asked, which ends its connection when it is idle; one call a thread.
-   * Failure: every call ends within its timeout, with an IOException for whatever went wrong.
+   * Bounds: a channel for each node that was asked, which ends its connection when it is idle; one call for each
+   * thread.
+   * Failure: every call ends within its timeout, with an IOException for any failure.
    */
-  private static final Duration OPEN_TIMEOUT = Duration.ofMinutes(5); // it reads all files once, for their checksums
+  private static final Duration OPEN_TIMEOUT = Duration.ofMinutes(5); // the node reads all files once, for their checksums
   private static final Duration READ_TIMEOUT = Duration.ofSeconds(30);
 
   private final Function<UUID, Optional<Peer>> addresses;
   private final @Nullable ServiceTls tls;
   private final Map<Peer, ManagedChannel> channels = new HashMap<>(); // guarded by itself
-  private boolean closed; // likewise
+  private boolean closed; // guarded by channels
 
   /**
    * @param addresses where the store service of a node is
@@ -94,7 +95,7 @@ public final class RemoteCheckpoints implements CheckpointSource, AutoCloseable 
         known.resetConnectBackoff();
         return known;
       }
-      // Whatever was known of this node is out of date.
+      // The channel to the node's former address is out of date.
       channels.entrySet().removeIf(entry -> entry.getKey().node().equals(node) && entry.getValue().shutdownNow() != null);
       var credentials = tls == null ? InsecureChannelCredentials.create() : tls.client();
       var channel =

@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One range on other nodes, as {@link dunlin.store.Range} is one on this node.
+ * A range on other nodes; the counterpart of {@link dunlin.store.Range}.
  *
  * @param <C> a command
  * @param <R> the result of a command
@@ -22,20 +22,20 @@ import org.jspecify.annotations.Nullable;
 public final class RemoteRange<C, R> {
   /*
    * Owner: any thread proposes; the client's thread does the rest, and calls the completions.
-   * Bounds: rangeRequestsMax and rangeBytesMax without an end, nodeRequestsMax at the node where they go. Full: propose()
-   * answers false and counts.
+   * Bounds: rangeRequestsMax and rangeBytesMax pending here, nodeRequestsMax at the node. Full: propose() answers false
+   * and counts.
    */
 
   /**
-   * What a tier knows of its commands.
+   * What the client must know of a tier's commands.
    *
    * @param <C> a command
    */
   public interface Rules<C> {
-    /** Whether the command belongs to the range as it is now; its keys may have been split. Called on the client's thread. */
+    /** Whether the command still belongs to the range, which may have been split. Called on the client's thread. */
     boolean belongs(C command, RangeLocation now);
 
-    /** Whether it does no harm to apply the command twice: then it is sent again when its fate is unknown. */
+    /** Whether applying the command twice does no harm: then it is sent again when its outcome is unknown. */
     boolean idempotent(C command);
   }
 
@@ -69,8 +69,8 @@ public final class RemoteRange<C, R> {
   }
 
   /**
-   * Sends a command to the range's leader, wherever that is, until the time is up. Never blocks. Unless the
-   * failure is an {@link OutcomeUnknownException}, the command was surely not applied.
+   * Sends a command to the range's leader, and retries until the timeout. Never blocks. Unless the failure is an {@link
+   * OutcomeUnknownException}, the command was surely not applied.
    *
    * @return false when a bounded queue is full: nothing will be sent, the completion will not be called, and the caller must
    *     push back on its own source
@@ -96,7 +96,7 @@ public final class RemoteRange<C, R> {
   }
 
   /**
-   * Finds out that a replica has applied all that anyone was told to be done before the call, and which node has it.
+   * Waits until a replica has applied all commands that were reported as done before the call; the result is its node.
    *
    * @return false as with propose
    */

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.ToDoubleFunction;
 
-/** What the store service of one node counts. */
+/** The meters of one node's store service. */
 final class ServiceMeters implements AutoCloseable {
   private final MeterRegistry registry;
   private final List<Meter> registered = new ArrayList<>();
@@ -30,9 +30,9 @@ final class ServiceMeters implements AutoCloseable {
 
   ServiceMeters(MeterRegistry registry) {
     this.registry = registry;
-    chunks = bytes("dunlin.store.service.checkpoint", "Bytes of checkpoints sent to other nodes");
-    refusedChunks = counter("dunlin.store.service.checkpoint.refused", "Calls for checkpoints refused, or failed");
-    refusedCalls = counter("dunlin.store.service.calls.refused", "Calls of other nodes refused: too many, too large, or no call at all");
+    chunks = bytes("dunlin.store.service.checkpoint", "Bytes of snapshots sent to other nodes");
+    refusedChunks = counter("dunlin.store.service.checkpoint.refused", "Calls for snapshots that were refused or failed");
+    refusedCalls = counter("dunlin.store.service.calls.refused", "Calls from other nodes refused: too many, too large, or malformed");
     frames = counter("dunlin.store.service.frames", "Frames of requests from other nodes");
     requests = counter("dunlin.store.service.requests", "Requests from other nodes");
     notLeader = refusals("not-leader");
@@ -42,7 +42,7 @@ final class ServiceMeters implements AutoCloseable {
     expired = refusals("expired");
     unknown = refusals("unknown");
     badFrames = counter("dunlin.store.service.frames.bad", "Frames that no correct node sends; each ended its stream");
-    refusedStreams = counter("dunlin.store.service.streams.refused", "Streams refused because too many were open, or ended because they said nothing");
+    refusedStreams = counter("dunlin.store.service.streams.refused", "Streams refused because too many were open, or ended because no hello came in time");
     pauses = counter("dunlin.store.service.pauses", "Times a stream was not read from because its window was full");
   }
 
@@ -103,7 +103,7 @@ final class ServiceMeters implements AutoCloseable {
   private Counter refusals(String reason) {
     return register(
         Counter.builder("dunlin.store.service.refusals")
-            .description("Requests from other nodes that were not done, or whose fate is unknown")
+            .description("Requests from other nodes that were not done, or whose outcome is unknown")
             .tag("reason", reason)
             .register(registry));
   }

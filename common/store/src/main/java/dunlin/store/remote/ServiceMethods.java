@@ -3,17 +3,17 @@ package dunlin.store.remote;
 import dunlin.store.grpc.RawBytes;
 import io.grpc.MethodDescriptor;
 
-/** The methods of the store service. gRPC passes on the bytes of each message as they are. */
+/** The methods of the store service. Messages are raw bytes to gRPC. */
 final class ServiceMethods {
   static final String SERVICE = "dunlin.store.remote.Ranges";
   static final MethodDescriptor<byte[], byte[]> FRAMES = method("Stream", MethodDescriptor.MethodType.BIDI_STREAMING);
-  /** No bytes, answered with none: a sign of life. */
+  /** An empty message, answered with an empty one. */
   static final MethodDescriptor<byte[], byte[]> PING = method("Ping", MethodDescriptor.MethodType.UNARY);
   /** Wire.CheckpointRequest, answered with Wire.Checkpoint. */
   static final MethodDescriptor<byte[], byte[]> OPEN_CHECKPOINT = method("OpenCheckpoint", MethodDescriptor.MethodType.UNARY);
   /** Wire.ChunkRequest, answered with the bytes. */
   static final MethodDescriptor<byte[], byte[]> READ_CHECKPOINT = method("ReadCheckpoint", MethodDescriptor.MethodType.UNARY);
-  /** Bytes for the handler of calls on the node, answered with bytes. */
+  /** Bytes for the node's {@link RangeService.CallHandler}, answered with bytes. */
   static final MethodDescriptor<byte[], byte[]> CALL = method("Call", MethodDescriptor.MethodType.UNARY);
 
   private ServiceMethods() {}

@@ -20,14 +20,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One caller's stream at the node that it calls. */
+/** The server side of one caller's stream. */
 final class ServiceStream extends ServerCall.Listener<byte[]> {
   /*
-   * Owner: frames come on the event loop of the connection; replies come on any thread and wait in `replies` for the
-   * service's writer, the only one that writes to the call.
-   * Bounds: requestsMax and bytesMax of the settings, and the frame that passes them: the next one is asked for only when
-   * there is room. A request holds its place until its reply is written, so a caller that reads no replies gets no further.
-   * Failure: a bad frame ends the stream with INVALID_ARGUMENT, and no hello in time with DEADLINE_EXCEEDED. What was proposed by then goes on, and its answer is dropped.
+   * Owner: frames arrive on the connection's event loop; replies come on any thread and wait in `replies` for the
+   * service's writer, the only thread that writes to the call.
+   * Bounds: requestsMax and bytesMax of the settings, plus the frame that exceeds them: the next one is requested only
+   * when there is room. A request holds its place until its reply is written, so a caller that reads no replies cannot
+   * send more.
+   * Failure: a bad frame ends the stream with INVALID_ARGUMENT, and no hello in time with DEADLINE_EXCEEDED. Commands
+   * already proposed continue, and their results are dropped.
    */
   private static final Logger log = LoggerFactory.getLogger(ServiceStream.class);
   private static final int REPLY_FRAME_BYTES = 64 * 1024;
@@ -48,7 +50,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
   private volatile boolean greeted; // single writer: the event loop
   private volatile int replyFrameBytesMax; // single writer: the event loop
   private volatile boolean gone;
-  private boolean closed; // writer only
+  private boolean closed; // used by the writer only
 
   private record Answer(EncodedReply reply, int commandBytes) {}
 
@@ -93,7 +95,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
     if (full()) {
       service.meters().paused();
       paused.set(true);
-      if (!full()) resume(); // the last reply may have left just before
+      if (!full()) resume(); // the last reply may have been written just before
     } else {
       call.request(1);
     }
@@ -155,8 +157,8 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
     for (var request : frame.requests()) {
       var refusal = frame.ordered() && last != null ? last.refusal : null;
       last = admit(request, now);
-      if (refusal != null) last.accept(refusal); // as the one before it, which must not be overtaken
-      else if (service.closing()) last.accept(new RangeReply.Unavailable("the node stops"));
+      if (refusal != null) last.accept(refusal); // refused like the one before it, which must not be overtaken
+      else if (service.closing()) last.accept(new RangeReply.Unavailable("the node is stopping"));
       else if (request.millisLeft() == 0) last.accept(new RangeReply.Expired());
       else if (!last.reserved) last.accept(new RangeReply.Overloaded());
       else if (range.isEmpty()) last.accept(new RangeReply.Unavailable("no such range on this node"));
@@ -185,8 +187,8 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
         case COMMAND -> range.propose(epoch, request.command(), outstanding);
         case BARRIER -> range.barrier(epoch, outstanding);
       }
-    } catch (RuntimeException e) { // a bug of the range's: it may have thrown after it proposed
-      log.error("A range has thrown instead of a reply", e);
+    } catch (RuntimeException e) { // a bug of the range: it may have thrown after it proposed
+      log.error("A range has thrown an exception instead of replying", e);
       outstanding.accept(new RangeReply.Unknown("the range has failed"));
     }
   }
@@ -207,8 +209,8 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
   }
 
   /**
-   * Ends requests that have no time left, so that a range without a majority does not keep the window from others; and the
-   * stream of a caller that says nothing, so that it does not keep its place.
+   * Ends requests past their deadline, so that a range without a quorum does not use up the window; and streams without
+   * a hello in time, so that they do not use up the limit.
    */
   void sweep(long now) {
     if (!greeted && !gone && now - openedNanos > HELLO_NANOS) {
@@ -216,14 +218,14 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
       end(Status.DEADLINE_EXCEEDED.withDescription("no hello in time"));
     }
     for (var outstanding : unanswered.values())
-      if (outstanding.deadlineNanos - now <= 0) outstanding.accept(outstanding.fateUnknown("its time was up before it was answered"));
+      if (outstanding.deadlineNanos - now <= 0) outstanding.accept(outstanding.fateUnknown("its deadline has passed before it was answered"));
   }
 
-  /** Answers all that is under way and closes; of the writer. */
+  /** Answers all pending requests and closes; called by the writer only. */
   void finish() {
-    for (var outstanding : unanswered.values()) outstanding.accept(outstanding.fateUnknown("the node stops"));
+    for (var outstanding : unanswered.values()) outstanding.accept(outstanding.fateUnknown("the node is stopping"));
     drain(true);
-    close(Status.UNAVAILABLE.withDescription("the node stops"));
+    close(Status.UNAVAILABLE.withDescription("the node is stopping"));
   }
 
   private void end(Status status) {
@@ -240,14 +242,14 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
   private void forget() {
     gone = true;
     service.ended(this);
-    drainSoon(); // gives back what waits
+    drainSoon(); // releases what waits
   }
 
   private void drainSoon() {
     if (drainAsked.compareAndSet(false, true)) service.write(() -> drain(false));
   }
 
-  /** Writes what has gathered, as far as the caller reads, or all of it; of the writer. */
+  /** Writes the gathered replies, all of them or as far as the caller reads; called by the writer only. */
   private void drain(boolean all) {
     drainAsked.set(false);
     while ((gone || all || call.isReady()) && !replies.isEmpty()) {
@@ -266,7 +268,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
     if (paused.get() && !full()) resume();
   }
 
-  /** A request between its arrival and its reply; answered once, by the first to do so. */
+  /** A pending request; answered once, by the first thread to do so. */
   private final class Outstanding implements Consumer<RangeReply> {
     private final long number;
     private final Frames.Kind kind;
@@ -274,7 +276,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
     private final long deadlineNanos;
     private final boolean reserved;
     private final AtomicBoolean answered = new AtomicBoolean();
-    private volatile @Nullable RangeReply refusal; // single writer: who answers
+    private volatile @Nullable RangeReply refusal; // single writer: the thread that answers
 
     Outstanding(Frames.Request request, long deadlineNanos, boolean reserved) {
       number = request.number();
@@ -296,7 +298,7 @@ final class ServiceStream extends ServerCall.Listener<byte[]> {
 
     @Override
     public void accept(RangeReply reply) {
-      if (!answered.compareAndSet(false, true)) return; // its time was up
+      if (!answered.compareAndSet(false, true)) return; // its deadline has passed
       if (mayComeAgain(reply)) refusal = reply;
       if (reserved) service.release(commandBytes);
       service.meters().answered(reply);

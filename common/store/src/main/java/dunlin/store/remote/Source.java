@@ -6,25 +6,25 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Calls to one range that wait to be sent: those of one ordered sequence, or those at one node that may overtake each other. */
+/** A queue of unsent calls to one range: those of one ordered sequence, or those at one node that may overtake each other. */
 final class Source {
   /*
    * Owner: the client's thread.
-   * Bounds: those of the ranges whose calls they are. Calls that have ended stay until they come to the front.
-   * An ordered sequence has one frame under way; the next one goes when all of it is answered. What was refused goes back
-   * to the front, in its old order.
+   * Bounds: those of the calls' ranges. Calls that have ended stay until they reach the front. An ordered sequence has
+   * one frame in flight; the next one is sent when all of it is answered. Refused calls go back to the front, in their
+   * old order.
    */
   final RangeRoute route;
   final boolean ordered;
   final ArrayDeque<RemoteCall> waiting = new ArrayDeque<>();
 
-  // Of an ordered sequence only.
+  // For an ordered sequence only.
   private final List<RemoteCall> refused = new ArrayList<>();
   private long nextOrder;
   private long pauseNanos;
   int underWay;
   boolean paused;
-  @Nullable NodeLink link; // where its next frame is to go, or is
+  @Nullable NodeLink link; // where its next frame is to go, or is in flight
 
   Source(RangeRoute route, boolean ordered) {
     this.route = route;
@@ -52,9 +52,9 @@ final class Source {
     pauseNanos = Math.max(pauseNanos, pause);
   }
 
-  /** When nothing is under way any more: puts back what was refused, and answers for how long to wait. */
+  /** Puts refused calls back, once nothing is in flight, and answers how long to wait. */
   long regroup() {
-    assert underWay == 0 : underWay + " calls are under way";
+    assert underWay == 0 : underWay + " calls are in flight";
     refused.sort(Comparator.comparingLong(call -> call.order));
     for (var call : refused.reversed()) waiting.addFirst(call);
     refused.clear();

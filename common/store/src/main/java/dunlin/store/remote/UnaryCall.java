@@ -16,7 +16,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** A call with one message each way, under way to another node; the thread that began it waits for the answer. */
+/** A pending call to another node with one message each way; the thread that started it waits for the answer. */
 final class UnaryCall {
   private final String to;
   private final ClientCall<byte[], byte[]> call;
@@ -29,9 +29,9 @@ final class UnaryCall {
   }
 
   /**
-   * Sends the request. It ends within the timeout, one way or the other.
+   * Sends the request. The call ends within the timeout.
    *
-   * @param to who is called, in the words of what goes wrong
+   * @param to the called node, for error messages
    */
   static UnaryCall start(Channel channel, MethodDescriptor<byte[], byte[]> method, byte[] request, Duration timeout, String to) {
     var options = CallOptions.DEFAULT.withDeadlineAfter(Math.max(1, timeout.toMillis()), TimeUnit.MILLISECONDS);
@@ -54,13 +54,13 @@ final class UnaryCall {
           }
         },
         new Metadata());
-    call.request(2); // one, and proof that there is no other
+    call.request(2); // one message, and proof that there is no second one
     call.sendMessage(request);
     call.halfClose();
     return new UnaryCall(to, call, answer);
   }
 
-  /** Waits for the end, be it good or bad, and answers whether it has come in this time. */
+  /** Waits for the call to end, and answers whether it has within this time. */
   boolean ended(Duration within) throws IOException {
     try {
       answer.get(within.toMillis(), TimeUnit.MILLISECONDS);
@@ -92,6 +92,6 @@ final class UnaryCall {
   private InterruptedIOException interrupted(InterruptedException e) {
     call.cancel("interrupted", e);
     Thread.currentThread().interrupt();
-    return new InterruptedIOException("interrupted while " + to + " was called");
+    return new InterruptedIOException("interrupted while calling " + to);
   }
 }

@@ -9,21 +9,23 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A line in front of a range for callers that do not push back by themselves: what the full queue refuses waits here, and whatever comes
- * later goes behind it. So a full range makes its callers wait, and never changes the order of what one thread proposes.
+ * A queue in front of a range, for callers that cannot push back themselves. Commands that the full range refuses wait
+ * here, and later ones line up behind them. So a full range makes its callers wait, and never changes the order of one
+ * thread's commands.
  *
  * @param <C> a command
  * @param <R> the result of a command
  */
 public final class ProposalLine<C, R> {
   /*
-   * Owner: any thread proposes. What waits is proposed by one thread at a time: the one that the range tells of room.
-   * Bounds: commandsMax wait, one more is refused. Their bytes are the callers' to bound, who hold credit for them until they are told
-   *   how a command ended. First come, first served, so that no thread is passed over.
-   * Failure: a range that is closed, has failed or is led elsewhere fails what waits as it fails what is proposed.
+   * Owner: any thread proposes. Waiting commands are proposed by one thread at a time: the one on which the range
+   * reports room.
+   * Bounds: commandsMax wait, one more is refused. The callers bound their bytes, by credit that they hold until a
+   * command has ended. First come, first served, so that no thread starves.
+   * Failure: a range that is closed, has failed or is led elsewhere fails waiting commands like new ones.
    *
-   * A command is counted before it is in the queue and until it is the range's. So a thread that finds the count at zero knows that
-   * nothing of its own waits, and may go straight to the range.
+   * A command is counted from before it is queued until the range has accepted it. So a thread that finds the count at
+   * zero knows that none of its own commands waits, and may propose directly to the range.
    */
   private static final long AGAIN_MILLIS = 10;
 
@@ -44,7 +46,7 @@ public final class ProposalLine<C, R> {
    * Proposes a command, now or when there is room. Commands of one calling thread are applied in the order of its calls. Never blocks.
    * The command must not change.
    *
-   * @return false when as many wait as may: the completion will not be called
+   * @return false when commandsMax wait already: the completion will not be called
    */
   public boolean propose(C command, Completion<R> completion) {
     int before = waiting.get();
@@ -64,7 +66,7 @@ public final class ProposalLine<C, R> {
   private void turn() {
     do {
       var head = line.peek();
-      if (head == null || !proposed(head)) { // counted and not there yet, or refused again
+      if (head == null || !proposed(head)) { // counted but not queued yet, or refused again
         ask();
         return;
       }
@@ -72,7 +74,7 @@ public final class ProposalLine<C, R> {
     } while (waiting.decrementAndGet() > 0);
   }
 
-  /** Whether the range has taken it. One that cannot even be proposed must not stop the line. */
+  /** Whether the range has accepted the command. One whose proposal throws must not block the queue. */
   private boolean proposed(Waiting<C, R> head) {
     try {
       return range.propose(head.command(), head.completion());

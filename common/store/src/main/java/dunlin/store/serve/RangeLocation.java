@@ -9,11 +9,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * Where a range is and which keys it has.
  *
- * @param epoch grows with every change of the interval; peers and leader may change without
+ * @param epoch grows with every change of the interval, not with changes of peers or leader
  * @param from the first key
- * @param to the key behind the last one, null when the range has no end
+ * @param to the exclusive end, null when the range has no end
  * @param peers the nodes with a replica, at most 16
- * @param leader the node that seems to lead, null when none is known
+ * @param leader the node that is believed to lead, null when none is known
  */
 public record RangeLocation(
     UUID range, long epoch, byte[] from, byte @Nullable [] to, List<Peer> peers, @Nullable UUID leader) {

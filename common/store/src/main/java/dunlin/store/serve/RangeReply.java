@@ -11,19 +11,19 @@ public sealed interface RangeReply {
   /** The command is durable on a majority and applied. */
   record Done(byte[] result) implements RangeReply {}
 
-  /** Another replica leads; which one, when this one knows. */
+  /** Another replica leads; names it, if known. */
   record NotLeader(@Nullable UUID leader) implements RangeReply {}
 
-  /** The range is no longer, or not yet, what the caller takes it for; so it is here. */
+  /** The range's epoch is not the caller's; has the current location. */
   record WrongEpoch(RangeLocation now) implements RangeReply {}
 
   /** A bounded queue is full. */
   record Overloaded() implements RangeReply {}
 
-  /** There is no such range here, or it takes no commands now. */
+  /** There is no such range here, or it accepts no commands now. */
   record Unavailable(String reason) implements RangeReply {}
 
-  /** The time was up before anything was done. */
+  /** The deadline passed before anything was done. */
   record Expired() implements RangeReply {}
 
   /** The command may have been committed, or may still be. */

@@ -14,7 +14,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A replica of this node as callers on other nodes reach it: bytes in, bytes out.
+ * Serves a replica of this node to callers on other nodes: decodes commands and encodes results.
  *
  * @param <C> a command
  * @param <R> the result of a command
@@ -26,7 +26,7 @@ public final class ServedReplica<C, R> implements LocalRange {
   private final Supplier<RangeLocation> location;
 
   /**
-   * @param location what this node knows of the range now; asked for every request, so it answers from memory
+   * @param location the known location of the range; called for every request, so it must answer from memory
    */
   public ServedReplica(
       Replica<C, R> replica, CommandCodec<C> commands, ResultCodec<R> results, Supplier<RangeLocation> location) {
@@ -51,7 +51,7 @@ public final class ServedReplica<C, R> implements LocalRange {
     C decoded;
     try {
       decoded = commands.decode(command);
-    } catch (RuntimeException e) { // of a newer version, it may be: another node may know it
+    } catch (RuntimeException e) { // perhaps of a newer version, which another node may know
       reply.accept(new RangeReply.Unavailable("a command that cannot be read: " + e.getMessage()));
       return;
     }
@@ -67,7 +67,7 @@ public final class ServedReplica<C, R> implements LocalRange {
             reply.accept(replyFor(failure));
           }
         };
-    // Where the range has its epoch in its rows, that decides, in the order of the log.
+    // A range with an epoch in its rows checks it when it applies the command.
     boolean taken =
         replica.descriptor().isPresent() ? replica.propose(epoch, decoded, completion) : replica.propose(decoded, completion);
     if (!taken) reply.accept(new RangeReply.Overloaded());

@@ -12,17 +12,20 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Serves a range while this node leads it: opens a server at the beginning of each leadership, and closes it at the end. What a server keeps in memory
- * so belongs to one leadership, and the rows of the range have all that was committed before.
+ * Serves a range while this node leads it: opens a server at the start of each leadership and closes it at the end. So
+ * a server's memory belongs to one leadership, and the rows of the range have everything that was committed before.
  */
 public final class WhileLeading implements AutoCloseable {
   /*
-   * Owner: one thread of its own opens and closes, so there is never more than one server. The store reports changes on its own threads.
-   * Bounds: one server. While the thread is busy, changes are counted: a leadership that has ended meanwhile is not served, and one that was followed by
-   *   another gets a server of its own.
-   * Failure: a server that cannot be opened is tried again after a pause of up to PAUSE_MAX_MILLIS, as long as the node leads. What fails while it is closed is logged.
+   * Owner: its own thread opens and closes servers, so there is never more than one. The store reports changes on its
+   * own threads.
+   * Bounds: one server. While the thread is busy, changes are counted: a leadership that has already ended is not
+   * served, and each new leadership gets its own server.
+   * Failure: opening a server is retried after a pause of up to PAUSE_MAX_MILLIS while the node leads. An error during
+   * the closing is logged.
    *
-   * Between the end of a leadership and the closing of its server passes a moment. The range itself refuses what the server proposes then.
+   * A server is closed shortly after its leadership has ended. In between, the range itself refuses the server's
+   * proposals.
    */
   private static final Logger LOG = LoggerFactory.getLogger(WhileLeading.class);
   private static final long PAUSE_MILLIS = 50;
@@ -34,7 +37,8 @@ public final class WhileLeading implements AutoCloseable {
   @FunctionalInterface
   public interface Opener {
     /**
-     * Begins to serve. Must not wait for the range: the leadership may have ended, and until this returns nothing is closed.
+     * Starts to serve. Must not wait for the range: the leadership may have ended, and nothing is closed until this
+     * returns.
      *
      * @throws StoreException when it cannot be opened now
      */
@@ -48,7 +52,7 @@ public final class WhileLeading implements AutoCloseable {
   /** Counts the changes: odd while this node leads. Written by the store's threads, one at a time. */
   private final AtomicLong changes = new AtomicLong();
 
-  private long served = NONE; // from here on of the thread: the change that the server was opened for
+  private long served = NONE; // this and the following: used by the thread only. The change for which the server was opened
   private @Nullable AutoCloseable server;
   private int failures;
 
@@ -58,7 +62,7 @@ public final class WhileLeading implements AutoCloseable {
     thread = Executors.newSingleThreadScheduledExecutor(Thread.ofPlatform().daemon().name("dunlin-serves-" + range).factory());
   }
 
-  /** Serves a replica from now on. */
+  /** Starts to serve a replica. */
   public static WhileLeading of(Replica<?, ?> replica, Opener opener) {
     var serving = new WhileLeading(replica.id().toString(), opener);
     replica.onLeadership(serving::changed);
@@ -66,7 +70,7 @@ public final class WhileLeading implements AutoCloseable {
   }
 
   private void changed(boolean leads) {
-    if (leads == isLeading(changes.get())) return; // the first report says how things stand
+    if (leads == isLeading(changes.get())) return; // the first report is the current state, not a change
     changes.incrementAndGet();
     try {
       thread.execute(this::follow);
@@ -108,7 +112,7 @@ public final class WhileLeading implements AutoCloseable {
     }
   }
 
-  /** Closes the server, and opens none any more. Waits for that, for CLOSE_SECONDS. */
+  /** Closes the server and opens no further ones. Waits up to CLOSE_SECONDS. */
   @Override
   public void close() {
     try {

@@ -1,4 +1,4 @@
-/** A replica as it is served to other processes, with its location and its replies. */
+/** Serving a replica to other processes: its location and its replies. */
 @NullMarked
 package dunlin.store.serve;
 

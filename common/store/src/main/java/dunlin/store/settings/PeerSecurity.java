@@ -2,10 +2,10 @@ package dunlin.store.settings;
 
 import java.nio.file.Path;
 
-/** How the nodes of a cluster know each other on the cluster port. */
+/** How the nodes of a cluster authenticate each other on the cluster port. */
 public sealed interface PeerSecurity {
   /**
-   * Not at all: every peer that reaches the port is taken for a node.
+   * No authentication: every peer that reaches the port counts as a node.
    *
    * @param beyondLoopback whether that is allowed on an address that other machines reach
    */
@@ -15,7 +15,7 @@ public sealed interface PeerSecurity {
    * TLS with certificates on both sides, which must name the host by which the others reach the node.
    *
    * @param key private key, PKCS#8 in PEM
-   * @param certificates the node's certificate and those that lead to the authority, PEM
+   * @param certificates the node's certificate and the chain to the authority, PEM
    * @param authority certificates of the authorities that nodes' certificates come from, PEM
    */
   record MutualTls(Path key, Path certificates, Path authority) implements PeerSecurity {}

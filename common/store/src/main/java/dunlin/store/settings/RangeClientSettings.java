@@ -7,18 +7,18 @@ import java.time.Duration;
 /**
  * How a process calls ranges on other nodes.
  *
- * @param timeout deadline of a request that is given none
+ * @param timeout the default timeout of a request
  */
 public record RangeClientSettings(Bounds bounds, Frames frames, Duration timeout, Retries retries, Silence silence) {
   private static final int KIB = 1024;
   private static final int MIB = 1024 * KIB;
 
   /**
-   * What may wait.
+   * Bounds on pending requests.
    *
-   * @param rangeRequestsMax requests to one range without an end, 1 to 1,048,576; one more is refused
+   * @param rangeRequestsMax pending requests to one range, 1 to 1,048,576; one more is refused
    * @param rangeBytesMax bytes of their commands, at least commandBytesMax; one command more is refused
-   * @param nodeRequestsMax requests that one node has or that wait for it, 1 to 1,048,576; one more is refused
+   * @param nodeRequestsMax pending requests to one node, 1 to 1,048,576; one more is refused
    * @param commandBytesMax largest command, 64 KiB to 16 MiB
    */
   public record Bounds(int rangeRequestsMax, long rangeBytesMax, int nodeRequestsMax, int commandBytesMax) {
@@ -44,9 +44,9 @@ public record RangeClientSettings(Bounds bounds, Frames frames, Duration timeout
   }
 
   /**
-   * How a request is sent again that was surely not done.
+   * How requests that surely were not done are retried.
    *
-   * @param backoffFirst the first pause before that; twice as long each time, and between half and all of it by chance
+   * @param backoffFirst the first pause before a retry; it doubles each time, and is shortened by up to half at random
    * @param backoffMost the longest pause
    * @param hopsMax how many hints to a leader are followed without a pause, 0 to 16
    */
@@ -61,11 +61,11 @@ public record RangeClientSettings(Bounds bounds, Frames frames, Duration timeout
   /**
    * When a node counts as away.
    *
-   * @param connectTimeout after which a node that has not welcomed us does
-   * @param stallAfter silence of a node, while it owes replies, after which requests go to others
-   * @param keepAlive how long a node may owe a sign of life when it is asked for one, which is when it is silent, and now and then;
-   *     then its connection is closed, and the fate of requests that it has is unknown. At least 100 ms; a node that stands still for
-   *     longer, such as in a collection, is given up with all that it was about to answer
+   * @param connectTimeout time without a welcome after which a node counts as away
+   * @param stallAfter silence of a node that owes replies after which requests go to others
+   * @param keepAlive how long a node may take to answer a ping, which it gets when it is silent, and now and then;
+   *     after that its connection is closed, and the outcome of its requests is unknown. At least 100 ms; a node that
+   *     is paused for longer, such as in a garbage collection, loses all its pending requests
    */
   public record Silence(Duration connectTimeout, Duration stallAfter, Duration keepAlive) {
     public Silence {

@@ -6,13 +6,13 @@ import java.time.Duration;
  * Bounds of the store service on one node.
  *
  * @param streamsMax streams that may be open, 1 to 65,536: about one for each other node; one more is refused
- * @param requestsMax requests of one stream without a reply, 1 to 1,048,576; at so many the stream is not read from
+ * @param requestsMax requests of one stream without a reply, 1 to 1,048,576; at this number the stream is not read from
  * @param bytesMax bytes of their commands, at least frameBytesMax; likewise
  * @param nodeBytesMax bytes of the commands of all streams, at least bytesMax; one more is answered with "overloaded"
  * @param frameBytesMax largest frame taken, 64 KiB to 64 MiB; a larger one ends its stream
  * @param closeTimeout how long calls in progress may take when the service closes, at most 1 min; then its fate is unknown
- * @param plaintextAnywhere whether the service may be open beyond loopback without TLS, where whoever reaches it is taken for a
- *     node
+ * @param plaintextAnywhere whether the service may be open beyond loopback without TLS, where any host that reaches it
+ *     counts as a node
  */
 public record RangeServiceSettings(
     int streamsMax,

@@ -12,7 +12,7 @@ import java.util.List;
  *
  * @param fsync whether an entry counts as durable only after it was forced to disk. False survives a crash of the
  *     process, not the loss of power of a majority: acknowledged commands can then be gone
- * @param cluster how this node meets the others
+ * @param cluster the settings for peers
  * @param memoryBytes RocksDB's memory over all ranges of the process, block cache and write buffers together, at
  *     least 8 MiB
  * @param disk how much of the disk must stay free
@@ -58,16 +58,17 @@ public record StoreSettings(
   /** The settings that are read here; the others are constants. */
   public static final List<Setting<?>> ALL = List.of(FSYNC, MEMORY, DISK_FREE_MIN, DISK_CRITICAL_MIN, SNAPSHOT_ENTRIES, SNAPSHOT_AGE);
 
-  /** Entries of Ratis' own and of control that come beside those in flight. */
+  /** Entries of Ratis itself and control entries, beside those in flight. */
   private static final int ENTRIES_BESIDE = 8;
 
   /**
    * How much of the data directory's disk must stay free; for the whole process.
    *
-   * @param freeMin bytes; with less, only commands that free space or need none are taken ({@link dunlin.store.CommandKind#RELEASE}),
-   *     until there is a quarter more than this. 0 stands for 1 GiB, or a twentieth of a disk that is smaller than 20 GiB
-   * @param criticalMin bytes with less than which no commands at all are taken; what lies between is the reserve for freeing
-   *     space. 0 stands for half of freeMin; more than that counts as that
+   * @param freeMin bytes; with less, only commands that free space or need none are accepted ({@link
+   *     dunlin.store.CommandKind#RELEASE}), until there is a quarter more than this. 0 means 1 GiB, or a twentieth of a
+   *     disk that is smaller than 20 GiB
+   * @param criticalMin bytes; with less, no commands at all are accepted. The space between the two is the reserve for
+   *     freeing space. 0 means half of freeMin; a value above freeMin counts as freeMin
    */
   public record Disk(long freeMin, long criticalMin) {
     public Disk {
@@ -77,11 +78,12 @@ public record StoreSettings(
   }
 
   /**
-   * What may wait for the log. A quarter of both is kept for commands that are not of a flow ({@link dunlin.store.CommandKind}).
+   * Bounds on commands that wait for the log. A quarter of both is kept for commands that are not a FLOW ({@link
+   * dunlin.store.CommandKind}).
    *
    * @param commandsMax commands, 4 to 1,048,576, rounded up to a power of two; one more is refused
-   * @param bytesMax their bytes, at least four times the largest entry, so that the largest command finds room in what a flow may
-   *     take when half is free; more are refused
+   * @param bytesMax their bytes, at least four times the largest entry, so that the largest FLOW command fits when half
+   *     is free; more are refused
    */
   public record Queue(int commandsMax, long bytesMax) {
     public Queue {
@@ -108,7 +110,7 @@ public record StoreSettings(
   }
 
   /**
-   * When the rows are flushed and the log is truncated: by whichever comes first.
+   * When the rows are flushed and the log is truncated: at the first of these limits.
    *
    * @param entries log entries since the last time, 1 to 10,000,000
    * @param logBytes bytes of log entries, at least 64 KiB. Bounds what a restart after a crash replays
@@ -139,8 +141,8 @@ public record StoreSettings(
     requireNonNull(cluster);
     within("memoryBytes", memoryBytes, 8 * MIB, Long.MAX_VALUE);
     within("queue.bytesMax", queue.bytesMax(), 4L * entries.bytesMax(), Long.MAX_VALUE);
-    // A copy of the rows has to reach beyond what an old leader has in its log and nobody else: Ratis would keep that part of its
-    // log, up to where the copy ends, as if it belonged to the range.
+    // A snapshot must end behind the uncommitted tail of an old leader's log: Ratis would keep the part of that tail up
+    // to the snapshot's end as if it were committed.
     within("cluster.entriesKept", cluster.entriesKept(), 2L * entries.inFlight() + ENTRIES_BESIDE, Long.MAX_VALUE);
   }
 
@@ -156,7 +158,7 @@ public record StoreSettings(
         new Reads(2, 1024));
   }
 
-  /** @param cluster how this node meets the others */
+  /** @param cluster the settings for peers */
   public static StoreSettings from(Settings settings, ClusterSettings cluster) {
     var usual = defaults();
     return new StoreSettings(
@@ -170,7 +172,7 @@ public record StoreSettings(
         usual.reads());
   }
 
-  /** The same, for a node that has others. */
+  /** The same with other settings for peers. */
   public StoreSettings with(ClusterSettings others) {
     return new StoreSettings(fsync, others, memoryBytes, disk, queue, entries, snapshots, reads);
   }

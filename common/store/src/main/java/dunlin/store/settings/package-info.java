@@ -1,4 +1,4 @@
-/** How a node's ranges are set up: their logs and memory, the ports between nodes, and the bounds of what calls and is called there. */
+/** Settings of a node's ranges: their logs and memory, the ports between nodes, and the bounds of calls. */
 @NullMarked
 package dunlin.store.settings;
 

@@ -4,7 +4,7 @@ import dunlin.store.RangeId;
 import java.io.IOException;
 import java.util.UUID;
 
-/** Fetches checkpoints by whatever the store has been given for it; before that, nothing comes. */
+/** Fetches snapshots by the source that the store was given; fails while there is none. */
 public final class CheckpointCarrier implements CheckpointSource {
   private volatile CheckpointSource by = new Nothing();
 
@@ -25,12 +25,12 @@ public final class CheckpointCarrier implements CheckpointSource {
   private static final class Nothing implements CheckpointSource {
     @Override
     public Checkpoint open(UUID node, RangeId range) throws IOException {
-      throw new IOException("nothing carries copies of rows to this node");
+      throw new IOException("this node has no source for snapshots");
     }
 
     @Override
     public byte[] read(UUID node, UUID checkpoint, String file, long offset, int bytes) throws IOException {
-      throw new IOException("nothing carries copies of rows to this node");
+      throw new IOException("this node has no source for snapshots");
     }
   }
 }

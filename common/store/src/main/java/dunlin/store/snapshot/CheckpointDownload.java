@@ -19,13 +19,13 @@ import java.util.function.BooleanSupplier;
 import java.util.function.LongConsumer;
 import java.util.zip.CRC32C;
 
-/** Fetches a checkpoint of a range into a directory, as far as it is not there already. */
+/** Downloads a snapshot of a range into a directory, except files that are there already. */
 public final class CheckpointDownload {
   /*
    * Owner: one thread, which may block.
    * Bounds: one chunk in memory; the rate and the deadline of the settings; no more bytes than the disk can spare.
-   * Failure: any failure leaves what was fetched: whole files are known by size and checksum and never fetched twice, and a
-   * file that was cut off is continued when it is of the same checkpoint.
+   * Failure: any failure leaves the downloaded files. Complete ones are recognized by size and checksum and never
+   * fetched twice; a partial one is resumed if it is of the same snapshot.
    */
   private static final String ORIGIN = "ORIGIN";
 
@@ -56,7 +56,7 @@ public final class CheckpointDownload {
     long missing = 0;
     for (var file : checkpoint.files()) if (!whole(into.resolve(file.name()), file)) missing += file.bytes();
     if (!disk.canHold(missing))
-      throw new IOException("the disk cannot hold a copy of range '" + range + "' of " + missing + " more bytes");
+      throw new IOException("the disk has no room for a snapshot of range '" + range + "' of " + missing + " more bytes");
     Files.writeString(into.resolve(ORIGIN), checkpoint.id().toString());
     for (var file : checkpoint.files()) fetch(node, checkpoint.id(), file, into.resolve(file.name()), same);
     Files.delete(into.resolve(ORIGIN));
@@ -83,23 +83,23 @@ public final class CheckpointDownload {
     }
     if (!whole(to, file)) {
       Files.delete(to);
-      throw new IOException(file.name() + " of checkpoint " + checkpoint + " did not come as it was announced");
+      throw new IOException(file.name() + " of checkpoint " + checkpoint + " differs from what was announced");
     }
   }
 
-  /** Keeps to the rate, and ends when it is time to. */
+  /** Keeps to the rate, and throws at the deadline or when the download is cancelled. */
   private void requireTime(UUID checkpoint) throws IOException {
     long due = begunNanos + (long) (bytes * 1e9 / settings.installBytesPerSecond());
     for (long left; (left = due - System.nanoTime()) > 0 && !cancelled.getAsBoolean(); ) {
       LockSupport.parkNanos(Math.min(left, 100_000_000));
-      if (Thread.currentThread().isInterrupted()) throw new InterruptedIOException("given up while checkpoint " + checkpoint + " came");
+      if (Thread.currentThread().isInterrupted()) throw new InterruptedIOException("cancelled while downloading checkpoint " + checkpoint + "");
     }
-    if (cancelled.getAsBoolean()) throw new IOException("given up: the range is closed");
+    if (cancelled.getAsBoolean()) throw new IOException("cancelled: the range is closed");
     if (System.nanoTime() - begunNanos > settings.installDeadline().toNanos())
-      throw new IOException("checkpoint " + checkpoint + " has not come within " + settings.installDeadline());
+      throw new IOException("checkpoint " + checkpoint + " has not been downloaded within " + settings.installDeadline());
   }
 
-  /** Names of another node become paths of this one. */
+  /** Checks the names of files: names from another node become paths on this one. */
   private static void requireSane(CheckpointSource.Checkpoint checkpoint) throws IOException {
     var names = new HashSet<String>();
     for (var file : checkpoint.files())
@@ -107,7 +107,7 @@ public final class CheckpointDownload {
           || file.name().equals(ORIGIN)
           || !names.add(file.name())
           || file.bytes() < 0) throw new IOException("checkpoint " + checkpoint.id() + " announces the file " + file);
-    if (!names.contains("CURRENT")) throw new IOException("checkpoint " + checkpoint.id() + " is of no RocksDB: " + names);
+    if (!names.contains("CURRENT")) throw new IOException("checkpoint " + checkpoint.id() + " is not a RocksDB: " + names);
   }
 
   private static String origin(Path into) throws IOException {

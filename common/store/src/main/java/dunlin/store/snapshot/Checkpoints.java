@@ -24,20 +24,22 @@ import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The checkpoints of this node's ranges that other nodes fetch: hard links, so they cost the space of what RocksDB deletes while they exist. */
+/**
+ * The snapshots of this node's ranges that other nodes download. They are hard links, so they only cost the space of
+ * files that RocksDB deletes while they exist.
+ */
 public final class Checkpoints {
   /*
-   * Owner: any thread that may block; one opens at a time, reads go on beside that.
-   * Bounds: OPEN_MAX of the node, each until IDLE_NANOS after its last read; one that is still good for a range is given to
-   * all that ask. Full: the one that has not been read for the longest gives way, unless all are in use; then who asks is
-   * refused, and comes again.
-   * Failure: what a process leaves is deleted when the next one opens the directory.
+   * Owner: any thread that may block; one opens at a time, reads run in parallel.
+   * Bounds: OPEN_MAX on the node, each until IDLE_NANOS after its last read; a recent one is shared by all callers.
+   * Full: the least recently read one is deleted, unless all are in use; then the caller is refused and retries.
+   * Failure: what a crashed process leaves is deleted when the next one opens the directory.
    */
   private static final Logger log = LoggerFactory.getLogger(Checkpoints.class);
   private static final int OPEN_MAX = 4;
   private static final long IN_USE_NANOS = TimeUnit.SECONDS.toNanos(10);
   private static final long IDLE_NANOS = TimeUnit.MINUTES.toNanos(2);
-  /** The older one is, the more of the log must be sent after it. */
+  /** How long one may be reused: the older it is, the more of the log must be sent after it. */
   private static final long REUSE_NANOS = TimeUnit.MINUTES.toNanos(10);
 
   private static final class Open {
@@ -68,7 +70,7 @@ public final class Checkpoints {
     this.nanos = nanos;
   }
 
-  /** @param logBegin first entry that the range's log still has: an older checkpoint would be no help */
+  /** @param logBegin first entry that the range's log still has: a snapshot that ends before it is useless */
   public synchronized CheckpointSource.Checkpoint open(RangeId range, RocksRange rows, long logBegin) throws IOException {
     expire();
     long now = nanos.getAsLong();
@@ -89,7 +91,7 @@ public final class Checkpoints {
       synchronized (open) {
         open.put(id, one);
       }
-      log.info("Range {}: checkpoint {} at entry {} is to be fetched", range, id, one.position.index());
+      log.info("Range {}: opened checkpoint {} at entry {} for another node", range, id, one.position.index());
       return one.content;
     } catch (IOException | RuntimeException e) {
       GroupStorage.deleteTree(made);
@@ -102,7 +104,7 @@ public final class Checkpoints {
     synchronized (open) {
       one = open.get(checkpoint);
     }
-    if (one == null) throw new StoreException("checkpoint " + checkpoint + " is not there any more");
+    if (one == null) throw new StoreException("checkpoint " + checkpoint + " does not exist any more");
     var file = one.content.files().stream().filter(each -> each.name().equals(name)).findFirst();
     if (file.isEmpty() || bytes < 1 || bytes > CheckpointSource.CHUNK_BYTES_MAX || offset < 0 || offset > file.get().bytes() - bytes)
       throw new StoreException("checkpoint " + checkpoint + " has no " + bytes + " bytes at " + offset + " of '" + name + "'");
@@ -115,7 +117,7 @@ public final class Checkpoints {
     return out.array();
   }
 
-  /** Whether a node has read from a copy of this range in the last seconds. */
+  /** Whether a node has read from a snapshot of this range in the last seconds. */
   public boolean inUse(RangeId range) {
     long now = nanos.getAsLong();
     synchronized (open) {
@@ -123,7 +125,7 @@ public final class Checkpoints {
     }
   }
 
-  /** Deletes what no node has read for a while. */
+  /** Deletes snapshots that no node has read for a while. */
   public void expire() {
     long now = nanos.getAsLong();
     var gone = new ArrayList<Open>();
@@ -133,14 +135,14 @@ public final class Checkpoints {
     gone.forEach(Checkpoints::delete);
   }
 
-  /** A range whose log is cut often needs another checkpoint before those it had are idle for long. */
+  /** Makes room for another: a range whose log is truncated often needs a new one before the old ones have expired. */
   private void makeRoom(long now) {
     Open oldest;
     synchronized (open) {
       if (open.size() < OPEN_MAX) return;
       oldest = Collections.max(open.values(), Comparator.comparingLong(one -> now - one.usedNanos));
       if (now - oldest.usedNanos < IN_USE_NANOS)
-        throw new StoreException(OPEN_MAX + " checkpoints are being fetched already; come again");
+        throw new StoreException(OPEN_MAX + " checkpoints are in use already; try again later");
       open.values().remove(oldest);
     }
     delete(oldest);

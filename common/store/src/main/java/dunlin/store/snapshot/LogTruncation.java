@@ -11,27 +11,28 @@ import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.apache.ratis.server.raftlog.RaftLog;
 
-/** When one range's rows are flushed and its log is cut, and where: by entries, bytes, age and the terms of its entries. */
+/** Decides when one range's rows are flushed and where its log is truncated: by entries, bytes, age and the terms of its entries. */
 public final class LogTruncation {
   /*
    * Owner: the upkeep thread; bytes() by any thread.
-   * Bounds: what is kept is entriesKept, one segment more, and at most SEGMENTS_KEPT that could be cut but for their end.
+   * Bounds: the log keeps entriesKept, one segment more, and at most SEGMENTS_KEPT that are not dropped because of
+   * where they end.
    *
-   * The log is cut by segments, and a segment ends where its size is reached or where a leader's term ends. Where a term ends is also
-   * where a node ends that leads, hands over and stops, with its rows flushed up to there: the log of the others must not begin
-   * just behind it. To a follower that stands exactly there Ratis 3.3.0 cannot append, because the entry before is gone, and tells it
-   * for ever to install a snapshot that it already has (RATIS-2500).
+   * The log is truncated by whole segments, and a segment ends at its maximum size or at the end of a leader's term.
+   * The end of a term is also where a leader's rows end that transferred the leadership and stopped: the log of the
+   * others must not begin right behind it. Ratis 3.3.0 cannot append to a follower that ends exactly there, because the
+   * previous entry is gone, and tells it for ever to install a snapshot that it already has (RATIS-2500).
    */
   private static final Pattern CLOSED_SEGMENT = Pattern.compile("log_\\d+-(\\d+)");
   private static final int SEGMENTS_KEPT = 8;
-  /** While the disk is low: what was deleted is to come into files, where it can be compacted, and out of the log. */
+  /** The age at which to flush while the disk is low: only deletions in files can be compacted, and the log can then be truncated. */
   private static final long LOW_DISK_AGE_NANOS = TimeUnit.SECONDS.toNanos(10);
 
   private final StoreSettings settings;
   private final Path log;
 
   private boolean looked;
-  private long flushedNanos; // at the first look that is the start
+  private long flushedNanos; // initially the time of the first look
   private long flushedBytes;
   private volatile long bytes; // single writer: the upkeep thread
 
@@ -40,12 +41,12 @@ public final class LogTruncation {
     this.log = log;
   }
 
-  /** Bytes of the log's files when they were last looked at. */
+  /** Bytes of the log's files at the last look. */
   public long bytes() {
     return bytes;
   }
 
-  /** Flushes the rows if it is time, and answers whether the log can be cut now. */
+  /** Flushes the rows if it is time, and answers whether the log can be truncated now. */
   public boolean flush(RocksRange rows, long appliedBytes, boolean diskLow, long nowNanos) {
     if (!looked) flushedNanos = nowNanos;
     looked = true;
@@ -64,13 +65,13 @@ public final class LogTruncation {
     return true;
   }
 
-  /** Whether all of its entries are on disk. */
+  /** Whether all entries of the log are on disk. */
   public static boolean written(RaftLog entries) {
     var last = entries.getLastEntryTermIndex();
     return last == null || last.getIndex() <= entries.getFlushIndex();
   }
 
-  /** Up to where the log can be cut when the rows are flushed up to this entry; -1 when nothing can. */
+  /** The entry up to which the log can be truncated when the rows are flushed up to the given one; -1 for none. */
   public long cut(RaftLog entries, long flushed) {
     if (!settings.cluster().hasPeers()) return flushed;
     long most = Math.min(flushed, entries.getNextIndex() - 1 - settings.cluster().entriesKept());

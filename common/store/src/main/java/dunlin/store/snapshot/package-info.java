@@ -1,4 +1,4 @@
-/** Snapshots of a range: how they are made, fetched by a replica that is too far behind, and how the log is truncated after them. */
+/** Snapshots of a range: how they are made, downloaded by a replica that is too far behind, and how the log is truncated after them. */
 @NullMarked
 package dunlin.store.snapshot;
 

@@ -8,7 +8,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What may stand in dunlin.cluster.seeds. */
+/** The syntax of dunlin.cluster.seeds. */
 class SeedsTest {
   @Test
   void addressesAreSeparatedByCommas() throws UnknownHostException {
@@ -26,19 +26,19 @@ class SeedsTest {
   }
 
   @Test
-  void aNodeThatIsAloneHasNone() throws UnknownHostException {
+  void aSingleNodeHasNone() throws UnknownHostException {
     assertThat(Seeds.parse("").resolve()).isEmpty();
     assertThat(Seeds.parse("  ").resolve()).isEmpty();
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"a", "a:", ":1", "a:0", "a:65536", "a:1,", ",a:1", "a:1,,b:2", "dns:a", "::1:7000", "a:-1", "dns::7", "a:1x"})
-  void whatIsNoAddressIsRefused(String text) {
+  void invalidAddressesAreRefused(String text) {
     assertThatThrownBy(() -> Seeds.parse(text)).isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
-  void anAddressIsWrittenAsItIsRead() {
+  void anAddressIsWrittenAsItWasParsed() {
     for (String text : new String[] {"a.example:7000", "[::1]:7002"}) assertThat(NodeAddress.parse(text)).hasToString(text);
   }
 }

@@ -31,7 +31,7 @@ class CutChoiceTest {
   }
 
   @Test
-  void aRangeIsCutAtItsMiddleWhereEachRowIsForItself() {
+  void aRangeOfIndependentRowsIsCutAtItsMiddle() {
     assertThat(byBytes(CutChoiceTest::eachRow, "m", 0.5)).contains("m");
     assertThat(byBytes(CutChoiceTest::eachRow, "m", 0.13)).contains("m");
     assertThat(byBytes(CutChoiceTest::eachRow, "m", 0.12)).as("too little below").isEmpty();
@@ -44,7 +44,7 @@ class CutChoiceTest {
   }
 
   @Test
-  void whatBelongsTogetherStaysOnOneSide() {
+  void aGroupOfRowsStaysOnOneSide() {
     var choice = new CutChoice(KeyInterval.between(bytes("b/"), bytes("y/")), CutChoiceTest::inbox);
 
     // In the middle of inbox d, of which most is above its beginning.
@@ -55,7 +55,7 @@ class CutChoiceTest {
   }
 
   @Test
-  void aLongKeyIsCutAtWhatABoundaryMayHave() {
+  void aLongKeyIsShortenedToABoundary() {
     byte[] key = new byte[9000];
     Arrays.fill(key, (byte) 7);
 
@@ -73,7 +73,7 @@ class CutChoiceTest {
   }
 
   @Test
-  void oneHotKeyIsNoReasonToSplitAnywhere() {
+  void oneHotKeyGivesNoCut() {
     var choice = new CutChoice(KeyInterval.all(), CutChoiceTest::eachRow);
     var sample = new ArrayList<byte[]>();
     for (int i = 0; i < 60; i++) sample.add(bytes("hot"));
@@ -89,7 +89,7 @@ class CutChoiceTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void aCutByLoadHasEnoughOfTheSampleOnBothSidesAndDividesNothing(long seed) {
+  void aCutByLoadBalancesTheSampleAndSeparatesNoGroup(long seed) {
     var random = new Random(seed);
     ToIntFunction<byte[]> together = random.nextBoolean() ? CutChoiceTest::inbox : CutChoiceTest::eachRow;
     int inboxes = 1 + random.nextInt(40);

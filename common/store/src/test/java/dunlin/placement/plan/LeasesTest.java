@@ -34,7 +34,7 @@ class LeasesTest {
   }
 
   @Test
-  void aNewLeaderWaitsForOneLeaseWhateverItHasHeard() {
+  void aNewLeaderWaitsForOneLease() {
     assertThat(due(1005)).isEmpty();
     assertThat(due(1006))
         .containsExactly(new MarkNode(ONE, State.JOINED, State.SUSPECT), new MarkNode(TWO, State.JOINED, State.SUSPECT));
@@ -57,7 +57,7 @@ class LeasesTest {
   }
 
   @Test
-  void aSuspectWhoIsHeardAgainHasItsLeaseBack() {
+  void aSuspectThatIsHeardAgainHasItsLeaseBack() {
     apply(new MarkNode(ONE, State.JOINED, State.SUSPECT));
     assertThat(due(1001)).as("it has not been heard by this leader").isEmpty();
     heard(1, 1, 1, 1002);
@@ -65,7 +65,7 @@ class LeasesTest {
   }
 
   @Test
-  void anOperationIsAsOldAsThisLeaderHasSeenIt() {
+  void anOperationsAgeCountsFromWhenThisLeaderFirstSawIt() {
     var operation = new UUID(5, 5);
     apply(new PlacementCommand.Begin(operation, new Operation.DrainNode(TWO)));
 
@@ -77,7 +77,7 @@ class LeasesTest {
   }
 
   @Test
-  void olderReportsDoNotTakeThePlaceOfNewerOnes() {
+  void olderReportsDoNotReplaceNewerOnes() {
     assertThat(heard(1, 2, 5, 1001)).isTrue();
     assertThat(heard(1, 2, 5, 1004)).as("twice").isFalse();
     assertThat(heard(1, 2, 4, 1004)).as("overtaken").isFalse();
@@ -87,7 +87,7 @@ class LeasesTest {
   }
 
   @Test
-  void whatWasSentBeforeTheNodeKnewThisLeaderIsNotRead() {
+  void reportsFromBeforeThisTermAreIgnored() {
     var report = new NodeReport(ONE, TERM - 1, 1, 1, List.of());
 
     assertThat(leases.heard(report, placement.map(), seconds(1001))).isFalse();
@@ -97,7 +97,7 @@ class LeasesTest {
   }
 
   @Test
-  void strangersAreNotRemembered() {
+  void reportsOfUnknownNodesAreDropped() {
     var report = new NodeReport(PlacementTest.id(9), TERM, 1, 1, List.of());
     assertThat(leases.heard(report, placement.map(), seconds(1001))).isFalse();
     assertThat(leases.sight(placement.map(), seconds(1001)).reports()).isEmpty();

@@ -42,7 +42,7 @@ import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What is decided on one sight of the cluster; the simulation has how that goes together. */
+/** Single decisions; the simulation tests how they work together. */
 class OperationsTest {
   private static final Duration LEASE = Duration.ofSeconds(6);
   private static final UUID OPERATION = new UUID(5, 5);
@@ -79,7 +79,7 @@ class OperationsTest {
   }
 
   @Test
-  void aRangeIsSplitOfItsOwnAccordOnlyWhenAllOfItsVotersAreThere() {
+  void aRangeIsSplitAutomaticallyOnlyWhenAllVotersAreHealthy() {
     cluster(3, 1);
     lead(1, 1, 1, 2, 3);
     loaded(1, 1, large(false));
@@ -90,7 +90,7 @@ class OperationsTest {
   }
 
   @Test
-  void aRangeIsNotSplitByWhatWasMeasuredBeforeItsLastSplit() {
+  void measurementsFromBeforeASplitDoNotCauseAnother() {
     cluster(3, 1);
     lead(1, 1, 1, 2, 3);
     loaded(1, 1, large(false));
@@ -104,7 +104,7 @@ class OperationsTest {
   }
 
   @Test
-  void soManySplitsAreUnderWayAtATimeAndNoMore() {
+  void splitsAtATimeAreBounded() {
     cluster(3, 5);
     for (int range = 1; range <= 5; range++) {
       lead(range, 1, 1, 2, 3);
@@ -120,7 +120,7 @@ class OperationsTest {
   }
 
   @Test
-  void aRangeThatCannotBeSplitIsToldAndNotTried() {
+  void aRangeThatCannotBeSplitIsReportedAndNotTried() {
     cluster(3, 1);
     lead(1, 1, 1, 2, 3);
     loaded(1, 1, large(true));
@@ -132,7 +132,7 @@ class OperationsTest {
   }
 
   @Test
-  void allReplicasAreWrittenOutBeforeASplitAndAllMembersStartedAfterIt() {
+  void allReplicasAreFlushedBeforeASplitAndAllMembersStartedAfterIt() {
     cluster(3, 1);
     lead(1, 1, 1, 2, 3);
     for (int node = 1; node <= 3; node++) loaded(1, node, Load.unmeasured(node == 2 ? 5 : 11));
@@ -160,7 +160,7 @@ class OperationsTest {
   }
 
   @Test
-  void aRangeThatIsWrittenToFasterThanItIsWrittenOutIsSplitAllTheSame() {
+  void aRangeThatIsWrittenFasterThanItIsFlushedIsStillSplit() {
     cluster(3, 1);
     lead(1, 1, 1, 2, 3);
     for (int node = 1; node <= 3; node++) loaded(1, node, Load.unmeasured(11));
@@ -175,7 +175,7 @@ class OperationsTest {
   }
 
   @Test
-  void anotherMemberIsElectedWhenTheVotesOfTheFirstWereLost() {
+  void anotherMemberIsElectedWhenTheFirstLostItsElection() {
     cluster(3, 1);
     lead(1, 1, 1, 2, 3);
     var split = splitOf(1);
@@ -204,7 +204,7 @@ class OperationsTest {
     return starts;
   }
 
-  /** Of a range whose rows no entry has confirmed when it is a child. */
+  /** A replica; if its range is a child, no entry has confirmed its rows. */
   private static Replica at(RangeDescriptor range, Phase phase, boolean leads) {
     boolean based = range.origin().isEmpty();
     return new Replica(range, -1, NodeReport.ORIGINAL, phase, leads, 1, 9, based, List.of(), Load.NONE);
@@ -223,7 +223,7 @@ class OperationsTest {
     return new OperationSettings(10, 10, 9, 3, new SplitSettings(1000, 0, 0, atOnce, replicas), null, false);
   }
 
-  /** A node reports of its replica of a range, as it has reported before, that it has this load. */
+  /** A node repeats its last report of a replica, with this load. */
   private void loaded(int range, int node, Load load) {
     replicas.getOrDefault(node, List.of()).replaceAll(replica -> {
           if (!replica.range().id().equals(id(range))) return replica;
@@ -249,7 +249,7 @@ class OperationsTest {
   }
 
   @Test
-  void leadershipsAreSpreadUntilNobodyHasTwoMoreThanAnother() {
+  void leadershipsAreSpreadUntilNoNodeHasTwoMoreThanAnother() {
     cluster(3, 6);
     for (int range = 1; range <= 6; range++) lead(range, 1, 1, 2, 3);
 
@@ -266,7 +266,7 @@ class OperationsTest {
   }
 
   @Test
-  void nobodyIsGivenALeadershipWhoLagsOrIsSilent() {
+  void noLeadershipGoesToALaggingOrSilentNode() {
     cluster(3, 2);
     lead(1, 1, 1, 2, 3);
     lead(2, 1, 1, 2, 3);
@@ -280,7 +280,7 @@ class OperationsTest {
   }
 
   @Test
-  void aDeadNodeIsReplacedAfterTheSettingAndNotBefore() {
+  void aDeadNodeIsReplacedAfterTheConfiguredTimeAndNotBefore() {
     cluster(4, 1);
     lead(1, 1, 1, 2, 3);
     apply(new MarkNode(PlacementTest.id(3), State.JOINED, State.SUSPECT));
@@ -296,7 +296,7 @@ class OperationsTest {
   }
 
   @Test
-  void aReplicaThatIsNotThereIsMadeAnewInItsPlace() {
+  void aLostReplicaIsReplacedOnTheSameNode() {
     cluster(3, 1);
     lead(1, 1, 1, 2, 3);
     replicas.put(2, new ArrayList<>());
@@ -307,7 +307,7 @@ class OperationsTest {
   }
 
   @Test
-  void aRangeGrowsWithItsClusterInOtherZonesFirst() {
+  void aRangeGetsMoreReplicasInOtherZonesFirst() {
     cluster(1, 0);
     apply(new PlaceRange(range(1, 1)));
     lead(1, 1, 1);
@@ -321,7 +321,7 @@ class OperationsTest {
   }
 
   @Test
-  void operationsOfItsOwnAccordAreBounded() {
+  void automaticOperationsAreBounded() {
     cluster(3, 9);
     for (int range = 1; range <= 9; range++) lead(range, 1, 1, 2, 3);
     replicas.put(2, new ArrayList<>());
@@ -330,7 +330,7 @@ class OperationsTest {
   }
 
   @Test
-  void aMoveGoesStepByStepAndEachStepIsReadOffTheReports() {
+  void eachStepOfAMoveFollowsFromTheReports() {
     cluster(4, 1);
     lead(1, 1, 1, 2, 3);
     var from = PlacementTest.id(1);
@@ -359,11 +359,11 @@ class OperationsTest {
   }
 
   @Test
-  void nothingIsDecidedOnReportsThatAreOlderThanTheMap() {
+  void reportsOlderThanTheMapAreIgnored() {
     cluster(4, 1);
     lead(1, 1, 1, 2, 3);
     report(4, 1, OPERATION, false, -1, voters(1, 2, 3));
-    assertThat(decide().actions()).as("it is nobody's").hasSize(1);
+    assertThat(decide().actions()).as("no operation needs it").hasSize(1);
 
     apply(new PlacementCommand.PeersChanged(id(1), 1, 6, voters(1, 2, 3, 4)));
 
@@ -400,7 +400,7 @@ class OperationsTest {
     return more;
   }
 
-  /** The leader of range 1 reports this configuration, with all others this far behind. */
+  /** The leader of range 1 reports this configuration, with this lag of all others. */
   private void configured(int leader, long configuration, List<Peer> peers, long lag) {
     var followers =
         peers.stream()

@@ -23,7 +23,7 @@ class DataDirectoryTest {
   @TempDir Path temporary;
 
   @Test
-  void createsWhatIsMissingForItsUserAlone() throws IOException {
+  void createsMissingFilesReadableByItsUserOnly() throws IOException {
     Path directory = temporary.resolve("some/where");
     try (var _ = DataDirectory.open(directory)) {
       for (String path : List.of("", "raft", "ranges"))
@@ -117,8 +117,8 @@ class DataDirectoryTest {
   }
 
   @Test
-  void refusesADirectoryWhereNothingCanBeWritten() {
-    // Root may write anywhere but here; anyone else may not write here either.
+  void refusesADirectoryThatIsNotWritable() {
+    // Not even root may write here.
     assertThatThrownBy(() -> DataDirectory.open(Path.of("/proc/self/task")))
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("data directory /proc/self/task");
@@ -172,7 +172,7 @@ class DataDirectoryTest {
     return found;
   }
 
-  /** What another process says when it opens the directory. */
+  /** The output of another process that opens the directory. */
   private static String openElsewhere(Path directory) throws Exception {
     var child =
         new ProcessBuilder(

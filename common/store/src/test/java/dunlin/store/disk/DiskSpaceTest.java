@@ -33,7 +33,7 @@ class DiskSpaceTest {
   private final Disk disk = new Disk();
 
   @Test
-  void belowTheFirstMarkOnlyWhatReleasesIsTakenAndBelowTheSecondNothing() {
+  void belowTheLowMarkOnlyReleasesAreAcceptedAndBelowTheCriticalMarkNothing() {
     var space = space(1000, 400);
     assertThat(taken(space, 1000)).containsExactly(FLOW, CALL, RELEASE);
     assertThat(taken(space, 999)).containsExactly(RELEASE);
@@ -44,7 +44,7 @@ class DiskSpaceTest {
   }
 
   @Test
-  void aQuarterMoreThanAMarkMustComeBackBeforeItIsLeft() {
+  void aStateEndsOnlyWhenAQuarterMoreThanItsMarkIsFree() {
     var space = space(1000, 400);
     taken(space, 399);
     assertThat(taken(space, 499)).isEmpty();
@@ -59,7 +59,7 @@ class DiskSpaceTest {
   }
 
   @Test
-  void withoutMarksTheySuitTheDisk() {
+  void defaultMarksDependOnTheDisk() {
     assertThat(taken(space(0, 0), GIB - 1)).containsExactly(RELEASE);
     assertThat(taken(space(0, 0), GIB / 2)).containsExactly(RELEASE);
     assertThat(taken(space(0, 0), GIB / 2 - 1)).isEmpty();
@@ -70,13 +70,13 @@ class DiskSpaceTest {
   }
 
   @Test
-  void aSecondMarkAboveTheFirstLeavesNoReserve() {
+  void aCriticalMarkAboveTheLowMarkLeavesNoReserve() {
     assertThat(taken(space(1000, 5000), 1000)).hasSize(3);
     assertThat(taken(space(1000, 5000), 999)).isEmpty();
   }
 
   @Test
-  void aDiskThatCannotBeAskedCountsAsItDid() {
+  void aDiskThatCannotBeReadKeepsItsState() {
     var space = space(1000, 400);
     taken(space, 500);
     disk.total = 0;

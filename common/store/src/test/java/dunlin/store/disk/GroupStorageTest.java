@@ -16,9 +16,9 @@ import org.junit.jupiter.api.io.TempDir;
 class GroupStorageTest {
   @TempDir Path directory;
 
-  /** Ratis forgets the peers of entries that are cut off its log; entry 0 is, when two leaders have begun it. */
+  /** Ratis forgets the peers of truncated entries; entry 0 is truncated when two leaders have written it. */
   @Test
-  void thePeersOfANewGroupStandBeforeItsFirstEntryWhereNothingIsCutOff() throws IOException {
+  void thePeersOfANewGroupHaveAnIndexThatIsNeverTruncated() throws IOException {
     var node = new UUID(1, 2);
     var group = directory.resolve("group");
 

@@ -21,7 +21,7 @@ class KeySampleTest {
   }
 
   @Test
-  void ofAFewWritesEachKeyIsTaken() {
+  void allKeysOfAFewWritesAreSampled() {
     var sample = new KeySample(1, () -> now);
     assertThat(sample.keys()).isEmpty();
 
@@ -32,7 +32,7 @@ class KeySampleTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void itIsOfTheLastSecondsAndAsEvenAsTheWritesHoweverBusyTheyAre(long seed) {
+  void theSampleCoversTheLastSecondsEvenlyAtAnyRate(long seed) {
     var random = new Random(seed);
     var sample = new KeySample(seed, () -> now);
     int perWrite = 1 + random.nextInt(20);
@@ -49,7 +49,7 @@ class KeySampleTest {
   }
 
   @Test
-  void whatWasBusyAndIsQuietIsSoonOfTheNewTime() {
+  void theSampleFollowsAFallingRate() {
     var random = new Random(3);
     var sample = new KeySample(3, () -> now);
     for (int second = 0; second < 20; second++) write(sample, 1000, 5, second, random);

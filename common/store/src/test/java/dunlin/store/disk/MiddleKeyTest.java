@@ -43,7 +43,7 @@ class MiddleKeyTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void aboutHalfOfTheBytesAreBelowWhateverTheKeysLookLike(long seed) {
+  void aboutHalfOfTheBytesAreBelowForAnyKeys(long seed) {
     var random = new Random(seed);
     int count = 50 + random.nextInt(2000);
     while (rows.size() < count) rows.put(key(random, (int) (seed % 5)), 50L + random.nextInt(100));
@@ -62,9 +62,9 @@ class MiddleKeyTest {
       case 0 -> Command.bytes("tenant-with-a-long-name/inbox/client-" + random.nextInt(1_000_000) + "/" + random.nextInt(10));
       case 1 -> Command.bytes(String.format("%020d", random.nextInt(3000)));
       case 2 -> bytes(random, 1 + random.nextInt(40));
-      // Nearly all in one corner, and a few far off.
+      // Nearly all close together, and a few far away.
       case 3 -> Command.bytes((random.nextInt(50) == 0 ? "z" : "aaaaaaaaaaaaaaaaaaaaaaaa") + random.nextInt(100_000));
-      // Zeros: prefixes of each other.
+      // Zeros at the end, so that keys are prefixes of each other.
       default -> Arrays.copyOf(bytes(random, 2), 2 + random.nextInt(30));
     };
   }
@@ -76,7 +76,7 @@ class MiddleKeyTest {
   }
 
   @Test
-  void oneRowThatHasNearlyEverythingIsFoundOrItsNeighbour() {
+  void aHugeRowOrItsNeighbourIsFound() {
     for (char c = 'a'; c <= 'z'; c++) rows.put(Command.bytes("" + c), c == 'q' ? 1_000_000L : 1L);
 
     assertThat(MiddleKey.find(asRows, KeyInterval.all()).map(Command::text).orElseThrow()).isIn("q", "r");

@@ -32,7 +32,7 @@ class PendingRowsTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void readsLikeASortedMapWhateverIsWrittenOut(long seed) {
+  void readsLikeASortedMapWhateverIsFlushed(long seed) {
     var random = new Random(seed);
     var model = new TreeMap<byte[], byte[]>(Arrays::compareUnsigned);
     try (var memory = new RocksMemory(8 * MIB)) {
@@ -101,7 +101,7 @@ class PendingRowsTest {
   }
 
   @Test
-  void theEmptyKeyIsNobodys() {
+  void theEmptyKeyIsReserved() {
     try (var memory = new RocksMemory(8 * MIB)) {
       var rows = open(memory);
       var pending = new PendingRows(rows, _ -> {});
@@ -126,7 +126,7 @@ class PendingRowsTest {
   private static byte[] key(Random random) {
     byte[] key = new byte[1 + random.nextInt(2)];
     random.nextBytes(key);
-    for (int i = 0; i < key.length; i++) key[i] &= (byte) 0x8F; // few keys, signed and unsigned
+    for (int i = 0; i < key.length; i++) key[i] &= (byte) 0x8F; // few distinct keys, with and without the sign bit
     return key;
   }
 

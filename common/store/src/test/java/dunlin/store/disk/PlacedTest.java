@@ -16,13 +16,13 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** The row that has a range's position. */
+/** The row with a range's position. */
 class PlacedTest {
   private static final UUID ID = RangeId.firstOf("routes").uuid();
   private static final Peer PEER = new Peer(UUID.randomUUID(), Role.VOTER);
 
   @Test
-  void aRangeThatNobodyHasPlacedHasARowOfSeventeenBytes() {
+  void aRangeThatIsNotPlacedHasARowOfSeventeenBytes() {
     byte[] row = new Head(new LogPosition(3, 77), null).toBytes();
 
     assertThat(row).isEqualTo(ByteBuffer.allocate(17).put((byte) 1).putLong(3).putLong(77).array());
@@ -30,7 +30,7 @@ class PlacedTest {
   }
 
   @Test
-  void aPlacedRangeKeepsWhatItIsBesideThePosition() {
+  void aPlacedRangeKeepsItsDescriptorBesideThePosition() {
     var origin = new Origin(UUID.randomUUID(), 2, 9);
     var range = new RangeDescriptor(ID, "routes", KeyInterval.between(new byte[] {1}, null), 4, List.of(PEER), origin);
     var placed = Placed.begin(range);
@@ -43,7 +43,7 @@ class PlacedTest {
   }
 
   @Test
-  void aDamagedRowIsNoPosition() {
+  void aDamagedRowIsRefused() {
     var range = new RangeDescriptor(ID, "routes", KeyInterval.all(), 1, List.of(PEER), null);
     byte[] row = new Head(new LogPosition(3, 77), Placed.begin(range)).toBytes();
 

@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What RocksDB says of real rows, in memory and on disk. */
+/** RocksDB's estimates for real rows, in memory and on disk. */
 class ReplicaLoadTest {
   private static final int ROWS = 4000;
   private static final long BYTES = ROWS * 500L;
@@ -56,7 +56,7 @@ class ReplicaLoadTest {
     }
   }
 
-  /** With values that cannot be compressed much. */
+  /** Writes values that hardly compress. */
   private static void fill(OneRange one) {
     var random = new Random(1);
     var results = new ArrayList<CompletableFuture<String>>();

@@ -23,7 +23,7 @@ class RocksRangeTest {
   @TempDir Path directory;
 
   @Test
-  void aCompactionThatClosingEndsIsNoFailure() throws Exception {
+  void aCompactionThatIsCancelledByClosingIsNoFailure() throws Exception {
     List<StoreException> failures = new CopyOnWriteArrayList<>();
     try (var memory = new RocksMemory(8 << 20)) {
       var rows = RocksRange.open(RANGE, directory.resolve("rows"), memory, failures::add);
@@ -66,14 +66,14 @@ class RocksRangeTest {
     assertThat(failures).isEmpty();
   }
 
-  /** Twenty megabytes that do not become smaller by compression, in several files. */
+  /** Writes twenty megabytes that do not compress, in several files. */
   private static void fill(RocksRange rows) {
     var random = new Random(1);
     var changes = new PendingRows(rows, _ -> {});
     for (int i = 1; i <= 200; i++) {
       byte[] value = new byte[100_000];
       random.nextBytes(value);
-      changes.put(key(1 + i * 79 % 200), value); // so that each file has keys between those of the others
+      changes.put(key(1 + i * 79 % 200), value); // so that the files' intervals of keys overlap
       rows.write(changes, new LogPosition(1, i));
       changes.clear();
       if (i % 50 == 0) rows.flush();

@@ -51,14 +51,14 @@ class SpaceCompactionTest {
   private final Some second = new Some(2);
 
   @Test
-  void leavesADiskAloneThatIsNotLow() {
+  void doesNothingWhileTheDiskIsNotLow() {
     first.deleted = 1000;
     look(LOW, NOW);
     assertThat(thread).isEmpty();
   }
 
   @Test
-  void compactsOneRangeAfterTheOtherOnceWhenTheDiskHasBecomeLow() {
+  void compactsEachRangeOnceWhenTheDiskBecomesLow() {
     look(LOW - 1, NOW);
     look(LOW - 1, NOW + 1);
     assertThat(thread).as("one at a time").hasSize(1);
@@ -75,9 +75,9 @@ class SpaceCompactionTest {
   }
 
   @Test
-  void compactsAgainWhatRowsWereDeletedFromAfterAPause() {
+  void compactsARangeWithMoreDeletedRowsAgainAfterAPause() {
     look(LOW - 1, NOW);
-    first.deleted = 5; // while it is under way
+    first.deleted = 5; // while the compaction runs
     thread.remove().run();
     look(LOW - 1, NOW + 1);
     thread.remove().run();
@@ -93,7 +93,7 @@ class SpaceCompactionTest {
   }
 
   @Test
-  void beginsNoneWhenTheReserveIsUsedUp() {
+  void doesNotCompactWhenTheReserveIsUsedUp() {
     look(CRITICAL - 1, NOW);
     assertThat(thread).isEmpty();
     look(LOW - 1, NOW + 1);
@@ -101,7 +101,7 @@ class SpaceCompactionTest {
   }
 
   @Test
-  void oneThatFailsKeepsNoOtherFromItsTurn() {
+  void aFailedCompactionDoesNotStopTheOthers() {
     first.fails = true;
     look(LOW - 1, NOW);
     thread.remove().run();

@@ -23,7 +23,7 @@ import org.apache.ratis.thirdparty.io.grpc.stub.StreamObserver;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Answers of a peer as somebody would forge them who has taken its place. */
+/** Forged answers of an attacker in the place of a peer. */
 class CheckedGrpcTest {
   @TempDir Path directory;
 
@@ -73,9 +73,9 @@ class CheckedGrpcTest {
     }
   }
 
-  /** A higher term that an election can have led to is believed, else no leader would ever learn that there is another. */
+  /** A higher term that an election can have led to is accepted, or a leader would never learn that there is another. */
   @Test
-  void aTermThatMayBeIsBelieved() throws Exception {
+  void aPlausibleTermIsAccepted() throws Exception {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var leader = trio.leader();
@@ -96,7 +96,7 @@ class CheckedGrpcTest {
     return node.meters.get("dunlin.store.peer-calls.refused").tag("reason", "answer-term").counter().count();
   }
 
-  /** Answers everything with no, and with this term. */
+  /** Refuses every request, with this term. */
   private static Server impostor(int port, long term) throws Exception {
     return NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), port))
         .addService(

@@ -22,7 +22,7 @@ import org.apache.ratis.thirdparty.io.grpc.netty.GrpcSslContexts;
 import org.apache.ratis.thirdparty.io.grpc.netty.NettyChannelBuilder;
 import org.apache.ratis.thirdparty.io.grpc.stub.StreamObserver;
 
-/** Calls to the cluster port as somebody would forge them who reaches it. */
+/** Forged calls of an attacker who reaches the cluster port. */
 final class ForgedCalls {
   private ForgedCalls() {}
 
@@ -74,7 +74,7 @@ final class ForgedCalls {
     return vote(node, channel(node), caller, term);
   }
 
-  /** By TLS, with this certificate. */
+  /** Asks for a vote over TLS, with this certificate. */
   static RequestVoteReplyProto vote(Trio.Node node, PeerTls shown, String caller, long term) throws SSLException {
     var context = GrpcSslContexts.forClient().keyManager(shown.keys()).trustManager(shown.trust()).build();
     return vote(node, NettyChannelBuilder.forAddress("127.0.0.1", node.port).sslContext(context).build(), caller, term);

@@ -12,12 +12,12 @@ import java.util.UUID;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Calls to the cluster port as somebody would forge them who reaches it. */
+/** Forged calls of an attacker who reaches the cluster port. */
 class PeerCallersTest {
   @TempDir Path directory;
 
   @Test
-  void aStrangerDeposesNobody() {
+  void aStrangerCannotDeposeALeader() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var leader = trio.leader();
@@ -39,7 +39,7 @@ class PeerCallersTest {
   }
 
   @Test
-  void noTermIsBelievedThatNoElectionCanHaveLedTo() {
+  void anImpossibleTermIsRefused() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var leader = trio.leader();
@@ -62,16 +62,16 @@ class PeerCallersTest {
     }
   }
 
-  /** The peers of a group may all be others by now for a node that was away: then one that it does not know has to be heard. */
+  /** While a node was away, all peers of a group may have been replaced: it must accept calls from one that it does not know as a peer. */
   @Test
-  void aNodeOfTheClusterIsHeard() throws Exception {
+  void callsOfAnyNodeOfTheClusterAreAccepted() throws Exception {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var follower = trio.followers().getFirst();
       UUID newcomer = UUID.randomUUID();
       follower.store().members(node -> node.equals(newcomer) ? Optional.of("127.0.0.1") : Optional.empty());
 
-      // Of an old term: it is heard, and its vote is refused as Raft wants it.
+      // With an old term: the call is accepted, and Raft refuses the vote.
       assertThat(ForgedCalls.vote(follower, newcomer.toString(), 0).getServerReply().getSuccess()).isFalse();
       assertThatThrownBy(() -> ForgedCalls.vote(follower, UUID.randomUUID().toString(), 0)).hasMessageContaining("no peer of this group");
       assertThatThrownBy(() -> ForgedCalls.vote(follower, newcomer.toString(), Long.MAX_VALUE)).hasMessageContaining("too far from");

@@ -15,12 +15,12 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** With TLS, the name in which somebody calls and the certificate that he shows belong together. */
+/** With TLS, the name of a caller must match its certificate. */
 class PeerNamesTest {
   @TempDir Path directory;
 
   @Test
-  void aCertificateOfAnotherNameDoesNotSpeakForAPeer() throws Exception {
+  void aCertificateOfAnotherNodeIsRefused() throws Exception {
     var authority = new TestAuthority(directory, "ours");
     var security = authority.issue("node", "ip:127.0.0.1");
     try (var trio = Trio.start(directory.resolve("trio"), cluster -> secured(cluster, security), UnaryOperator.identity())) {
@@ -36,7 +36,7 @@ class PeerNamesTest {
       assertThat(refused(leader)).isEqualTo(1);
       assertThat(leader.role()).isEqualTo(ReplicaRole.LEADER);
       assertThat(leader.range().status().term()).isEqualTo(term);
-      // Of an old term: they are heard, and have no vote as Raft wants it.
+      // With an old term: the calls are accepted, and Raft refuses the votes.
       var byHost = new PeerTls(security);
       var byId = new PeerTls(authority.issue("by-id", "dns:" + peer));
       for (var shown : new PeerTls[] {byHost, byId}) assertThat(ForgedCalls.vote(leader, shown, peer, 0).getServerReply().getSuccess()).isFalse();
@@ -46,7 +46,7 @@ class PeerNamesTest {
   }
 
   @Test
-  void aNodeOfTheClusterIsNamedByTheHostThatTheClusterKnows() throws Exception {
+  void aCertificateMayNameTheHostThatTheClusterKnows() throws Exception {
     var authority = new TestAuthority(directory, "ours");
     var security = authority.issue("node", "ip:127.0.0.1");
     try (var trio = Trio.start(directory.resolve("trio"), cluster -> secured(cluster, security), UnaryOperator.identity())) {

@@ -34,7 +34,7 @@ class PeerTlsTest {
   @TempDir Path directory;
 
   @Test
-  void nodesOfOneAuthorityReplicateAndNobodyElseIsHeard() throws Exception {
+  void onlyNodesOfTheSameAuthorityAreAccepted() throws Exception {
     var ours = new TestAuthority(directory, "ours");
     var theirs = new TestAuthority(directory, "theirs");
     var security = ours.issue("node", "ip:127.0.0.1");
@@ -72,7 +72,7 @@ class PeerTlsTest {
   }
 
   @Test
-  void filesThatHaveChangedAreTakenOverUnlessTheyAreHalfAChange() throws Exception {
+  void changedFilesAreReloadedUnlessTheyAreIncomplete() throws Exception {
     var ours = new TestAuthority(directory, "ours");
     var files = ours.issue("node", "ip:127.0.0.1");
     var next = ours.issue("next", "ip:127.0.0.1");
@@ -108,7 +108,7 @@ class PeerTlsTest {
         cluster.installBytesPerSecond(), cluster.installDeadline());
   }
 
-  /** Whether the server begins HTTP/2 with this client, as it does at once with whom it knows. */
+  /** Whether the server begins HTTP/2 with this client, as it does at once after a successful handshake. */
   private static boolean serverSpeaks(int port, KeyStore own, KeyStore trusted) throws GeneralSecurityException, IOException {
     var keys = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
     keys.init(own, TestAuthority.PASSWORD.toCharArray());

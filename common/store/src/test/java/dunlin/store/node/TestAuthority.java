@@ -43,7 +43,7 @@ final class TestAuthority {
         "-----BEGIN " + type + "-----\n" + Base64.getMimeEncoder().encodeToString(content) + "\n-----END " + type + "-----\n");
   }
 
-  /** The key of one that was issued, alone. */
+  /** A key store with the key of one issued certificate. */
   KeyStore keyOf(String name) throws GeneralSecurityException, IOException {
     var from = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
     var own = emptyStore();

@@ -10,19 +10,19 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 
-/** The commands of a little key-value store, on which the tests of the ranges run. */
+/** The commands of a small key-value store, for tests of ranges. */
 public sealed interface Command {
   record Put(String key, String value) implements Command {}
 
   record Delete(String key) implements Command {}
 
-  /** Adds to what the row holds, so that its end shows the order in which commands were applied. */
+  /** Appends to the row, so that its content shows the order in which commands were applied. */
   record Append(String key, String more) implements Command {}
 
-  /** Answers all rows of an interval, as a command that is applied sees them. */
+  /** Answers all rows of an interval, as seen while commands are applied. */
   record Rows(String from, String to) implements Command {}
 
-  /** Fails while it is applied, which no command may. */
+  /** Throws while it is applied, which no real command may do. */
   record Break(String how) implements Command {}
 
   CommandCodec<Command> CODEC =

@@ -19,7 +19,7 @@ class CommandQueueTest {
   private final ArrayList<String> told = new ArrayList<>();
 
   @Test
-  void aFlowTakesThreeQuartersOfTheNumberAndTheOthersTheRest() {
+  void flowsUseThreeQuartersOfTheNumber() {
     for (int i = 0; i < 12; i++) assertThat(queue.offer(new Item(1), FLOW)).isTrue();
 
     assertThat(queue.offer(new Item(1), FLOW)).isFalse();
@@ -34,7 +34,7 @@ class CommandQueueTest {
   }
 
   @Test
-  void aFlowTakesThreeQuartersOfTheBytesAndTheOthersTheRest() {
+  void flowsUseThreeQuartersOfTheBytes() {
     for (int i = 0; i < 3; i++) assertThat(queue.offer(new Item(400), FLOW)).isTrue();
 
     assertThat(queue.offer(new Item(1), FLOW)).isFalse();
@@ -44,7 +44,7 @@ class CommandQueueTest {
   }
 
   @Test
-  void tellsThoseThatWaitOnceWhenHalfOfBothIsFree() {
+  void notifiesWaitingCallersOnceWhenHalfIsFree() {
     for (int i = 0; i < 12; i++) queue.offer(new Item(100), FLOW);
     queue.offer(new Item(400), CALL);
     Runnable first = () -> told.add("first");
@@ -63,7 +63,7 @@ class CommandQueueTest {
   }
 
   @Test
-  void aCallerThatIsRefusedAgainIsToldAgainAndBeforeLaterOnes() {
+  void aCallerThatIsRefusedAgainIsNotifiedBeforeLaterOnes() {
     var again = new AtomicReference<Runnable>();
     again.set(
         () -> {
@@ -80,7 +80,7 @@ class CommandQueueTest {
   }
 
   @Test
-  void aCallerThatThrowsCostsNoOther() {
+  void aCallerThatThrowsDoesNotAffectOthers() {
     queue.whenRoom(
         () -> {
           throw new IllegalStateException("as the test wants it");
@@ -93,7 +93,7 @@ class CommandQueueTest {
   }
 
   @Test
-  void boundsThoseThatWait() {
+  void boundsWaitingCallers() {
     Runnable last = () -> {};
     for (int i = 1; i < CommandQueue.CALLERS_MAX; i++) {
       int number = i;

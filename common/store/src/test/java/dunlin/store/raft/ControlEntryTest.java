@@ -9,10 +9,10 @@ import java.util.List;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-/** The entries that change what a range is. */
+/** The entries that change a range itself. */
 class ControlEntryTest {
   @Test
-  void changesOfARangeAreToldFromCommands() {
+  void controlEntriesAreDistinguishedFromCommands() {
     var split = new ControlEntry.Split(3, new byte[] {7, 8}, UUID.randomUUID());
     var read = ControlEntry.parse(ByteBuffer.wrap(split.toBytes()));
     assertThat(read).isInstanceOfSatisfying(ControlEntry.Split.class, same -> {

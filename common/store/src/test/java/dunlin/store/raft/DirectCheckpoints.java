@@ -7,7 +7,7 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Carries checkpoints between the stores of this process that are open. */
+/** Transfers snapshots between the open stores of this process. */
 public final class DirectCheckpoints implements CheckpointSource {
   private final Map<UUID, RangeStore> open = new ConcurrentHashMap<>();
 

@@ -34,7 +34,7 @@ class EntryFormatTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void damagedBytesAreRefusedOrReadButNeverDoWorse(long seed) {
+  void damagedBytesAreRefusedOrDecoded(long seed) {
     var random = new Random(seed);
     for (int i = 0; i < 100; i++) {
       byte[] bytes = encode(List.of(new Put("key", "value"), new Delete("key"))).array();
@@ -44,7 +44,7 @@ class EntryFormatTest {
       try {
         EntryFormat.decode(in, Command.CODEC);
       } catch (IllegalStateException expected) {
-        // Refused, as it should be.
+        // Refused, as expected.
       } catch (RuntimeException e) {
         throw new AssertionError("seed " + seed + ", " + Arrays.toString(bytes), e);
       }

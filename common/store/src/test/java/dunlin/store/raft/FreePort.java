@@ -6,8 +6,8 @@ import java.net.ServerSocket;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * A port of the loopback address for a node that comes and goes. It is below those that systems give to outgoing connections: one of them
- * would take it while the node is away, and then Ratis ends the process.
+ * A loopback port for a node that is restarted. It is below the ephemeral ports: an outgoing connection could take one
+ * of those while the node is down, and Ratis would then end the process.
  */
 public final class FreePort {
   private static final int LEAST = 10_000;
@@ -21,7 +21,7 @@ public final class FreePort {
       try (var free = new ServerSocket(port, 1, InetAddress.getLoopbackAddress())) {
         return free.getLocalPort();
       } catch (IOException _) {
-        // taken: another one
+        // in use: try another one
       }
     }
     throw new AssertionError("no free port from " + LEAST + " to " + MOST);

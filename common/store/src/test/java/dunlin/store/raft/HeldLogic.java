@@ -7,9 +7,9 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** Opens when it may, as one with much to read would. */
+/** Opens only when the test allows it, like a logic with much to read. */
 final class HeldLogic implements RangeLogic<Command, String> {
-  /** Counted down when it is to open. */
+  /** Counted down when the opening begins. */
   final CountDownLatch asked = new CountDownLatch(1);
 
   final CountDownLatch mayOpen = new CountDownLatch(1);

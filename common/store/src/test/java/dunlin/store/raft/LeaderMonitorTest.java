@@ -35,7 +35,7 @@ class LeaderMonitorTest {
   private final Led led = new Led();
   private final LeaderMonitor care = new LeaderMonitor(led, SELF, new RangeMeters(meters, Trio.RANGE));
 
-  /** A replica that leads until it is told to transfer. */
+  /** A replica that leads until the leadership is transferred. */
   private static final class Led implements Replica<String, String> {
     private final List<UUID> transferred = new CopyOnWriteArrayList<>();
     private ReplicaRole role = ReplicaRole.LEADER;
@@ -151,7 +151,7 @@ class LeaderMonitorTest {
   }
 
   @Test
-  void aFollowerThatAnswersAndStandsStillForAMinuteGetsAnotherLeaderOnce() {
+  void aStuckFollowerGetsAnotherLeaderOnceAfterAMinute() {
     led.farLag = 900;
     for (int second = 0; second < 60; second++, led.committed++, led.farLag++) care.look(false, false, second * SECOND);
     assertThat(led.transferred).isEmpty();
@@ -163,7 +163,7 @@ class LeaderMonitorTest {
   }
 
   @Test
-  void aFollowerThatComesAlongOrIsAwayOrTakesACopyOrHasNothingToGetIsLeftAlone() {
+  void otherFollowersAreNotStuck() {
     led.farLag = 900;
     for (int second = 0; second < 200; second++, led.committed++) care.look(false, false, second * SECOND);
     led.farSilence = Duration.ofSeconds(30);
@@ -178,7 +178,7 @@ class LeaderMonitorTest {
   }
 
   @Test
-  void aLowDiskIsAReasonToHandOverOnceEachTimeToTheNearestThatAnswers() {
+  void onALowDiskTheLeadershipIsTransferredOnceToTheClosestFollower() {
     led.nearLag = 5;
     led.farLag = 0;
     led.farSilence = Duration.ofSeconds(30);
@@ -188,17 +188,17 @@ class LeaderMonitorTest {
     care.look(false, false, 10 * SECOND);
     led.farSilence = Duration.ZERO;
     await().atMost(Trio.DEADLINE).untilAsserted(() -> {
-      care.look(false, false, 11 * SECOND); // until the thread of the first hand-over has ended
+      care.look(false, false, 11 * SECOND); // until the thread of the first transfer has ended
       care.look(true, false, 12 * SECOND);
       assertThat(led.transferred).startsWith(NEAR, FAR);
     });
   }
 
   @Test
-  void whoWasHandedTheLeadershipIsNotPreferredForEver() {
+  void aNewLeaderDoesNotStayPreferredForEver() {
     led.selfPriority = 1;
     for (int second = 0; second < 30; second++) care.look(false, false, second * SECOND);
-    assertThat(led.exchanged).as("who has handed it over may not be done yet").isEmpty();
+    assertThat(led.exchanged).as("the transfer to this node may not be complete yet").isEmpty();
 
     care.look(false, false, 30 * SECOND);
     await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(led.exchanged).hasSize(1));
@@ -211,13 +211,13 @@ class LeaderMonitorTest {
   }
 
   @Test
-  void whoDoesNotLeadHandsNothingOver() {
+  void onlyALeaderTransfersTheLeadership() {
     led.role = ReplicaRole.FOLLOWER;
     care.look(true, false, 0);
     led.role = ReplicaRole.LEADER;
     led.nearLag = 1_000_000;
     led.farLag = -1;
     care.look(true, false, SECOND);
-    assertThat(led.transferred).as("nobody is near enough").isEmpty();
+    assertThat(led.transferred).as("no follower is close enough").isEmpty();
   }
 }

@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a node does with a disk that is nearly full. */
+/** A node whose disk is nearly full. */
 class LowDiskTest {
   private static final long LOW = 1000;
   private static final long CRITICAL = 400;
@@ -31,7 +31,7 @@ class LowDiskTest {
   private final OneRange.RoomyDisk disk = new OneRange.RoomyDisk();
 
   @Test
-  void takesWhatReleasesSpaceFromTheReserveAndAllWhenThereIsRoomAgain() throws Exception {
+  void acceptsReleasesFromTheReserveAndAllCommandsWhenThereIsRoomAgain() throws Exception {
     try (var one = OneRange.stepped(directory, settings(), disk)) {
       one.apply(new Put("a", "1"));
       one.apply(new Put("b", "1"));
@@ -55,7 +55,7 @@ class LowDiskTest {
   }
 
   @Test
-  void whatIsDeletedLeavesTheDiskWhileItIsLow() throws Exception {
+  void deletedRowsFreeTheirSpaceWhileTheDiskIsLow() throws Exception {
     Path rows = directory.resolve("ranges/" + RangeId.firstOf("routes").uuid());
     var random = new Random(1);
     try (var one = OneRange.stepped(directory, settings(), disk)) {
@@ -83,7 +83,7 @@ class LowDiskTest {
       one.upkeep(Duration.ofSeconds(20));
       assertThat(RocksRange.holdsTables(one.range.id(), rows)).as("not due by age").isFalse();
 
-      disk.free = CRITICAL - 1; // nothing is compacted now, which would flush as well
+      disk.free = CRITICAL - 1; // no compaction runs now, which would flush as well
       one.upkeep(MOMENT);
       assertThat(RocksRange.holdsTables(one.range.id(), rows)).isTrue();
     }
@@ -112,7 +112,7 @@ class LowDiskTest {
     return bytes;
   }
 
-  /** What does not become smaller by compression. */
+  /** A text that does not compress. */
   private static String noise(Random random) {
     var text = new StringBuilder();
     while (text.length() < 50_000) text.append(Long.toString(random.nextLong(), 36));

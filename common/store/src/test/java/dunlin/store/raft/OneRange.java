@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A started store with one range of {@link Command}s, and blocking calls to it. */
 public final class OneRange implements AutoCloseable {
-  /** Long, since it only ends what hangs: a machine may be as busy as it likes. */
+  /** Long, since it only ends tests that hang, even on a busy machine. */
   public static final Duration DEADLINE = Duration.ofMinutes(2);
 
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -58,7 +58,7 @@ public final class OneRange implements AutoCloseable {
     return new OneRange(directory, settings, null);
   }
 
-  /** One whose upkeep comes only by {@link #upkeep}. */
+  /** A store whose upkeep runs only by {@link #upkeep}. */
   static OneRange stepped(Path directory, StoreSettings settings) {
     return stepped(directory, settings, new RoomyDisk());
   }
@@ -67,7 +67,7 @@ public final class OneRange implements AutoCloseable {
     return new OneRange(directory, settings, disk);
   }
 
-  /** Has the upkeep come by, when so much more time has passed. */
+  /** Runs the upkeep after this much more time. */
   void upkeep(Duration later) {
     passedNanos += later.toNanos();
     store.upkeep(openedNanos + passedNanos);
@@ -87,7 +87,7 @@ public final class OneRange implements AutoCloseable {
     }
   }
 
-  /** A disk with as much room as the test wants. */
+  /** A disk whose free space the test sets. */
   public static final class RoomyDisk implements DiskSpace.Source {
     public volatile long free = Long.MAX_VALUE / 2;
 
@@ -156,8 +156,8 @@ public final class OneRange implements AutoCloseable {
   }
 
   /**
-   * Copies a directory under a running store: what a power failure or kill at this moment would leave, provided that no command is under
-   * way. Again, when files were cut, flushed or compacted meanwhile: some of before and some of after is nothing that a crash leaves.
+   * Copies the directory of a running store: the state after a crash at this moment, provided that no command is
+   * pending. Repeats the copy when files have changed in between, since a crash never leaves a mixture.
    */
   public static void copy(Path from, Path to) throws IOException {
     long begun = System.nanoTime();
@@ -178,7 +178,7 @@ public final class OneRange implements AutoCloseable {
       }
       return lengthsAndTimes(from).equals(before);
     } catch (NoSuchFileException e) {
-      return false; // gone meanwhile
+      return false; // deleted in between
     }
   }
 

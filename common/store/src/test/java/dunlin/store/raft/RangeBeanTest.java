@@ -16,7 +16,7 @@ import javax.management.ObjectName;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What an operator sees of the replicas of a node, through the platform's MBean server. */
+/** A node's replicas in the platform's MBean server, as an operator sees them. */
 class RangeBeanTest {
   private static final MBeanServer SERVER = ManagementFactory.getPlatformMBeanServer();
 
@@ -37,7 +37,7 @@ class RangeBeanTest {
   }
 
   @Test
-  void theLeaderSaysHowItsRangeIsDoingAndHandsItOver() throws JMException {
+  void theLeadersBeanShowsTheRangeAndTransfersTheLeadership() throws JMException {
     try (var trio = Trio.start(directory)) {
       for (int i = 0; i < 20; i++) trio.apply(new Put("key" + i, ""));
       var from = trio.leader();
@@ -62,7 +62,7 @@ class RangeBeanTest {
         assertThatThrownBy(() -> follower.transferLeadership(to.id().toString()))
             .isInstanceOf(IllegalStateException.class)
             .hasMessageContaining(from.id().toString());
-        assertThatThrownBy(() -> leader.transferLeadership("the other one")).hasMessageContaining("is no node's id");
+        assertThatThrownBy(() -> leader.transferLeadership("the other one")).hasMessageContaining("is not a node's id");
         assertThatThrownBy(() -> leader.removePeer(UUID.randomUUID().toString())).hasMessageContaining("it has no replica");
 
         leader.transferLeadership(to.id().toString());
@@ -76,7 +76,7 @@ class RangeBeanTest {
   }
 
   @Test
-  void aReplicaIsSeenFromItsCreationUntilItIsDropped() throws JMException {
+  void aReplicaHasABeanUntilItIsDropped() throws JMException {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var fourth = trio.newNode().startEmpty();

@@ -40,7 +40,7 @@ class RangeFenceTest {
     assertThat(cut.upper()).isEqualTo(RANGE.upper(CUT, CHILD, new Origin(RANGE.id(), 2, 77)));
     var lower = new RangeFence(cut.lower());
     var upper = new RangeFence(cut.upper());
-    assertThat(lower.admits(3, new byte[] {10})).as("whoever has the old map asks again, for either half").isFalse();
+    assertThat(lower.admits(3, new byte[] {10})).as("a caller with the old map must ask again, for either half").isFalse();
     assertThat(lower.admits(4, new byte[] {49})).isTrue();
     assertThat(lower.admits(4, CUT)).isFalse();
     assertThat(upper.admits(4, CUT)).isTrue();

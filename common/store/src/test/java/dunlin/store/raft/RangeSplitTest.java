@@ -31,7 +31,7 @@ import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A range that is split on one node: what each half has, which commands it takes, and what a crash leaves. */
+/** A range that is split on one node: the rows of each half, the commands that it accepts, and the state after a crash. */
 class RangeSplitTest {
   private static final RangeId PARENT = RangeId.firstOf("routes");
   private static final RangeId CHILD =
@@ -41,7 +41,7 @@ class RangeSplitTest {
   @TempDir Path directory;
 
   @Test
-  void eachHalfHasItsRowsAndTakesOnlyCommandsOfItsEpoch() throws Exception {
+  void eachHalfHasItsRowsAndAcceptsOnlyCommandsOfItsEpoch() throws Exception {
     try (var node = new Node(directory)) {
       for (String key : List.of("a", "l", "m", "z")) node.apply(node.parent, 1, new Put(key, "1"));
       assertThatThrownBy(() -> node.parent.split(7, CUT, CHILD.uuid(), OneRange.DEADLINE)).isInstanceOf(OutdatedException.class);
@@ -70,7 +70,7 @@ class RangeSplitTest {
   }
 
   @Test
-  void whatWaitedForTheLogWhenItWasSplitIsRefusedOrDoneAndNeverBoth() throws Exception {
+  void commandsThatWaitDuringASplitAreEitherRefusedOrDone() throws Exception {
     try (var node = new Node(directory)) {
       var results = new ArrayList<CompletableFuture<String>>();
       for (int i = 0; i < 2000; i++) {
@@ -102,7 +102,7 @@ class RangeSplitTest {
   }
 
   @Test
-  void aSplitThatWasInterruptedIsMadeAgainFromTheLogAndOnlyOnce() throws Exception {
+  void anInterruptedSplitIsRepeatedOnceFromTheLog() throws Exception {
     Path before = directory.resolve("before");
     Path after = directory.resolve("after");
     int port = FreePort.find();
@@ -115,7 +115,7 @@ class RangeSplitTest {
       OneRange.copy(directory.resolve("node"), after);
     }
     for (boolean childComplete : new boolean[] {true, false}) {
-      // The log is from after the split, the parent's rows are from before; the child's are there or are not.
+      // The log is from after the split, the parent's rows are from before it; the child's rows exist or not.
       Path crashed = directory.resolve("crashed-" + childComplete);
       OneRange.copy(after, crashed);
       Path ranges = crashed.resolve("ranges");
@@ -133,7 +133,7 @@ class RangeSplitTest {
   }
 
   @Test
-  void aChildThatWasStartedGoesOnAfterARestartAndOneThatIsNotWantedIsDeleted() throws Exception {
+  void aStartedChildSurvivesARestartAndAnUnwantedOneIsDeleted() throws Exception {
     int port = FreePort.find();
     try (var node = new Node(directory, port)) {
       node.apply(node.parent, 1, new Put("z", "1"));
@@ -145,7 +145,7 @@ class RangeSplitTest {
     var second = new RangeId("routes", new UUID(PARENT.uuid().getMostSignificantBits(), 7));
     try (var node = new Node(directory, port)) {
       assertThat(node.rows(node.child())).containsExactly("z=12");
-      // The leader confirms it when its upkeep comes by, in this life or in the one before.
+      // The leader confirms it at a round of upkeep, before or after the restart.
       await().atMost(OneRange.DEADLINE).until(() -> node.child().based());
 
       node.parent.split(2, Command.bytes("f"), second.uuid(), OneRange.DEADLINE);
@@ -163,7 +163,7 @@ class RangeSplitTest {
     assertThatThrownBy(() -> RangeFence.requireOrigin(child, new Origin(PARENT.uuid(), 1, 6))).isInstanceOf(IllegalStateException.class);
   }
 
-  /** A store with the parent, and with the child where that has been started before. */
+  /** A store with the parent, and with the child if that was started before. */
   private static final class Node implements AutoCloseable {
     final RangeStore store;
     final Command.Logic parentLogic = new Command.Logic();
@@ -193,7 +193,7 @@ class RangeSplitTest {
       return children.getFirst();
     }
 
-    /** Again as long as nobody leads, which a range does a moment after it has started. */
+    /** Retries until the range is led, which takes a moment after its start. */
     String apply(Replica<Command, String> range, long epoch, Command command) {
       long until = System.nanoTime() + OneRange.DEADLINE.toNanos();
       while (true) {

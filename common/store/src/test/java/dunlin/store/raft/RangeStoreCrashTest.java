@@ -41,7 +41,7 @@ class RangeStoreCrashTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void equalsASortedMapOverStopsAndCrashes(long seed) throws IOException {
+  void equalsASortedMapAcrossStopsAndCrashes(long seed) throws IOException {
     var random = new Random(seed);
     var model = new TreeMap<String, String>();
     Path directory = temporary.resolve("0");
@@ -52,7 +52,7 @@ class RangeStoreCrashTest {
         var results = new ArrayList<CompletableFuture<String>>();
         for (int i = random.nextInt(1500); i > 0; i--) {
           results.add(one.propose(change(random, model)));
-          if (random.nextInt(200) == 0) one.upkeep(Duration.ofMillis(random.nextInt(1500))); // beside what is being applied
+          if (random.nextInt(200) == 0) one.upkeep(Duration.ofMillis(random.nextInt(1500))); // while entries are being applied
         }
         CompletableFuture.allOf(results.toArray(CompletableFuture<?>[]::new)).join();
         assertThat(one.rows()).as("seed %d life %d", seed, life).isEqualTo(rows(model));
@@ -80,9 +80,9 @@ class RangeStoreCrashTest {
     }
   }
 
-  /** A busy machine, a suspended container or a collection: nobody else could have led meanwhile. */
+  /** A busy machine, a suspended container or a garbage collection: no other node could have led in that time. */
   @Test
-  void refusesNothingAfterItStoodStill() throws Exception {
+  void refusesNothingAfterAPause() throws Exception {
     Path said = temporary.resolve("said");
     var child = startWriter(temporary.resolve("data"), said);
     try {
@@ -129,7 +129,7 @@ class RangeStoreCrashTest {
         .start();
   }
 
-  /** Writes rows and says each one that was acknowledged, until it is killed or one is refused. */
+  /** Writes rows and prints each one that was acknowledged, until it is killed or one is refused. */
   static final class Writer {
     public static void main(String[] arguments) {
       var one = OneRange.start(Path.of(arguments[0]));
@@ -154,7 +154,7 @@ class RangeStoreCrashTest {
   }
 
   @Test
-  void cutsTheLogBehindAFlushAndReplaysOnlyWhatFollows() throws IOException {
+  void truncatesTheLogAfterAFlushAndReplaysOnlyTheRest() throws IOException {
     Path running = temporary.resolve("running");
     Path crashed = temporary.resolve("crashed");
     String value = "x".repeat(50_000);
@@ -177,7 +177,7 @@ class RangeStoreCrashTest {
   }
 
   @Test
-  void aFlushBehindTheLastCommandLeavesNothingToReplay() throws IOException {
+  void aFlushAfterTheLastCommandLeavesNothingToReplay() throws IOException {
     Path running = temporary.resolve("running");
     Path crashed = temporary.resolve("crashed");
     try (var one = OneRange.stepped(running, settings(1, 8, 100, 60))) {

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** What a start says when the files of a stopped node were damaged: no acknowledged command may be lost in silence. */
+/** Starts with damaged files: no acknowledged command may be lost silently. */
 class RangeStoreDamageTest {
   @TempDir Path directory;
 
@@ -50,23 +50,23 @@ class RangeStoreDamageTest {
   }
 
   @Test
-  void aLogThatIsGone() throws IOException {
+  void aMissingLog() throws IOException {
     delete(group());
     refused("range 'routes': it has rows in " + rows() + " but its log in " + group() + " is gone");
-    assertThat(group()).as("nothing was begun anew").doesNotExist();
+    assertThat(group()).as("nothing was created again").doesNotExist();
   }
 
   @Test
-  void aLogAndRowsThatAreGone() throws IOException {
+  void missingLogAndRows() throws IOException {
     delete(group());
     delete(rows());
     refused("range 'routes': it had a replica here, and both its log in " + group() + " and its rows in " + rows() + " are gone");
-    assertThat(group()).as("nothing was begun anew").doesNotExist();
+    assertThat(group()).as("nothing was created again").doesNotExist();
   }
 
-  /** As a crash in the very first start leaves it, or a version that made no notes. */
+  /** A crash in the very first start leaves this, or a version without notes. */
   @Test
-  void aReplicaThatIsNotNotedIsNotedBeforeItVotesAgain() throws IOException {
+  void aReplicaWithoutANoteGetsOneBeforeItVotesAgain() throws IOException {
     Path note = directory.resolve("replicas").resolve(group().getFileName());
     Files.delete(note);
     try (var one = OneRange.start(directory)) {
@@ -125,7 +125,7 @@ class RangeStoreDamageTest {
 
   @Test
   void rowsThatEndBeforeTheLogBegins() throws IOException {
-    // A second life rolls the log, and its clean end cuts off the first segment.
+    // A second run begins a new segment, and its clean end truncates the first one.
     try (var one = OneRange.start(directory)) {
       one.apply(new Put("in the next segment", ""));
     }
@@ -144,18 +144,18 @@ class RangeStoreDamageTest {
   }
 
   @Test
-  void aRangeThatNobodyDeclared() throws IOException {
+  void aRangeThatIsNotDeclared() throws IOException {
     Path stranger = Files.createDirectory(group().resolveSibling("01234567-89ab-8def-8123-456789abcdef"));
     refused("holds ranges that this version does not know: [" + stranger.getFileName() + "]");
   }
 
   @Test
-  void whatACrashLeftOfANewGroupIsCleared() throws IOException {
+  void leftoversOfANewGroupAreDeletedAfterACrash() throws IOException {
     Files.createDirectories(group().resolveSibling(group().getFileName() + ".new").resolve("current"));
     OneRange.start(directory).close();
   }
 
-  /** The start fails clearly and not by standing still, leaves no thread and the directory free, and changes none of the rows. */
+  /** The start must fail with a clear message and without hanging, leave no thread and an unlocked directory, and change no rows. */
   private void refused(String message) throws IOException {
     byte[] identity = Files.readAllBytes(directory.resolve("dunlin.node"));
     assertThatThrownBy(() -> OneRange.start(directory))

@@ -59,7 +59,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void aNodeWithoutOthersSaysThatItLeads() {
+  void aSingleNodeReportsThatItLeads() {
     try (var one = OneRange.start(directory)) {
       one.apply(new Put("a", "1"));
 
@@ -72,7 +72,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void readersSeeOnlyTheIntervalTheyAskFor() {
+  void readersSeeOnlyTheRequestedInterval() {
     try (var one = OneRange.start(directory)) {
       for (String key : List.of("a", "b", "b1", "c")) one.apply(new Put(key, ""));
 
@@ -108,7 +108,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void aCommandSeesWhatThoseBeforeItWroteInTheSameEntry() {
+  void aCommandSeesTheChangesOfEarlierOnesInTheSameEntry() {
     try (var one = OneRange.start(directory)) {
       one.apply(new Put("b", "durable"));
       var _ = one.propose(new Put("a", "1"));
@@ -122,7 +122,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void keepsRowsAndIdentityOverARestart() {
+  void keepsRowsAndIdentityAcrossARestart() {
     String nodeId;
     try (var one = OneRange.start(directory)) {
       nodeId = one.store.nodeId();
@@ -173,7 +173,7 @@ class RangeStoreTest {
         }
         accepted.add(result);
       }
-      assertThat(accepted).as("four wait, one is under way, one more between").hasSizeBetween(4, 6);
+      assertThat(accepted).as("four wait, one is in flight, one more between").hasSizeBetween(4, 6);
       release.countDown();
 
       assertThat(accepted).allSatisfy(result -> assertThat(result).succeedsWithin(OneRange.DEADLINE));
@@ -183,7 +183,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void keepsAQuarterOfTheQueueFromAFlowAndTellsItWhenHalfIsFree() throws Exception {
+  void keepsAQuarterOfTheQueueFromFlowsAndNotifiesThemWhenHalfIsFree() throws Exception {
     var release = new CountDownLatch(1);
     try (var store = RangeStore.open(settings(16, 1, 1), directory, new SimpleMeterRegistry())) {
       var range = store.range("routes", Command.CODEC, new Waiting(release));
@@ -199,7 +199,7 @@ class RangeStoreTest {
         assertThat(range.propose(new Put("call" + i, ""), OneRange.completing(call))).as("call %s", i).isTrue();
         calls.add(call);
       }
-      assertThat(flow).as("twelve wait, one is under way, one more between").isBetween(12, 14);
+      assertThat(flow).as("twelve wait, one is in flight, one more between").isBetween(12, 14);
       assertThat(told).as("fourteen at least still wait").isNotDone();
       release.countDown();
 
@@ -211,7 +211,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void tellsOfRoomWhenThereIsSomeAlreadyAndWhenTheRangeIsClosed() throws Exception {
+  void notifiesAtOnceWhenThereIsRoomAndWhenTheRangeIsClosed() throws Exception {
     var before = new CompletableFuture<Void>();
     var after = new CompletableFuture<Void>();
     try (var one = OneRange.start(directory)) {
@@ -224,7 +224,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void boundsTheBytesThatWait() {
+  void boundsTheQueuedBytes() {
     var release = new CountDownLatch(1);
     var meters = new SimpleMeterRegistry();
     var settings = settings(1 << 16, 256, 1);
@@ -293,7 +293,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void aFailureWhileTheStoreClosesDoesNotKeepItFromEnding() throws Exception {
+  void aFailureDuringCloseDoesNotBlockIt() throws Exception {
     var applying = new CountDownLatch(1);
     var release = new CountDownLatch(1);
     var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
@@ -322,7 +322,7 @@ class RangeStoreTest {
     applying.await();
     var closing = CompletableFuture.runAsync(store::close);
 
-    // Ratis waits for its applying thread, which is still at work.
+    // Ratis waits for its applying thread, which is still working.
     await().atMost(OneRange.DEADLINE).until(() -> anyThreadIn("stopAndJoin"));
     release.countDown();
 
@@ -335,7 +335,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void aFailureThatComesBackAtReplayFailsTheStart() {
+  void aFailureDuringReplayFailsTheStart() {
     try (var one = OneRange.start(directory)) {
       var _ = one.propose(new Break("design")).exceptionally(_ -> "").join();
     }
@@ -373,7 +373,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void aStartThatStandsStillSaysWhichRangeIsMissing() {
+  void aStalledStartNamesTheMissingRange() {
     var release = new CountDownLatch(1);
     var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
     store.range("retain", Command.CODEC, new Command.Logic());
@@ -386,7 +386,7 @@ class RangeStoreTest {
 
     assertThatThrownBy(() -> store.start(Duration.ofMillis(500)))
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("nothing has moved for PT0.5S")
+        .hasMessageContaining("there was no progress for PT0.5S")
         .hasMessageContaining("routes");
     release.countDown();
     OneRange.close(store);
@@ -434,7 +434,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void whatIsProposedWhenTheStoreClosesIsAnsweredOnce() throws Exception {
+  void proposalsDuringCloseAreAnsweredOnce() throws Exception {
     var one = OneRange.start(directory);
     var results = new ArrayList<CompletableFuture<String>>();
     var proposing =
@@ -460,7 +460,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void closingTwiceIsLikeOnceAndLeavesNoThreadBehind() {
+  void closingTwiceIsAllowedAndLeavesNoThread() {
     var one = OneRange.start(directory);
     one.apply(new Put("a", "1"));
     one.store.close();
@@ -517,7 +517,7 @@ class RangeStoreTest {
   }
 
   @Test
-  void withoutFsyncItStillKeepsWhatAProcessWrote() {
+  void withoutFsyncWritesSurviveTheProcess() {
     var d = StoreSettings.defaults();
     var settings =
         new StoreSettings(
@@ -577,7 +577,7 @@ class RangeStoreTest {
         new StoreSettings.Reads(1, 1));
   }
 
-  /** Applies nothing before it is released. */
+  /** Applies nothing until it is released. */
   private static class Waiting implements RangeLogic<Command, String> {
     private final CountDownLatch release;
 

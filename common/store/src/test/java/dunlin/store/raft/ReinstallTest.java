@@ -26,7 +26,7 @@ import java.util.function.UnaryOperator;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** How a replica that lost the way back through the log, or its files, gets its rows from another one. */
+/** Replicas that are behind the leader's log, or have lost their files, and install a snapshot. */
 class ReinstallTest {
   private static final int ENTRY_BYTES = 64 * 1024;
 
@@ -52,12 +52,12 @@ class ReinstallTest {
                 new StoreSettings.Reads(1, 16)));
   }
 
-  /** Cuts the log of the nodes that run to where no other can follow. */
+  /** Truncates the log of the running nodes behind the last entry of any other. */
   private static void cutLog(Trio trio) {
     cutLog(trio, trio.nodes.stream().filter(node -> node.running != null).toList());
   }
 
-  /** A file of the log has twice the bytes of the largest entry, and is cut only where a leader's term does not end. */
+  /** A segment of the log has twice the bytes of the largest entry, and is not dropped where a leader's term ends. */
   private static void cutLog(Trio trio, List<Trio.Node> nodes) {
     for (int i = 0; i < 4; i++) trio.apply(new Put("large", "x".repeat(ENTRY_BYTES * 3 / 4)));
     for (int i = 0; i < 120; i++) trio.apply(new Append("after", "b"));
@@ -87,7 +87,7 @@ class ReinstallTest {
   }
 
   @Test
-  void aFollowerBehindTheCutLogTakesACopyOfTheRows() {
+  void aFollowerBehindTheTruncatedLogInstallsASnapshot() {
     try (var trio = start()) {
       trio.apply(new Put("first", "1"));
       var behind = trio.followers().getFirst();
@@ -99,7 +99,7 @@ class ReinstallTest {
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(behind.rows()).isEqualTo(trio.leader().rows()));
 
       assertThat(behind.meters.get("dunlin.store.install.bytes").counter().count()).isPositive();
-      assertThat(behind.logic.opened).as("the logic has seen the copy").isEqualTo(2);
+      assertThat(behind.logic.opened).as("the logic was opened on the snapshot").isEqualTo(2);
       assertThat(behind.logic.rowsAtOpen).anyMatch(row -> row.startsWith("after="));
       trio.leader().range().transferLeadership(behind.id(), Trio.DEADLINE);
       assertThat(trio.apply(new Append("after", "!"))).isEqualTo("b".repeat(120) + "!");
@@ -109,9 +109,9 @@ class ReinstallTest {
     }
   }
 
-  /** Its own log then ends within the leader's, which goes over to appending from there and asks for no copy a second time. */
+  /** Its own log ends within the leader's, so the leader starts appending from there and does not ask for a snapshot again. */
   @Test
-  void anOldLeaderWithATailThatNobodyElseHasComesAlongByACopy() {
+  void anOldLeaderWithAnUncommittedTailInstallsASnapshot() {
     try (var trio = start(ReinstallTest::patient)) {
       for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
       var old = trio.leader();
@@ -126,16 +126,16 @@ class ReinstallTest {
       old.close();
 
       others.forEach(Trio.Node::restart);
-      cutLog(trio); // to within what is the tail of the old one's
-      old.copiesHeld = new CountDownLatch(1);
+      cutLog(trio); // to within the old leader's uncommitted tail
+      old.snapshotsHeld = new CountDownLatch(1);
       old.restart();
-      await().atMost(Trio.DEADLINE).until(() -> old.copiesAsked.get() > 0);
-      for (int i = 0; i < 5; i++) trio.apply(new Append("meanwhile", "c")); // the leader appends while the copy is not there
-      old.copiesHeld.countDown();
+      await().atMost(Trio.DEADLINE).until(() -> old.snapshotsAsked.get() > 0);
+      for (int i = 0; i < 5; i++) trio.apply(new Append("meanwhile", "c")); // the leader appends while the snapshot is missing
+      old.snapshotsHeld.countDown();
 
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
       assertThat(old.rows()).noneMatch(row -> row.startsWith("tail="));
-      assertThat(old.copiesAsked).as("a copy that is ready is not fetched again").hasValue(1);
+      assertThat(old.snapshotsAsked).as("a snapshot that is ready is not fetched again").hasValue(1);
       assertThat(old.meters.get("dunlin.store.install.waiting").gauge().value()).isZero();
       assertThat(new RowsDirectory(rows(old)).ready()).doesNotExist();
       trio.leader().range().transferLeadership(old.id(), Trio.DEADLINE);
@@ -143,9 +143,9 @@ class ReinstallTest {
     }
   }
 
-  /** It stands where its term has ended. Did the log begin just there, Ratis could neither append to it nor have it install a copy. */
+  /** It ends where its term has ended. If the leader's log began right there, Ratis could neither append nor install a snapshot. */
   @Test
-  void aLeaderThatHandedOverAndStoppedComesAlongWhenTheLogWasCutMeanwhile() {
+  void aLeaderThatTransferredAndStoppedCatchesUpAfterTruncation() {
     try (var trio = start()) {
       for (int i = 0; i < 5; i++) trio.apply(new Append("before", "a"));
       var old = trio.leader();
@@ -155,25 +155,25 @@ class ReinstallTest {
 
       old.restart();
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
-      assertThat(old.copiesAsked).as("the entries that it lacks are still there").hasValue(0);
+      assertThat(old.snapshotsAsked).as("the entries that it lacks are still there").hasValue(0);
 
       old.close();
       cutLog(trio);
       old.restart();
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(old.rows()).isEqualTo(trio.leader().rows()));
-      assertThat(old.copiesAsked).hasValue(1);
+      assertThat(old.snapshotsAsked).hasValue(1);
     }
   }
 
-  /** Whether everything has been flushed, which is when the log is cut. */
+  /** Whether everything has been flushed, which is when the log is truncated. */
   private static boolean cutWasDue(Trio.Node node) {
     var status = node.range().status();
     return status.applied() > 100 && status.flushed() == status.applied();
   }
 
-  /** Terms that end one after another may not keep the log for ever. */
+  /** Many short terms must not prevent truncation for ever. */
   @Test
-  void aLogOfManyShortTermsIsCut() {
+  void aLogOfManyShortTermsIsTruncated() {
     try (var trio = start()) {
       for (int term = 0; term < 12; term++) {
         for (int i = 0; i < 10; i++) trio.apply(new Append("row", "a"));
@@ -185,18 +185,18 @@ class ReinstallTest {
   }
 
   @Test
-  void aCopyFromALeaderThatIsGoneIsGivenUpForTheNextOnes() {
+  void aSnapshotFromADeadLeaderIsCancelledForTheNextLeaders() {
     try (var trio = start()) {
       trio.apply(new Put("first", "1"));
       var behind = trio.followers().getFirst();
       await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
       behind.close();
       cutLog(trio);
-      behind.copiesHeld = new CountDownLatch(1);
+      behind.snapshotsHeld = new CountDownLatch(1);
       behind.restart();
-      await().atMost(Trio.DEADLINE).until(() -> behind.copiesAsked.get() > 0);
+      await().atMost(Trio.DEADLINE).until(() -> behind.snapshotsAsked.get() > 0);
 
-      behind.copiesHeld = new CountDownLatch(0); // the next one does not wait
+      behind.snapshotsHeld = new CountDownLatch(0); // the next one does not wait
       var silent = trio.leader();
       var next = trio.followers().stream().filter(node -> node != behind).findFirst().orElseThrow();
       silent.range().transferLeadership(next.id(), Trio.DEADLINE);
@@ -204,7 +204,7 @@ class ReinstallTest {
     }
   }
 
-  /** So that a leader has the time to take commands while the others are closed: it steps down later. */
+  /** Settings with which a leader steps down later, so that it can accept commands while the others are closed. */
   private static ClusterSettings patient(ClusterSettings usual) {
     return new ClusterSettings(
         usual.port(), usual.host(), usual.bindAddress(), usual.security(), Duration.ofSeconds(5), usual.entriesKept(),
@@ -212,14 +212,14 @@ class ReinstallTest {
   }
 
   @Test
-  void aCopyThatWasReadyWhenTheProcessEndedIsTaken() throws IOException {
+  void aSnapshotThatWasReadyWhenTheProcessEndedIsInstalled() throws IOException {
     try (var trio = start()) {
       trio.apply(new Put("first", "1"));
       var behind = trio.followers().getFirst();
       await().atMost(Trio.DEADLINE).until(() -> behind.rows().size() == 1);
       behind.close();
       cutLog(trio);
-      // As if it had been killed between the completion of the copy and the swap, with its log cut already.
+      // As if it had been killed between the completion of the snapshot and the swap, with its log truncated already.
       var files = new RowsDirectory(rows(behind));
       var checkpoint = trio.leader().store().openCheckpoint(Trio.RANGE);
       Files.createDirectories(files.ready());
@@ -244,7 +244,7 @@ class ReinstallTest {
   }
 
   @Test
-  void damagedFilesOfOneReplicaArePutAsideAndFetchedAnew() throws IOException {
+  void damagedFilesOfOneReplicaAreQuarantinedAndReplaced() throws IOException {
     try (var trio = start()) {
       for (int i = 0; i < 60; i++) trio.apply(new Put("key" + i, "x".repeat(1000)));
       var damagedLog = trio.followers().getFirst();
@@ -258,7 +258,7 @@ class ReinstallTest {
       flip(last(rows(damagedRows), "MANIFEST-*"), 20);
       rejoin(trio, damagedRows);
 
-      // Whole again: any two of them can go on.
+      // Healthy again: any two of them can continue.
       trio.leader().range().transferLeadership(damagedLog.id(), Trio.DEADLINE);
       trio.nodes.stream().filter(node -> node != damagedLog && node != damagedRows).forEach(Trio.Node::close);
       trio.apply(new Put("last", ""));
@@ -268,7 +268,7 @@ class ReinstallTest {
 
   /** A new replica with a vote would have forgotten what the lost one voted for. */
   @Test
-  void aReplicaThatLostLogAndRowsComesBackAsListenerOnly() throws IOException {
+  void aReplicaThatLostLogAndRowsComesBackOnlyAsListener() throws IOException {
     try (var trio = start()) {
       for (int i = 0; i < 60; i++) trio.apply(new Put("key" + i, ""));
       var lost = trio.followers().getFirst();
@@ -282,7 +282,7 @@ class ReinstallTest {
               () -> lost.store().createReplica(Trio.RANGE, trio.members(), false, Command.CODEC, lost.logic, Trio.DEADLINE))
           .hasMessageContaining("had a replica here that may have voted");
       lost.close();
-      GroupStorage.deleteTree(lost.data.resolve("quarantine")); // by somebody who has seen that there is nothing in it
+      GroupStorage.deleteTree(lost.data.resolve("quarantine")); // as an operator may who has seen that it is empty
 
       rejoin(trio, lost);
 
@@ -294,9 +294,9 @@ class ReinstallTest {
     }
   }
 
-  /** The others still send to its address what is for the lost one, whose votes and acknowledgements it must not give. */
+  /** The others still call the lost node at this address; the new one must not vote or acknowledge in its name. */
   @Test
-  void aNewNodeAtTheAddressOfALostOneDoesNotSpeakForIt() throws IOException {
+  void aNewNodeAtTheAddressOfALostOneDoesNotVoteForIt() throws IOException {
     try (var trio = start()) {
       trio.apply(new Put("first", "1"));
       var leader = trio.leader();
@@ -322,9 +322,9 @@ class ReinstallTest {
     }
   }
 
-  /** The others have called it all the time. Ratis would hand their calls to a group that is only about to start, which then fails. */
+  /** The others call it all the time. Ratis would pass their calls to a group that is still starting, which then fails. */
   @Test
-  void aReplicaThatIsCalledWhileItIsMadeIsMade() throws InterruptedException {
+  void aReplicaThatIsCalledDuringItsCreationIsCreated() throws InterruptedException {
     try (var trio = start()) {
       trio.apply(new Put("first", "1"));
       var again = trio.followers().getFirst();
@@ -337,7 +337,7 @@ class ReinstallTest {
               () -> again.store().createReplica(Trio.RANGE, members, true, Command.CODEC, slow, Trio.DEADLINE),
               Thread::startVirtualThread);
       assertThat(slow.asked.await(Trio.DEADLINE.toSeconds(), TimeUnit.SECONDS)).isTrue();
-      // It is told to install a copy once a second.
+      // It is told to install a snapshot once a second.
       await().during(Duration.ofSeconds(3)).atMost(Trio.DEADLINE).until(() -> !made.isDone());
       slow.mayOpen.countDown();
 

@@ -42,7 +42,7 @@ class ReplicationTest {
   @TempDir Path directory;
 
   @Test
-  void everyReplicaAppliesWhatTheLeaderTakesAndFollowersSayWhoThatIs() {
+  void everyReplicaAppliesTheLeadersCommandsAndFollowersNameTheLeader() {
     try (var trio = Trio.start(directory)) {
       for (int i = 0; i < 50; i++) trio.apply(new Append("key" + i % 5, "+" + i));
       var leader = trio.leader();
@@ -70,7 +70,7 @@ class ReplicationTest {
   }
 
   @Test
-  void aLeaderIsPreferredUntilThePeersAreExchangedAndLeadsOn() {
+  void aLeaderIsPreferredUntilThePeersAreChangedAndKeepsLeading() {
     try (var trio = Trio.start(directory)) {
       var next = trio.followers().getFirst();
       trio.leader().range().transferLeadership(next.id(), Trio.DEADLINE);
@@ -86,7 +86,7 @@ class ReplicationTest {
   }
 
   @Test
-  void anElectionThatCannotBeginIsNoSuccess() {
+  void anElectionThatCannotBeginFails() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var followers = trio.followers();
@@ -95,7 +95,7 @@ class ReplicationTest {
       followers.getLast().close();
       await().atMost(Trio.DEADLINE).until(() -> alone.range().status().leader().isEmpty());
 
-      // The first one whose votes are lost takes the term past the end of the log.
+      // The first lost election takes the term past that of the last log entry.
       await().atMost(Trio.DEADLINE).untilAsserted(() ->
               assertThatThrownBy(() -> alone.range().elect())
                   .isInstanceOf(StoreException.class)
@@ -136,7 +136,7 @@ class ReplicationTest {
   }
 
   @Test
-  void aMinorityTakesNothingAndSaysSoWhenItsLeaseIsOver() {
+  void aMinorityAcceptsNothingOnceItsLeaseIsOver() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var leader = trio.leader();
@@ -153,9 +153,9 @@ class ReplicationTest {
     }
   }
 
-  /** Each command is a number of its own, so the rows tell which were applied, how often and in which order. */
+  /** Each command has a unique number, so the rows show which were applied, how often and in which order. */
   @Test
-  void noAcknowledgedCommandIsLostAndNoneIsDoneTwiceWhileLeadersChange() throws Exception {
+  void noAcknowledgedCommandIsLostOrAppliedTwiceWhileLeadersChange() throws Exception {
     long seed = System.nanoTime();
     var random = new Random(seed);
     int writers = 4;
@@ -183,7 +183,7 @@ class ReplicationTest {
             leader.restart();
           }
           case 1 -> {
-            // Without a majority it takes a while what it cannot commit, and then knows of nothing how it ended.
+            // Without a quorum it accepts commands for a while that it cannot commit, and their outcome is unknown.
             var followers = trio.followers();
             followers.forEach(Trio.Node::close);
             await().atMost(Trio.DEADLINE).until(() -> leader.role() != ReplicaRole.LEADER);
@@ -216,7 +216,7 @@ class ReplicationTest {
         var once = new HashSet<>(applied);
         assertThat(applied).as("none twice, seed %d", seed).hasSize(once.size());
         assertThat(once).as("none lost, seed %d", seed).containsAll(acknowledged);
-        assertThat(once).as("none done that was surely not, seed %d", seed).doesNotContainAnyElementsOf(refused);
+        assertThat(once).as("no command that was reported as not done was applied, seed %d", seed).doesNotContainAnyElementsOf(refused);
         assertThat(applied.size()).as("none invented, seed %d", seed).isLessThanOrEqualTo(acknowledged.size() + unknown.size());
       }
     }
@@ -237,14 +237,14 @@ class ReplicationTest {
       if (e.getCause() instanceof OutcomeUnknownException) unknown.add(number);
       else refused.add(number);
     } catch (IllegalStateException e) {
-      refused.add(number); // the node has just been closed
+      refused.add(number); // the node was closed
     } catch (InterruptedException | TimeoutException e) {
       throw new AssertionError(e);
     }
   }
 
   @Test
-  void leadershipMovesToTheVoterThatIsAskedFor() {
+  void leadershipMovesToTheRequestedVoter() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var from = trio.leader();
@@ -289,7 +289,7 @@ class ReplicationTest {
                       .withMessageContaining("has no replica on this node any more"));
       assertThat(leaving.role()).isEqualTo(ReplicaRole.OUTSIDE);
       leaving.store().dropReplica(Trio.RANGE, Trio.DEADLINE);
-      assertThat(fatal).as("to be taken out is no failure").isEmpty();
+      assertThat(fatal).as("removal is no failure").isEmpty();
 
       assertThat(trio.leader().range().status().peers())
           .hasSize(3)
@@ -311,7 +311,7 @@ class ReplicationTest {
   }
 
   @Test
-  void aDropThatTookTooLongCanBeAskedForAgain() {
+  void aDropThatTimedOutCanBeRepeated() {
     try (var trio = Trio.start(directory)) {
       var leaving = trio.followers().getFirst();
       trio.leader().range().remove(leaving.id(), Trio.DEADLINE);
@@ -334,14 +334,14 @@ class ReplicationTest {
     }
   }
 
-  /** gRPC would wait longer and longer, and a node that is back would be called by nobody for up to two minutes. */
+  /** gRPC's backoff would leave a node that is back without any call for up to two minutes. */
   @Test
-  void aPeerThatCannotBeReachedIsTriedAgainAllTheTime() throws Exception {
+  void anUnreachablePeerIsRetriedAllTheTime() throws Exception {
     try (var trio = Trio.start(directory)) {
       var away = trio.followers().getFirst();
       var leader = trio.leader();
       away.close();
-      leader.close(); // the one that is left asks for votes, again and again
+      leader.close(); // the remaining one asks for votes again and again
       try (var place = new ServerSocket(away.port, 50, InetAddress.getLoopbackAddress())) {
         for (int i = 0; i < 20; i++) {
           place.setSoTimeout((int) Trio.DEADLINE.dividedBy(12).toMillis());
@@ -351,9 +351,9 @@ class ReplicationTest {
     }
   }
 
-  /** The upkeep looks at all replicas all the time; one that takes long to create is none that Ratis has lost. */
+  /** The upkeep looks at all replicas all the time; it must not take a slow creation for a replica that Ratis has lost. */
   @Test
-  void aCreationMayTakeItsTime() {
+  void aCreationMayTakeLong() {
     var slow = new HeldLogic();
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
@@ -375,7 +375,7 @@ class ReplicationTest {
   }
 
   @Test
-  void aCreationThatFailsLeavesNothingOrThatItMayHaveVoted() {
+  void aFailedCreationLeavesNothingOrANoteThatItMayHaveVoted() {
     RangeLogic<Command, String> broken =
         new RangeLogic<>() {
           @Override
@@ -431,7 +431,7 @@ class ReplicationTest {
   }
 
   @Test
-  void aLowDiskTakesNoCommandsAndLeavesTheLeadToAnother() {
+  void aNodeWithALowDiskAcceptsNoCommandsAndTransfersTheLeadership() {
     try (var trio = Trio.start(directory)) {
       trio.apply(new Put("a", "1"));
       var low = trio.leader();
@@ -442,7 +442,7 @@ class ReplicationTest {
       trio.apply(new Put("b", "2"));
       await().atMost(Trio.DEADLINE).untilAsserted(() -> assertThat(low.rows()).containsExactly("a=1", "b=2"));
 
-      // With no room anywhere there is nobody to lead it, and it says why.
+      // Without room on any node, none can lead it, and the error says why.
       for (var node : trio.nodes) node.diskFree = 1;
       await().atMost(Trio.DEADLINE).until(() -> trio.nodes.stream().allMatch(node -> node.meters.get("dunlin.store.disk.low").gauge().value() == 1));
       await()
@@ -468,7 +468,7 @@ class ReplicationTest {
   }
 
   @Test
-  void whatAnInterruptedDropLeftIsDeletedAtTheNextOpening() throws Exception {
+  void anInterruptedDropIsCompletedAtTheNextOpening() throws Exception {
     OneRange.start(directory).close();
     Path rows = directory.resolve("ranges").resolve(Trio.RANGE.uuid().toString());
     Files.createFile(rows.resolveSibling(rows.getFileName() + ".dropped"));

@@ -22,7 +22,7 @@ import java.util.function.LongSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A start takes as long as it has something to do, and is given up when it stands still. */
+/** A start may take any time while it makes progress, and fails when it stalls. */
 class StartByProgressTest {
   private static final Duration STALL_MAX = Duration.ofSeconds(1);
   private static final int STEPS = 5;
@@ -30,7 +30,7 @@ class StartByProgressTest {
   @TempDir Path directory;
   private final HandClock clock = new HandClock();
 
-  /** Stands still but for what the test lets pass: with each step of the start, or with each look at it. */
+  /** A clock that the test advances: with each step of the start, or with each look at it. */
   private static final class HandClock implements LongSupplier {
     private long now;
     private long looks;
@@ -47,7 +47,7 @@ class StartByProgressTest {
       leapNanos = leap.toNanos();
     }
 
-    /** Lets nearly the longest time pass, and returns when somebody has looked. */
+    /** Advances by nearly the longest time, and returns after the next look. */
     synchronized void passAndAwaitLook() {
       now += STALL_MAX.toNanos() * 9 / 10;
       long before = looks;
@@ -64,7 +64,7 @@ class StartByProgressTest {
     }
   }
 
-  /** Takes its time for each row that is read at the start, and for each entry that is applied then. */
+  /** A logic that takes time for each row that is read at the start, and for each entry that is replayed. */
   private final class Slow implements RangeLogic<Command, String> {
     private final Command.Logic logic = new Command.Logic();
     private volatile boolean started;
@@ -109,14 +109,14 @@ class StartByProgressTest {
   }
 
   @Test
-  void rowsThatAreReadKeepAStartGoing() throws Exception {
+  void readingRowsIsProgress() throws Exception {
     Path stopped = writtenBefore(directory.resolve("copy"));
 
     assertThat(started(stopped, new Slow())).isGreaterThan(STALL_MAX.multipliedBy(STEPS / 2));
   }
 
   @Test
-  void entriesThatAreReplayedKeepAStartGoing() throws Exception {
+  void replayingEntriesIsProgress() throws Exception {
     Path crashed = directory.resolve("copy");
     writtenBefore(crashed);
 
@@ -124,7 +124,7 @@ class StartByProgressTest {
   }
 
   @Test
-  void aRowThatIsNeverReadEndsTheStartAndIsSeenMeanwhile() throws Exception {
+  void aRowThatIsNeverReadFailsTheStartAndIsVisible() throws Exception {
     Path stopped = writtenBefore(directory.resolve("copy"));
     var held = new CountDownLatch(1);
     var store = RangeStore.open(StoreSettings.defaults(), stopped, new SimpleMeterRegistry(), clock);
@@ -160,14 +160,14 @@ class StartByProgressTest {
         .satisfies(range -> assertThat(range.rowsRead()).isEqualTo(1));
     assertThatThrownBy(() -> start.get(20, TimeUnit.SECONDS))
         .hasCauseInstanceOf(StoreException.class)
-        .hasMessageContaining("nothing has moved for PT1S; not led yet: routes");
+        .hasMessageContaining("there was no progress for PT1S; not led yet: routes");
 
     held.countDown();
     OneRange.close(store);
   }
 
   @Test
-  void theOldestCommandThatWaitsIsKnown() {
+  void theOldestWaitingCommandIsKnown() {
     var held = new CountDownLatch(1);
     var store = RangeStore.open(StoreSettings.defaults(), directory, new SimpleMeterRegistry());
     var range =

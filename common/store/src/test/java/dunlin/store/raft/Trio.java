@@ -30,7 +30,7 @@ import java.util.function.UnaryOperator;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
-/** Three stores in this process that keep one range together over loopback ports, and calls to whichever leads it. */
+/** Three stores in this process with replicas of one range, over loopback ports, and calls to its leader. */
 public final class Trio implements AutoCloseable {
   public static final Duration DEADLINE = Duration.ofMinutes(3);
   public static final RangeId RANGE = RangeId.firstOf("routes");
@@ -41,7 +41,7 @@ public final class Trio implements AutoCloseable {
   public final List<Node> nodes = new ArrayList<>();
   private final DirectCheckpoints checkpoints = new DirectCheckpoints();
 
-  /** A node: its directory and port stay, its process comes and goes. */
+  /** A node: it keeps its directory and port over restarts. */
   public final class Node {
     final Path data;
     public final int port;
@@ -50,10 +50,10 @@ public final class Trio implements AutoCloseable {
     volatile @Nullable RangeStore running;
     volatile @Nullable Replica<Command, String> replica;
     volatile Command.Logic logic = new Command.Logic();
-    /** How often this node has asked another one for a copy of its rows. */
-    final AtomicInteger copiesAsked = new AtomicInteger();
-    /** What such a copy waits for. */
-    volatile CountDownLatch copiesHeld = new CountDownLatch(0);
+    /** How often this node has asked another one for a snapshot. */
+    final AtomicInteger snapshotsAsked = new AtomicInteger();
+    /** A latch that snapshots wait for. */
+    volatile CountDownLatch snapshotsHeld = new CountDownLatch(0);
 
     Node(Path data, int port) {
       this.data = data;
@@ -114,7 +114,7 @@ public final class Trio implements AutoCloseable {
       return this;
     }
 
-    /** Opens and starts it without any range. */
+    /** Opens and starts it without a range. */
     Node startEmpty() {
       openStore();
       store().start(DEADLINE);
@@ -151,7 +151,7 @@ public final class Trio implements AutoCloseable {
     }
   }
 
-  /** Counts the checkpoints that a node asks for, and holds them. */
+  /** Counts the snapshots that a node asks for, and holds them. */
   final class Direct implements CheckpointSource {
     private final Node asking;
 
@@ -161,9 +161,9 @@ public final class Trio implements AutoCloseable {
 
     @Override
     public Checkpoint open(UUID node, RangeId range) throws IOException {
-      asking.copiesAsked.incrementAndGet();
+      asking.snapshotsAsked.incrementAndGet();
       try {
-        if (!asking.copiesHeld.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)) throw new IOException("held for too long");
+        if (!asking.snapshotsHeld.await(DEADLINE.toSeconds(), TimeUnit.SECONDS)) throw new IOException("held for too long");
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         throw new IOException("interrupted", e);
@@ -181,7 +181,8 @@ public final class Trio implements AutoCloseable {
     this.directory = directory;
     this.cluster = cluster;
     this.store = store;
-    // A Raft server that is closed while it leads ends some of its threads so; other tests wait beside this one.
+    // A Raft server that is closed while it leads ends some of its threads with exceptions, which must not fail tests
+    // that run in parallel.
     Awaitility.doNotCatchUncaughtExceptionsByDefault();
   }
 
@@ -204,7 +205,7 @@ public final class Trio implements AutoCloseable {
     }
   }
 
-  /** A node more, with an empty directory. */
+  /** Adds a node with an empty directory. */
   Node newNode() {
     var node = new Node(directory.resolve("node-" + nodes.size()), FreePort.find());
     nodes.add(node);
@@ -224,7 +225,7 @@ public final class Trio implements AutoCloseable {
     return store.apply(StoreSettings.defaults().with(cluster.apply(quick)));
   }
 
-  /** The node that leads and is ready to, waited for. */
+  /** Waits for a leader that is ready. */
   public Node leader() {
     return await().atMost(DEADLINE).until(this::leading, Optional::isPresent).orElseThrow();
   }
@@ -241,7 +242,7 @@ public final class Trio implements AutoCloseable {
     return nodes.stream().filter(node -> node != leader && node.running != null).toList();
   }
 
-  /** Proposes on the leader, again as long as it was surely not done. */
+  /** Proposes on the leader; retries as long as it was surely not done. */
   public String apply(Command command) {
     long until = System.nanoTime() + DEADLINE.toNanos();
     while (true) {

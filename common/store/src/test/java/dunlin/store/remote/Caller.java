@@ -26,9 +26,9 @@ import java.util.function.LongSupplier;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
-/** A range client with a map that only learns what it is told, and a record of how each command ended. */
+/** A range client with a map that learns only from answers, and a record of each command's outcome. */
 final class Caller implements AutoCloseable {
-  /** A command of the ledger: an identifier, and bytes behind it. */
+  /** A command of the ledger: an identifier followed by padding. */
   record Entry(long id, int padding, boolean idempotent) {
     static Entry of(long id) {
       return new Entry(id, 0, false);
@@ -120,7 +120,7 @@ final class Caller implements AutoCloseable {
     client = new RangeClient("a test", settings, map, tls, meters, nanoTime, new Random(1));
   }
 
-  /** As shipped, but patient. */
+  /** The default settings, but with longer timeouts. */
   static RangeClientSettings settings() {
     return withTimeout(Duration.ofSeconds(60));
   }
@@ -165,20 +165,20 @@ final class Caller implements AutoCloseable {
 
       private void ended(End end) {
         var before = ends.put(id, end);
-        if (before != null) ends.put(-id - 1, end); // no test has such a command: it fails
+        if (before != null) ends.put(-id - 1, end); // no test has such a command, so this fails it
       }
     };
   }
 
   End await(long id) {
-    // At once: Awaitility looks for the first time after 100 ms, and some tests wait for a thousand ends one by one.
+    // Without a delay: Awaitility polls first after 100 ms, and some tests wait for a thousand outcomes one by one.
     Awaitility.await().pollDelay(Duration.ZERO).pollInterval(Duration.ofMillis(5)).atMost(Duration.ofMinutes(2)).until(() -> ends.containsKey(id));
     var end = ends.get(id);
     if (end == null) throw new AssertionError("command " + id + " has no end");
     return end;
   }
 
-  /** Waits until the client's thread has come to all that was proposed by now. */
+  /** Waits until the client's thread has seen all proposals so far. */
   void catchUp() throws InterruptedException, ExecutionException, TimeoutException {
     var come = new CompletableFuture<Boolean>();
     client.execute(() -> come.complete(true));

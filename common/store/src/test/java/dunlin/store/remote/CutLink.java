@@ -7,7 +7,7 @@ import java.net.Socket;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** A way to a port of this machine that can be cut: what is sent by then is lost, and no side is told. */
+/** A proxy to a port of this machine that can be cut: bytes are then lost, and neither side notices. */
 final class CutLink implements AutoCloseable {
   private final ServerSocket here = new ServerSocket(0, 16, InetAddress.getLoopbackAddress());
   private final Set<Socket> open = ConcurrentHashMap.newKeySet();

@@ -27,7 +27,7 @@ class FramesTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void requestsComeOutAsTheyWentIn(long seed) {
+  void requestsAreReadAsWritten(long seed) {
     var random = new Random(seed);
     var commands = new ArrayList<byte[]>();
     int bytes = Frames.REQUESTS_HEADER_BYTES;
@@ -89,7 +89,7 @@ class FramesTest {
   }
 
   @Test
-  void everyReplyComesOutAsItWentIn() {
+  void repliesAreReadAsWritten() {
     var read = Frames.replies(frameOf(everyReply()));
 
     assertThat(read).extracting(Frames.Reply::number).containsExactly(0L, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L);
@@ -101,7 +101,7 @@ class FramesTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void damagedFramesAreRefusedAndNothingElseHappens(long seed) {
+  void damagedFramesAreRefused(long seed) {
     var random = new Random(seed);
     int bytes = Frames.REQUESTS_HEADER_BYTES + 2 * (Frames.REQUEST_HEADER_BYTES + 5);
     var requests = new byte[bytes];
@@ -122,13 +122,13 @@ class FramesTest {
     try {
       read.run();
     } catch (FrameException _) {
-      // As it should be.
+      // Refused, as expected.
     } catch (RuntimeException e) {
       fail("seed " + seed + ", round " + round, e);
     }
   }
 
-  /** Some bytes changed, and cut or made longer in half of all cases. */
+  /** The frame with some bytes changed, and in half of all cases shortened or lengthened. */
   static byte[] damaged(byte[] frame, Random random) {
     int length = random.nextBoolean() ? frame.length : 1 + random.nextInt(frame.length + 20);
     var damaged = new byte[length];
@@ -138,7 +138,7 @@ class FramesTest {
   }
 
   @Test
-  void aCountAsksForNoMoreRoomThanTheFrameHas() {
+  void aCountAllocatesNoMoreThanTheFrameHolds() {
     var frame = new byte[Frames.REQUESTS_HEADER_BYTES];
     Frames.beginRequests(ByteBuffer.wrap(frame), new UUID(1, 1), 1, false, Integer.MAX_VALUE);
 

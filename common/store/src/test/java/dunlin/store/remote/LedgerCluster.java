@@ -31,11 +31,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Nodes with a store service each, over ledgers that stand for replicated logs: a ledger takes the commands of whichever node
- * leads it, one after the other. The test moves leaders, changes epochs and makes nodes hold what they are given.
+ * Nodes with a store service each, over ledgers in the place of replicated logs: a ledger applies the commands of its
+ * leader, one after the other. The test moves leaders, changes epochs and makes nodes hold commands.
  */
 final class LedgerCluster implements AutoCloseable {
-  /** What one range has applied: identifiers of commands, in order. */
+  /** The commands that one range has applied: their identifiers, in order. */
   final class Ledger {
     final UUID range;
     final List<Long> applied = new ArrayList<>();
@@ -55,10 +55,10 @@ final class LedgerCluster implements AutoCloseable {
     }
   }
 
-  /** A command that a node has taken and not applied. */
+  /** A command that a node has accepted and not applied. */
   private record Taken(Ledger ledger, long command, Consumer<RangeReply> reply) {}
 
-  /** One node: takes commands on event loops, and applies them on a thread of its own. */
+  /** One node: accepts commands on event loops, and applies them on a thread of its own. */
   final class Node implements LocalRanges, LocalCheckpoints {
     final UUID id;
     final SimpleMeterRegistry meters = new SimpleMeterRegistry();
@@ -68,7 +68,7 @@ final class LedgerCluster implements AutoCloseable {
     int port;
     boolean holds;
     int takenMost;
-    /** The files of the one checkpoint that there is. */
+    /** The files of the only snapshot. */
     final Map<String, byte[]> checkpoint = new ConcurrentHashMap<>();
 
     Node(UUID id) {
@@ -86,7 +86,7 @@ final class LedgerCluster implements AutoCloseable {
       }
     }
 
-    /** Takes commands and does nothing with them. */
+    /** Accepts commands and does not apply them. */
     void hold() {
       synchronized (lock) {
         holds = true;
@@ -160,7 +160,7 @@ final class LedgerCluster implements AutoCloseable {
       var refusal = refusal(epoch);
       if (refusal == null) {
         synchronized (lock) {
-          // Only the first bytes: the rest is there for its size.
+          // Only the first bytes: the rest is padding.
           node.taken.add(new Taken(ledger, command.getLong(), reply));
           node.takenMost = Math.max(node.takenMost, node.taken.size());
         }
@@ -214,7 +214,7 @@ final class LedgerCluster implements AutoCloseable {
     node.port = node.service().port();
   }
 
-  /** A node whose service was closed or aborted comes back at its address. */
+  /** Restarts a node's closed or aborted service at its address. */
   void restart(Node node) {
     serve(node, RangeServiceSettings.defaults(), null, node.port);
   }
@@ -248,7 +248,7 @@ final class LedgerCluster implements AutoCloseable {
     }
   }
 
-  /** The leader steps down: of what it has taken a part is committed, but it can't tell; it refuses the rest. */
+  /** The leader steps down: a part of its accepted commands is committed with an unknown outcome; it refuses the rest. */
   void moveLeader(Ledger ledger, @Nullable Node to, boolean tellsLeader, Random random) {
     var unknown = new ArrayList<Taken>();
     var refused = new ArrayList<Taken>();

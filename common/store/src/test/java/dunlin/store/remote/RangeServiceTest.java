@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The service as callers meet it that send what they like. */
+/** The service with callers that send arbitrary bytes. */
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class RangeServiceTest {
   private static final int KIB = 1024;
@@ -45,7 +45,7 @@ class RangeServiceTest {
           boolean greets = random.nextBoolean();
           if (greets) hostile.send(RawStream.hello(cluster.node(0).id));
           byte[] frame = FramesTest.damaged(RawStream.requests(ledger.range, 1, true, 8, 1, 2, 3), random);
-          // A damaged length in front of others is what matters; what happens to be right is no garbage.
+          // Kinds that are valid by chance are excluded: the frame must be garbage.
           frame[0] = (byte) (greets ? 3 + random.nextInt(20) : random.nextInt(20));
           hostile.send(frame);
           hostile.send(new byte[] {99});
@@ -85,7 +85,7 @@ class RangeServiceTest {
   }
 
   @Test
-  void anotherNodeAtTheAddressIsFoundOut() throws Exception {
+  void anotherNodeAtTheAddressIsDetected() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var lost = new RawStream(cluster.node(0).port)) {
       lost.send(RawStream.hello(new UUID(9, 9)));
@@ -129,7 +129,7 @@ class RangeServiceTest {
   }
 
   @Test
-  void whoReadsNoRepliesGetsNoFurther() throws Exception {
+  void aCallerThatReadsNoRepliesCannotSendMore() throws Exception {
     var settings = new RangeServiceSettings(10, 100, 64 * KIB, 128 * KIB, 64 * KIB, Duration.ofSeconds(5));
     try (var cluster = LedgerCluster.start(1, settings, null);
         var deaf = new RawStream(cluster.node(0).port);
@@ -138,7 +138,7 @@ class RangeServiceTest {
       var ledger = cluster.ledger(1, node);
       caller.greet(node.id);
       deaf.greet(node.id);
-      // Replies of 3 MB, more than the windows of HTTP/2 hold.
+      // Replies of 3 MB, more than HTTP/2's windows.
       var frame = new long[100];
       for (int i = 0; i < 2000; i++) {
         for (int k = 0; k < frame.length; k++) frame[k] = 100L * i + k;
@@ -183,7 +183,7 @@ class RangeServiceTest {
   }
 
   @Test
-  void whoSaysNothingGivesItsPlaceBack() throws Exception {
+  void aStreamWithoutAHelloIsClosed() throws Exception {
     var clock = new AtomicLong(1);
     try (var cluster = LedgerCluster.start(1);
         var service =
@@ -240,7 +240,7 @@ class RangeServiceTest {
   }
 
   @Test
-  void inAnOrderedFrameNothingOvertakesWhatWasRefused() throws Exception {
+  void inAnOrderedFrameNothingOvertakesARefusedRequest() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new RawStream(cluster.node(0).port)) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -255,7 +255,7 @@ class RangeServiceTest {
   }
 
   @Test
-  void whatHasNoTimeLeftGivesItsPlaceBack() throws Exception {
+  void requestsPastTheirDeadlineReleaseTheirPlace() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new RawStream(cluster.node(0).port)) {
       var node = cluster.node(0);
@@ -279,7 +279,7 @@ class RangeServiceTest {
   }
 
   @Test
-  void aServiceThatClosesLetsWhatIsUnderWayEndAndTakesNothingMore() throws Exception {
+  void aClosingServiceWaitsForPendingRequestsAndRefusesNewOnes() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new RawStream(cluster.node(0).port)) {
       var node = cluster.node(0);
@@ -302,7 +302,7 @@ class RangeServiceTest {
   }
 
   @Test
-  void aServiceThatClosesDoesNotKnowTheFateOfWhatDoesNotEnd() throws Exception {
+  void aClosingServiceAnswersUnknownForRequestsThatDoNotEnd() throws Exception {
     var settings = new RangeServiceSettings(10, 100, 64 * KIB, 64 * KIB, 64 * KIB, Duration.ofMillis(10));
     try (var cluster = LedgerCluster.start(1, settings, null);
         var caller = new RawStream(cluster.node(0).port)) {

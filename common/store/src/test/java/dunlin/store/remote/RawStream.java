@@ -23,7 +23,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** A caller that sends whatever frames a test likes, and reads replies only when it is told to. */
+/** A caller that sends any frames, and reads replies only when the test wants it. */
 final class RawStream implements AutoCloseable {
   private final ManagedChannel channel;
   private final ClientCall<byte[], byte[]> call;
@@ -35,7 +35,7 @@ final class RawStream implements AutoCloseable {
     channel =
         NettyChannelBuilder.forAddress("localhost", port, InsecureChannelCredentials.create())
             .maxInboundMessageSize(64 * 1024 * 1024)
-            .flowControlWindow(1024 * 1024) // which also keeps it from growing by itself
+            .flowControlWindow(1024 * 1024) // fixed, so that it does not grow by itself
             .build();
     call = channel.newCall(ServiceMethods.FRAMES, CallOptions.DEFAULT);
     call.start(
@@ -91,12 +91,12 @@ final class RawStream implements AutoCloseable {
     call.request(frames);
   }
 
-  /** The service has taken the stream. */
+  /** Waits until the service has accepted the stream. */
   void awaitOpen() throws InterruptedException, ExecutionException, TimeoutException {
     opened.get(120, TimeUnit.SECONDS);
   }
 
-  /** Says hello and waits for the first frame, which welcomes. */
+  /** Sends a hello and waits for the welcome. */
   void greet(UUID node) {
     send(hello(node));
     read(1);
@@ -115,7 +115,7 @@ final class RawStream implements AutoCloseable {
   }
 
   Status awaitEnd() throws InterruptedException, ExecutionException, TimeoutException {
-    read(1000); // the end comes behind what was not read
+    read(1000); // the end comes after unread frames
     return end.get(120, TimeUnit.SECONDS);
   }
 

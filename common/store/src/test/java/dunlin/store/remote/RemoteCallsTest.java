@@ -81,7 +81,7 @@ class RemoteCallsTest {
     return new Answering(0, (request, _) -> answers.apply(request));
   }
 
-  /** With the patience that a busy machine needs. */
+  /** Calls with timeouts that are long enough for a busy machine. */
   private static RemoteCalls calls() {
     return new RemoteCalls(null, LONG, new SimpleMeterRegistry());
   }
@@ -97,7 +97,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void whatIsSentComesThereAndItsAnswerBack() throws Exception {
+  void aCallIsAnswered() throws Exception {
     try (var node = answering(RemoteCallsTest::reversed);
         var calls = calls()) {
       assertThat(call(calls, node.service.port(), (byte) 1, (byte) 2, (byte) 3)).containsExactly(3, 2, 1);
@@ -111,7 +111,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void aCallThatIsTooLargeIsNotSentAndAnAnswerThatIsTooLargeDoesNotCome() throws Exception {
+  void tooLargeCallsAndAnswersAreRefused() throws Exception {
     var meters = new SimpleMeterRegistry();
     try (var node = answering(request -> new byte[RemoteCalls.BYTES_MAX + request.length]);
         var calls = new RemoteCalls(null, LONG, meters)) {
@@ -128,7 +128,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void aCallTooManyToOneNodeIsRefusedAtOnceAndOtherNodesAreStillReached() throws Exception {
+  void tooManyCallsToOneNodeAreRefusedAndOtherNodesAreStillReached() throws Exception {
     var release = new CountDownLatch(1);
     try (var slow = answering(request -> held(release, request));
         var quick = answering(RemoteCallsTest::reversed);
@@ -148,7 +148,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void aCallTooManyAtOneNodeIsRefusedAndThoseBeforeItAreAnswered() throws Exception {
+  void tooManyCallsAtOneNodeAreRefusedAndEarlierOnesAnswered() throws Exception {
     var release = new CountDownLatch(1);
     var callers = new ArrayList<RemoteCalls>();
     try (var node = answering(request -> held(release, request))) {
@@ -201,7 +201,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void aNodeThatIsNotThereFailsAtOnceAndIsReachedWhenItIs() throws Exception {
+  void anAbsentNodeFailsAtOnceAndIsReachedWhenItIsBack() throws Exception {
     try (var calls = calls()) {
       int port;
       try (var free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
@@ -219,7 +219,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void aPortThatTakesConnectionsAndSaysNothingCostsLessThanTheDeadline() throws Exception {
+  void aSilentPortCostsLessThanTheDeadline() throws Exception {
     try (var silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
         var calls = new RemoteCalls(null, new SimpleMeterRegistry())) {
       long begun = System.nanoTime();
@@ -250,7 +250,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void anAnswererThatFailsCostsOnlyTheCallThatItFailedAt() throws Exception {
+  void aHandlerThatFailsAffectsOnlyItsCall() throws Exception {
     try (var node =
             answering(
                 request -> {
@@ -267,7 +267,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void aServiceWithoutAnAnswererSaysSo() throws Exception {
+  void aServiceWithoutAHandlerRefusesCalls() throws Exception {
     try (var node = new Answering(0, null);
         var calls = calls()) {
       assertThatThrownBy(() -> call(calls, node.service.port(), (byte) 1)).isInstanceOf(IOException.class).hasMessageContaining("UNIMPLEMENTED");
@@ -288,7 +288,7 @@ class RemoteCallsTest {
   private static Status.Code statusOf(int port, int messages) throws Exception {
     var channel = NettyChannelBuilder.forAddress(HOST, port, InsecureChannelCredentials.create()).build();
     try {
-      // As a stream, since the client of a unary call would not send it.
+      // As a stream, since a unary client would not send this.
       var method = ServiceMethods.CALL.toBuilder().setType(MethodDescriptor.MethodType.CLIENT_STREAMING).build();
       var call = channel.newCall(method, CallOptions.DEFAULT);
       var end = new CompletableFuture<Status.Code>();
@@ -310,7 +310,7 @@ class RemoteCallsTest {
   }
 
   @Test
-  void callsThatAreUnderWayEndWhenTheCallerCloses() throws Exception {
+  void pendingCallsEndWhenTheCallerCloses() throws Exception {
     var release = new CountDownLatch(1);
     try (var node = answering(request -> held(release, request))) {
       var calls = calls();

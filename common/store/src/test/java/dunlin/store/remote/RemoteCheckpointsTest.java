@@ -40,7 +40,7 @@ class RemoteCheckpointsTest {
   }
 
   @Test
-  void filesComeAsTheyAreAndGoOnWhereTheyWereCutOff() throws Exception {
+  void filesArriveIntactAndDownloadsResume() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var source = source(cluster)) {
       var node = cluster.node(0);
@@ -71,7 +71,7 @@ class RemoteCheckpointsTest {
   }
 
   @Test
-  void whatIsNotThereIsRefusedWithAReason() throws Exception {
+  void missingFilesAreRefusedWithAReason() throws Exception {
     try (var cluster = LedgerCluster.start(2);
         var source = source(cluster)) {
       var node = cluster.node(0).id;
@@ -85,7 +85,7 @@ class RemoteCheckpointsTest {
   }
 
   @Test
-  void garbageIsAnsweredAndTheServiceGoesOn() throws Exception {
+  void garbageIsRefusedAndTheServiceContinues() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var source = source(cluster)) {
       var random = new Random(5);

@@ -54,7 +54,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aLeaderThatNobodyNamesIsFoundByAsking() throws Exception {
+  void anUnnamedLeaderIsFoundByAsking() throws Exception {
     try (var cluster = LedgerCluster.start(3);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(2));
@@ -66,7 +66,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aLeaderThatTheMapDoesNotKnowIsAskedForThere() throws Exception {
+  void aLeaderThatIsNotInTheMapMakesItReload() throws Exception {
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(1));
@@ -135,7 +135,7 @@ class RemoteRangeTest {
           } else if (!end.unknown()) {
             assertThat(found).as("seed %d: refused command %d: %s", seed, id, end.failure()).isZero();
           } else {
-            assertThat(found).as("seed %d: command %d of unknown fate", seed, id).isLessThanOrEqualTo(1);
+            assertThat(found).as("seed %d: command %d with unknown outcome", seed, id).isLessThanOrEqualTo(1);
           }
         });
     assertThat(acknowledged).as("seed %d: acknowledged commands", seed).hasSizeGreaterThan(1000);
@@ -144,7 +144,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aWrongEpochIsAnsweredWithTheNewMapAndTheCommandGoesThrough() throws Exception {
+  void aWrongEpochBringsTheNewLocationAndTheCommandSucceeds() throws Exception {
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -159,7 +159,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aNodeThatIsBehindTheMapIsAskedAgainUntilItIsNot() throws Exception {
+  void aNodeThatIsBehindTheMapIsRetried() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -175,7 +175,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aCommandWhoseKeysHaveMovedIsGivenBack() throws Exception {
+  void aCommandWhoseKeysHaveMovedFails() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -199,7 +199,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void theDeadlineIsKeptByTheClockThatIsHandedIn() throws Exception {
+  void deadlinesFollowTheGivenClock() throws Exception {
     var clock = new AtomicLong(1_000_000);
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller(Caller.withTimeout(Duration.ofSeconds(10)), null, clock::get)) {
@@ -214,14 +214,14 @@ class RemoteRangeTest {
       other.propose(Entry.of(3), Duration.ofSeconds(11), caller.ending(3));
       await().atMost(LONG).until(() -> cluster.node(1).waiting() == 2);
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.refusals", "reason", "not-leader") == 1);
-      caller.known.remove(leaderless.range); // so that nothing of it is under way when its time is up
+      caller.known.remove(leaderless.range); // so that nothing of it is in flight at its deadline
       clock.addAndGet(Duration.ofMillis(9_999).toNanos());
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.refusals", "reason", "no-route") == 1);
       await().during(Duration.ofMillis(200)).atMost(LONG).until(() -> caller.ends.isEmpty());
       clock.addAndGet(Duration.ofMillis(1).toNanos());
 
       assertThat(caller.await(1).unknown()).as("it was refused each time").isFalse();
-      assertThat(caller.await(2).unknown()).as("it was under way").isTrue();
+      assertThat(caller.await(2).unknown()).as("it was in flight").isTrue();
       assertThat(caller.ends).doesNotContainKey(3L);
       cluster.node(1).release();
       assertThat(caller.await(3).failure()).isNull();
@@ -229,7 +229,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void anOverloadedRangeIsAskedAgain() throws Exception {
+  void anOverloadedRangeIsRetried() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -245,7 +245,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aNodeThatIsStuckHoldsNobodyElsesRequestsAndItsQueueIsBounded() throws Exception {
+  void aStuckNodeDoesNotBlockOthersAndItsQueueIsBounded() throws Exception {
     var some = Caller.settings();
     var settings =
         some.with(new RangeClientSettings.Bounds(100_000, some.bounds().rangeBytesMax(), 20_000, some.bounds().commandBytesMax()));
@@ -259,7 +259,7 @@ class RemoteRangeTest {
       caller.await(0);
       cluster.node(0).hold();
       int taken = 0;
-      // In steps: until its thread has seen them, nobody knows that the node has so many.
+      // In steps: the client's thread must see them before the node's bound counts.
       while (caller.propose(stuckRange, new Entry(1_000_000 + taken, 0, false))) if (++taken % 1000 == 0) caller.catchUp();
       assertThat(taken).isBetween(20_000, 21_000);
       assertThat(caller.count("dunlin.store.client.overflows")).isEqualTo(1);
@@ -275,7 +275,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aRangeTakesNoMoreThanItsBound() throws Exception {
+  void pendingRequestsOfARangeAreBounded() throws Exception {
     var some = Caller.settings();
     var bounds = some.bounds();
     var settings =
@@ -297,7 +297,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aSilentLeaderIsPassedOverAndWhatMayBeRepeatedIsSentElsewhere() throws Exception {
+  void aSilentLeaderIsAvoidedAndIdempotentCommandsAreSentElsewhere() throws Exception {
     var clock = new AtomicLong(1_000_000);
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller(stallingSoon(LONG), null, clock::get)) {
@@ -310,7 +310,7 @@ class RemoteRangeTest {
       cluster.change(ledger, now -> now.leader = cluster.node(1)); // and the old one has not noticed
       clock.addAndGet(STALL.toNanos() + 1);
       await().atMost(LONG).until(() -> caller.count("dunlin.store.client.retries", "reason", "stalled") == 1);
-      clock.addAndGet(Caller.settings().retries().backoffMost().toNanos()); // the pause before it is tried again
+      clock.addAndGet(Caller.settings().retries().backoffMost().toNanos()); // the pause before the retry
 
       assertThat(caller.await(1).failure()).isNull();
       caller.propose(range, new Entry(3, 0, false));
@@ -322,9 +322,9 @@ class RemoteRangeTest {
     }
   }
 
-  /** No connection ends when a network swallows everything, and a deadline may be far away. */
+  /** A connection does not end when a network drops everything, and a deadline may be far away. */
   @Test
-  void aNodeThatGivesNoSignOfLifeLeavesTheFateOpenOfWhatWasUnderWay() throws Exception {
+  void aNodeThatAnswersNoPingLeavesOutcomesUnknown() throws Exception {
     try (var cluster = LedgerCluster.start(2);
         var link = new CutLink(cluster.node(0).service().port());
         var caller = new Caller(stallingSoon(Duration.ofSeconds(5)), null, System::nanoTime)) {
@@ -347,7 +347,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aNodeThatIsAliveIsWaitedForHoweverSlowItIs() throws Exception {
+  void aSlowNodeThatAnswersPingsIsWaitedFor() throws Exception {
     var clock = new AtomicLong(1_000_000);
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller(stallingSoon(LONG), null, clock::get)) {
@@ -375,7 +375,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aCrashLeavesTheFateOpenOfWhatWasUnderWay() throws Exception {
+  void aCrashLeavesOutcomesUnknown() throws Exception {
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -395,7 +395,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aNodeThatIsAwayIsTriedAgainUntilItIsBack() throws Exception {
+  void aNodeThatIsAwayIsRetriedUntilItIsBack() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -411,7 +411,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void closingTellsWhatWasSentFromWhatWasNot() throws Exception {
+  void closingDistinguishesSentFromUnsentCommands() throws Exception {
     try (var cluster = LedgerCluster.start(2);
         var caller = new Caller()) {
       var held = cluster.ledger(1, cluster.node(0));
@@ -434,7 +434,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void whatIsTooLargeIsRefusedAndNothingElse() throws Exception {
+  void onlyTooLargeCommandsAreRefused() throws Exception {
     var small = new RangeServiceSettings(10, 100, 64 * 1024, 64 * 1024, 64 * 1024, Duration.ofSeconds(5));
     try (var cluster = LedgerCluster.start(1, small, null);
         var caller = new Caller()) {
@@ -446,7 +446,7 @@ class RemoteRangeTest {
 
       assertThat(caller.await(1).failure()).hasMessageContaining("exceeds the limit");
       assertThat(caller.await(1).unknown()).isFalse();
-      assertThat(caller.await(2).failure()).hasMessageContaining("takes no command of");
+      assertThat(caller.await(2).failure()).hasMessageContaining("accepts no command of");
       assertThat(caller.await(2).unknown()).isFalse();
       assertThat(caller.await(3).failure()).isNull();
       assertThat(cluster.applied(ledger)).containsExactly(3L);
@@ -454,7 +454,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void aRangeThatNobodyKnowsIsWaitedFor() throws Exception {
+  void anUnknownRangeIsWaitedFor() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));
@@ -497,7 +497,7 @@ class RemoteRangeTest {
   }
 
   @Test
-  void manyRequestsTravelInFewFrames() throws Exception {
+  void manyRequestsShareFewFrames() throws Exception {
     try (var cluster = LedgerCluster.start(1);
         var caller = new Caller()) {
       var ledger = cluster.ledger(1, cluster.node(0));

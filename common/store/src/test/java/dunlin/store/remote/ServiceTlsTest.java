@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Certificates are made by the keytool of this Java. */
+/** TLS between nodes, with certificates from the JDK's keytool. */
 @Timeout(value = 300, threadMode = Timeout.ThreadMode.SEPARATE_THREAD)
 class ServiceTlsTest {
   private static final Duration LONG = Duration.ofMinutes(2);
@@ -106,12 +106,12 @@ class ServiceTlsTest {
   }
 
   @Test
-  void aNodeOfAnotherAuthorityIsNotTalkedTo() throws Exception {
+  void aNodeOfAnotherAuthorityIsRefused() throws Exception {
     refused(tls("theirs-node", "ours"), tls("ours-node", "ours"));
   }
 
   @Test
-  void aNodeOfAnotherNameIsNotTalkedTo() throws Exception {
+  void aNodeOfAnotherNameIsRefused() throws Exception {
     refused(tls("ours-stranger", "ours"), tls("ours-node", "ours"));
   }
 
@@ -154,7 +154,7 @@ class ServiceTlsTest {
   }
 
   @Test
-  void whoAnswersACallLearnsWhichNodeTheCallersCertificateNames() throws Exception {
+  void theHandlerLearnsTheNodeInTheCallersCertificate() throws Exception {
     var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     var node = new UUID(1, 2);
     try (var cluster = LedgerCluster.start(1);
@@ -172,7 +172,7 @@ class ServiceTlsTest {
   }
 
   @Test
-  void aNodeThatWasFoundByANameHasToProveThatNameAndNoOther() throws Exception {
+  void aNodeFoundByANameMustProveThatName() throws Exception {
     var address = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     try (var cluster = LedgerCluster.start(1);
         var service =
@@ -193,7 +193,7 @@ class ServiceTlsTest {
   }
 
   @Test
-  void newCertificatesAreTakenOverWhileTheServiceRuns() throws Exception {
+  void newCertificatesAreReloadedWhileTheServiceRuns() throws Exception {
     use("ours");
     var service = tls("used", "used-authority");
     try (var cluster = LedgerCluster.start(1, RangeServiceSettings.defaults(), service);

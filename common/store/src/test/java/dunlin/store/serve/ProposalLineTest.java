@@ -21,7 +21,7 @@ class ProposalLineTest {
   private final ProposalLine<String, String> line = new ProposalLine<>(range, 1_000);
   private final List<String> ended = new ArrayList<>();
 
-  /** A range whose queue holds so many commands, of which the test takes some away when it wants to. */
+  /** A range with a bounded queue, from which the test takes commands. */
   private static final class FullRange implements Range<String, String> {
     private record Proposal(String command, Completion<String> completion) {}
 
@@ -57,7 +57,7 @@ class ProposalLineTest {
       return true;
     }
 
-    /** Applies some of what is queued, then tells of room. */
+    /** Applies some of the queued commands, then reports room. */
     void step(int commands) {
       List<Runnable> told;
       var taken = new ArrayList<Proposal>();
@@ -103,7 +103,7 @@ class ProposalLineTest {
   }
 
   @Test
-  void whatAFullRangeRefusesIsAppliedLaterInItsOrder() {
+  void refusedCommandsAreAppliedLaterInOrder() {
     var all = new ArrayList<String>();
     for (int i = 0; i < 11; i++) {
       all.add("c" + i);
@@ -142,7 +142,7 @@ class ProposalLineTest {
   }
 
   @Test
-  void aRangeThatFailsFailsWhatWaits() {
+  void aFailedRangeFailsWaitingCommands() {
     for (int i = 0; i < 6; i++) propose("c" + i);
 
     range.failed = true;
@@ -153,7 +153,7 @@ class ProposalLineTest {
   }
 
   @Test
-  void aCommandThatCannotBeProposedStopsNoOther() {
+  void aCommandThatCannotBeProposedDoesNotBlockOthers() {
     for (int i = 0; i < 4; i++) propose("c" + i);
     propose("throws");
     propose("last");
@@ -165,7 +165,7 @@ class ProposalLineTest {
   }
 
   @Test
-  void goesOnByItselfWhenTheRangeHasTooManyToTell() throws Exception {
+  void retriesByATimerWhenTheRangeHasTooManyCallers() throws Exception {
     range.callersMax = 0;
     for (int i = 0; i < 4; i++) propose("c" + i);
     var done = new CountDownLatch(1);
@@ -188,7 +188,7 @@ class ProposalLineTest {
     assertThat(done.await(10, TimeUnit.SECONDS)).isTrue();
   }
 
-  /** Each thread's commands stay in their order, whoever is refused and whenever there is room. */
+  /** Each thread's commands stay in order, whatever is refused and whenever there is room. */
   @RepeatedTest(5)
   void keepsTheOrderOfEachOfManyThreads() throws Exception {
     long seed = Long.getLong("dunlin.test.seed", System.nanoTime());

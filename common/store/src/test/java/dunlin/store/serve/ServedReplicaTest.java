@@ -31,7 +31,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Three real replicas behind their store services, and a caller that has none. */
+/** Three real replicas behind their store services, and a caller without one. */
 class ServedReplicaTest {
   private static final Duration PATIENCE = Duration.ofSeconds(50);
 
@@ -83,7 +83,7 @@ class ServedReplicaTest {
   }
 
   @Test
-  void aCallerWithoutAReplicaFollowsTheLeaderWhereverItGoes() throws Exception {
+  void aCallerWithoutAReplicaFollowsTheLeader() throws Exception {
     try (var trio = Trio.start(directory);
         var one = serve(trio.nodes.get(0));
         var two = serve(trio.nodes.get(1));
@@ -107,7 +107,7 @@ class ServedReplicaTest {
   }
 
   @Test
-  void aCheckpointComesByTheService() throws Exception {
+  void aSnapshotIsFetchedByTheService() throws Exception {
     try (var trio = Trio.start(directory);
         var service = serve(trio.leader());
         var source = new RemoteCheckpoints(node -> Optional.of(new Peer(node, "localhost", service.port())), null)) {
@@ -135,7 +135,7 @@ class ServedReplicaTest {
 
           @Override
           public void doubted(UUID range) {
-            // There is nobody to ask.
+            // There is no other source to ask.
           }
         };
     return new RangeClient(

@@ -13,13 +13,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Servers on three real replicas, whose leadership goes round. */
+/** Servers on three real replicas between which the leadership moves. */
 class WhileLeadingTest {
   private static final Duration PATIENCE = Duration.ofSeconds(50);
 
   @TempDir Path directory;
 
-  /** What serves on one node. */
+  /** The serving of one node. */
   private static final class Serving implements AutoCloseable {
     private final Trio.Node node;
     private final AtomicInteger open = new AtomicInteger();
@@ -61,7 +61,7 @@ class WhileLeadingTest {
   }
 
   @Test
-  void theLeaderServesAndNoOtherNodeDoes() throws Exception {
+  void onlyTheLeaderServes() throws Exception {
     try (var trio = Trio.start(directory)) {
       var all = new ArrayList<Serving>();
       for (var node : trio.nodes) all.add(new Serving(node, 2));

@@ -22,7 +22,7 @@ class StoreSettingsTest {
   }
 
   @Test
-  void refusesToKeepFewerEntriesThanTakeACopyBeyondWhatOneNodeAloneHas() {
+  void refusesToKeepTooFewEntriesForASnapshot() {
     var usual = ClusterSettings.loopback(7000);
     var few =
         new ClusterSettings(

@@ -33,7 +33,7 @@ class CheckpointDownloadTest {
 
   @TempDir Path directory;
 
-  /** A node with a checkpoint that breaks off, lies and forgets as told. */
+  /** A node whose snapshot can break off, differ from what was announced, or disappear. */
   private static final class Source implements CheckpointSource {
     private final Map<String, byte[]> files = new TreeMap<>();
     private UUID id = UUID.randomUUID();
@@ -122,7 +122,7 @@ class CheckpointDownloadTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void goesOnWhereItBrokeOffAndFetchesNothingTwice(long seed) throws IOException {
+  void resumesAndFetchesNothingTwice(long seed) throws IOException {
     var random = new Random(seed);
     fill(random);
     long all = source.files.values().stream().mapToLong(file -> file.length).sum();
@@ -140,7 +140,7 @@ class CheckpointDownloadTest {
   }
 
   @Test
-  void keepsWholeFilesOfAnotherCheckpointAndFetchesTheRestAnew() throws IOException {
+  void keepsCompleteFilesOfAnotherSnapshotAndFetchesTheRest() throws IOException {
     fill(new Random(1));
     fetch();
     long all = fetched.getAndSet(0);
@@ -157,10 +157,10 @@ class CheckpointDownloadTest {
   }
 
   @Test
-  void aFileThatCameWrongIsNotKept() throws IOException {
+  void aFileWithAWrongChecksumIsNotKept() throws IOException {
     fill(new Random(2));
     source.damage = true;
-    assertThatThrownBy(this::fetch).hasMessageContaining("did not come as it was announced");
+    assertThatThrownBy(this::fetch).hasMessageContaining("differs from what was announced");
     source.damage = false;
     fetch();
     assertWhole();
@@ -168,7 +168,7 @@ class CheckpointDownloadTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"../evil", "/etc/passwd", "..", "a/b", "", "ORIGIN", ".hidden", "a\0b"})
-  void aNameThatIsNoPlainFileIsRefused(String name) {
+  void aNameThatIsAPathIsRefused(String name) {
     fill(new Random(3));
     source.files.put(name, new byte[1]);
     assertThatThrownBy(this::fetch).isInstanceOf(IOException.class).hasMessageContaining("announces the file");
@@ -176,10 +176,10 @@ class CheckpointDownloadTest {
   }
 
   @Test
-  void nothingIsFetchedThatTheDiskCannotHold() {
+  void nothingIsFetchedWithoutRoomOnTheDisk() {
     fill(new Random(4));
     free = 1000;
-    assertThatThrownBy(this::fetch).hasMessageContaining("the disk cannot hold");
+    assertThatThrownBy(this::fetch).hasMessageContaining("the disk has no room for");
     assertThat(fetched).hasValue(0);
   }
 
@@ -187,20 +187,20 @@ class CheckpointDownloadTest {
   void keepsToItsRateAndEndsAtItsDeadline() {
     source.files.put("CURRENT", new byte[0]);
     source.files.put("large", new byte[2_000_000]);
-    assertThatThrownBy(() -> fetch(settings(64 * 1024, Duration.ofSeconds(1)))).hasMessageContaining("has not come within PT1S");
-    assertThat(fetched).as("a chunk goes ahead of the rate").hasValueLessThanOrEqualTo(2L * CheckpointSource.CHUNK_BYTES_MAX);
+    assertThatThrownBy(() -> fetch(settings(64 * 1024, Duration.ofSeconds(1)))).hasMessageContaining("has not been downloaded within PT1S");
+    assertThat(fetched).as("one chunk may exceed the rate").hasValueLessThanOrEqualTo(2L * CheckpointSource.CHUNK_BYTES_MAX);
   }
 
   @Test
   void endsWhenTheRangeIsClosed() {
     fill(new Random(5));
     cancelled = true;
-    assertThatThrownBy(this::fetch).hasMessageContaining("given up");
+    assertThatThrownBy(this::fetch).hasMessageContaining("cancelled: the range is closed");
   }
 
   @Test
-  void aCheckpointWithoutCurrentIsNone() {
+  void aSnapshotWithoutCurrentIsRefused() {
     source.files.put("a.sst", new byte[10]);
-    assertThatThrownBy(this::fetch).hasMessageContaining("is of no RocksDB: " + List.of("a.sst"));
+    assertThatThrownBy(this::fetch).hasMessageContaining("is not a RocksDB: " + List.of("a.sst"));
   }
 }

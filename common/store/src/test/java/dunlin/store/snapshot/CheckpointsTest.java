@@ -50,7 +50,7 @@ class CheckpointsTest {
   }
 
   @Test
-  void oneThatTheLogStillGoesOnFromIsGivenToAll() throws IOException {
+  void aSnapshotThatTheLogContinuesFromIsShared() throws IOException {
     write();
     var first = checkpoints.open(RANGE, rows, 0);
 
@@ -59,7 +59,7 @@ class CheckpointsTest {
   }
 
   @Test
-  void theOneUnreadForTheLongestGivesWayToTheNext() throws IOException {
+  void theLeastRecentlyReadIsDeletedForTheNext() throws IOException {
     var open = fill();
     pass(IN_USE);
     for (int i = 0; i < OPEN_MAX; i++) if (i != 1) read(open.get(i));
@@ -67,22 +67,22 @@ class CheckpointsTest {
     var next = another();
 
     assertThat(made()).hasSize(OPEN_MAX).contains(next.id().toString()).doesNotContain(open.get(1).id().toString());
-    assertThatThrownBy(() -> read(open.get(1))).isInstanceOf(StoreException.class).hasMessageContaining("is not there any more");
+    assertThatThrownBy(() -> read(open.get(1))).isInstanceOf(StoreException.class).hasMessageContaining("does not exist any more");
     read(open.getFirst());
   }
 
   @Test
-  void noneGivesWayThatIsBeingRead() throws IOException {
+  void aSnapshotInUseIsNotDeleted() throws IOException {
     var open = fill();
     pass(IN_USE.minusMillis(1));
 
-    assertThatThrownBy(this::another).isInstanceOf(StoreException.class).hasMessageContaining("come again");
+    assertThatThrownBy(this::another).isInstanceOf(StoreException.class).hasMessageContaining("try again later");
     for (var one : open) read(one);
     assertThat(made()).hasSize(OPEN_MAX);
   }
 
   @Test
-  void whatNobodyReadsIsDeleted() throws IOException {
+  void unreadSnapshotsAreDeleted() throws IOException {
     var open = fill();
     pass(IDLE);
     read(open.getLast());
@@ -102,7 +102,7 @@ class CheckpointsTest {
     return open;
   }
 
-  /** The log has been cut behind all that were there before. */
+  /** Opens one after the log was truncated behind all earlier ones. */
   private CheckpointSource.Checkpoint another() throws IOException {
     write();
     return checkpoints.open(RANGE, rows, index + 1);

@@ -3,12 +3,12 @@ package dunlin.transport.lane;
 import dunlin.model.ReasonCode;
 
 /**
- * What is said back of the messages of a stream, which both sides count from 1: answers as runs of messages with the same one, so that "all up to
- * here" is one run; and which of them wait for a group.
+ * The answers to the messages of a stream, which both sides count from 1. Consecutive messages with the same answer are
+ * one run, so that "all up to here" is short. Also reports which messages wait for a group.
  *
  * <pre>
- *   0 ANSWERED   first less the end of the run before (signed), how many, reason code, whether anybody wanted them
- *   1 WAITS      number less the end of the run before (signed)
+ *   0 ANSWERED   first minus the end of the previous run (signed), count, reason code, whether there were subscribers
+ *   1 WAITS      number minus the end of the previous run (signed)
  *   2 WAITS_NO_LONGER
  *   3 BESIDES      bytes for the sender's companion
  * </pre>
@@ -21,7 +21,7 @@ final class Answers {
 
   private Answers() {}
 
-  /** Receives what a frame says. */
+  /** Receives the contents of a frame. */
   interface Listener {
     void answered(long number, ReasonCode reason, boolean matched) throws MalformedFrameException;
 
@@ -32,7 +32,7 @@ final class Answers {
     void told(byte[] besides) throws MalformedFrameException;
   }
 
-  /** Gathers a frame. */
+  /** Builds a frame. */
   static final class Writer {
     private final FrameWriter out = new FrameWriter();
     private long end;

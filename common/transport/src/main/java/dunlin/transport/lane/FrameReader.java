@@ -16,7 +16,7 @@ public final class FrameReader {
     return at < bytes.length;
   }
 
-  /** Takes a number if it is the next one. */
+  /** Consumes the next number if it is this one. */
   boolean takes(int number) throws MalformedFrameException {
     int before = at;
     if (number() == number) return true;
@@ -39,7 +39,7 @@ public final class FrameReader {
     throw new MalformedFrameException("a number of more than ten bytes");
   }
 
-  /** A number from 0 to a bound. */
+  /** A number from 0 to a maximum. */
   public int count(int max) throws MalformedFrameException {
     long value = number();
     if (value < 0 || value > max) throw new MalformedFrameException("%s where %d is the most".formatted(Long.toUnsignedString(value), max));
@@ -63,7 +63,7 @@ public final class FrameReader {
     return text;
   }
 
-  /** A length that the rest of the frame has. */
+  /** A length that fits into the rest of the frame. */
   private int length() throws MalformedFrameException {
     int length = count(Integer.MAX_VALUE);
     if (length > bytes.length - at) throw new MalformedFrameException("%d bytes where %d are left".formatted(length, bytes.length - at));

@@ -3,14 +3,14 @@ package dunlin.transport.lane;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** Writes the fields of one frame after the other; {@link FrameReader} reads them. Grows as it must, and keeps its array between frames. */
+/** Writes the fields of frames; {@link FrameReader} reads them. Its array grows on demand and is kept between frames. */
 public final class FrameWriter {
   private static final int KEPT_MAX = 256 * 1_024;
 
   private byte[] bytes = new byte[256];
   private int size;
 
-  /** Bytes that are written and not taken. */
+  /** Bytes written and not taken. */
   public int size() {
     return size;
   }
@@ -21,7 +21,7 @@ public final class FrameWriter {
     return this;
   }
 
-  /** An unsigned number: seven bits a byte, the low ones first. */
+  /** An unsigned number: seven bits a byte, the lowest first. */
   public FrameWriter number(long value) {
     room(10);
     long left = value;
@@ -33,7 +33,7 @@ public final class FrameWriter {
     return this;
   }
 
-  /** A number that is small in amount and may be negative. */
+  /** A number that is usually small and may be negative. */
   public FrameWriter signed(long value) {
     return number(value << 1 ^ value >> 63);
   }
@@ -55,7 +55,7 @@ public final class FrameWriter {
     if (bytes.length - size < more) bytes = Arrays.copyOf(bytes, Math.max(size + more, bytes.length * 2));
   }
 
-  /** The frame that was written; the next one begins. */
+  /** Returns the frame and begins the next one. */
   public byte[] take() {
     byte[] frame = Arrays.copyOf(bytes, size);
     size = 0;

@@ -1,6 +1,6 @@
 package dunlin.transport.lane;
 
-/** A frame that no correct sender makes: truncated, or with a value that is out of bounds. */
+/** A frame that no correct sender writes: truncated, or with a value out of bounds. */
 public final class MalformedFrameException extends Exception {
   private static final long serialVersionUID = 1;
 

@@ -6,19 +6,20 @@ import dunlin.model.QoS;
 import dunlin.transport.Terms;
 
 /**
- * Messages with their terms in the frames of one stream. The body goes as it is; the publisher is said once and then by number.
+ * Encodes messages with their terms in the frames of one stream. The body is copied; a publisher is written once and
+ * then by number.
  *
  * <pre>
  *   flags           QoS, and the bits below
- *   publisher       as in Slots
- *   accepted at     milliseconds since the one before, signed
+ *   publisher       as in ValueDictionary
+ *   accepted at     milliseconds since the previous message, signed
  *   expiry          seconds and offset, with HAS_EXPIRY
  *   exchange        epoch and packet identifier, with IN_EXCHANGE
  *   fence           with FENCED
  *   topic length, properties length, body
  * </pre>
  *
- * <p>What the sender says besides messages stands between them, behind {@link #BESIDES} in the place of the flags.
+ * <p>Other data of the sender is between messages, after {@link #BESIDES} in the place of the flags.
  */
 public final class Messages {
   private static final int QOS = 0x03;
@@ -31,10 +32,10 @@ public final class Messages {
   private static final int FENCED = 0x100;
   private static final int BESIDES = 0x200;
 
-  private final Slots<Publisher> publishers = new Slots<>();
+  private final ValueDictionary<Publisher> publishers = new ValueDictionary<>();
   private long acceptedBefore;
 
-  /** A message as it came. */
+  /** A received message. */
   public record Sent(Publication message, Terms terms) {}
 
   public void write(FrameWriter out, Publication message, Terms terms) {
@@ -59,12 +60,12 @@ public final class Messages {
     out.number(message.topicLength()).number(message.propertiesLength()).bytes(message.body());
   }
 
-  /** Begins something that is no message. */
+  /** Begins data other than a message. */
   static void beginBesides(FrameWriter out) {
     out.number(BESIDES);
   }
 
-  /** Whether what comes next is no message; then it is read from here on. */
+  /** Whether data other than a message comes next, which can then be read. */
   static boolean isBesides(FrameReader in) throws MalformedFrameException {
     return in.takes(BESIDES);
   }

@@ -12,37 +12,38 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Messages of one lane that come from another process, in their order, and the answers that go back to it. */
+/** Receives the messages of one lane from another process, in order, and returns the answers. */
 public final class ReceivingStream implements Link.Handler {
   /*
-   * Owner: the lane's thread, which is the link's. Answers come from any thread; they are gathered, and a frame goes back for all that
-   *   have come since the one before.
-   * Bounds: UNANSWERED_MAX messages that are not answered, more than a sender's credit allows: beyond, the link is ended.
-   * Failure: a frame that cannot be read ends the link, and so does a receiver that fails: the sender then knows that it does not know. What is
-   *   being delivered when the link ends goes on; its answers are dropped.
+   * Owner: the lane's thread, which is also the link's. Answers come from any thread; they are gathered, and sent in
+   * one frame.
+   * Bounds: UNANSWERED_MAX unanswered messages, more than a sender's credit allows: beyond that, the link is closed.
+   * Failure: a malformed frame closes the link, and so does a receiver that fails: the sender then treats the outcome
+   * as unknown. Messages being delivered when the link ends are still delivered; their answers are dropped.
    */
   private static final Logger LOG = LoggerFactory.getLogger(ReceivingStream.class);
   private static final int UNANSWERED_MAX = 1 << 20;
 
-  /** What takes the messages. */
+  /** Receives the messages. */
   public interface Receiver {
     /**
-     * Takes a message.
+     * Receives a message.
      *
-     * @param in stands behind the message: reads what has gone along with it, all of it
-     * @param receipt feedback and acknowledgement of the message, whatever its QoS; expects one answer of the caller, beside those that are added
+     * @param in positioned after the message; the receiver reads all data that accompanies it
+     * @param receipt feedback and acknowledgement of the message, whatever its QoS; expects one answer from the
+     *     receiver, beside those that it adds
      */
     void take(Messages.Sent sent, FrameReader in, Receipt receipt, ReceivingStream stream) throws MalformedFrameException;
 
     /**
-     * The sender says something besides messages.
+     * Receives data other than messages.
      *
-     * @param in reads all of it
+     * @param in the receiver reads all of the data
      */
     void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException;
   }
 
-  /** Collects the answer to one message for the side that sent it. */
+  /** Collects the answer to one message for the sender. */
   public final class Receipt extends Acknowledgement implements Feedback {
     private final long number;
     private final Terms terms;
@@ -113,21 +114,21 @@ public final class ReceivingStream implements Link.Handler {
         receipt.answer(ReasonCode.SUCCESS);
       }
     } catch (MalformedFrameException e) {
-      LOG.error("The other side of a lane has sent a frame that cannot be read: {}", e.getMessage());
+      LOG.error("The other side of a lane has sent a malformed frame: {}", e.getMessage());
       link.close();
     } catch (RuntimeException e) {
-      LOG.error("A message from another process could not be handed on; its lane is ended", e);
+      LOG.error("A message from another process could not be delivered; its lane is closed", e);
       link.close();
     }
   }
 
-  /** Nothing is kept for a link that is over. */
+  /** Nothing is kept for a lost link. */
   @Override
   public void lost(String reason) {
-    LOG.info("A lane from another process has ended with {} messages not answered: {}", unanswered, reason);
+    LOG.info("A lane from another process has ended with {} unanswered messages: {}", unanswered, reason);
   }
 
-  /** Says something besides answers, to the sender's companion. On the owner's thread. */
+  /** Sends data other than answers to the sender's companion. Called on the owner's thread. */
   public void tell(byte[] besides) {
     answers.besides(besides);
     goOnSoon();
@@ -146,7 +147,7 @@ public final class ReceivingStream implements Link.Handler {
     if (!answers.isEmpty()) link.send(answers.take());
   }
 
-  /** Messages that are not answered. */
+  /** Unanswered messages. */
   public long unanswered() {
     return unanswered;
   }

@@ -8,7 +8,7 @@ import dunlin.transport.LaneCredit;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
-/** A lane to the dist tier of another process. Messages of QoS 0 hold credit until the other side has handed them on. */
+/** A lane to the dist tier of another process. Messages of QoS 0 hold credit until the other side has delivered them. */
 public final class RemoteLane implements Lane {
   private final SendingStream stream;
 
@@ -23,12 +23,12 @@ public final class RemoteLane implements Lane {
     stream.send(message, feedback, acknowledgement);
   }
 
-  /** What it has on its way. */
+  /** The stream of its messages in flight. */
   public SendingStream stream() {
     return stream;
   }
 
-  /** The other side of such a lane: appends what comes to a lane of this process, on whose thread the link is. */
+  /** The other side of a remote lane: appends received messages to a local lane, on the thread of the link. */
   public static ReceivingStream.Receiver into(Lane lane) {
     return new ReceivingStream.Receiver() {
       @Override
@@ -38,7 +38,7 @@ public final class RemoteLane implements Lane {
 
       @Override
       public void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException {
-        throw new MalformedFrameException("something besides messages");
+        throw new MalformedFrameException("data other than messages");
       }
     };
   }

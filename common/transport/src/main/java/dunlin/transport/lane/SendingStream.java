@@ -15,44 +15,45 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Messages of one lane on their way to another process, in their order, and the answers that come back. */
+/** Sends the messages of one lane to another process, in order, and receives the answers. */
 public final class SendingStream {
   /*
-   * Messages are numbered from 1 on each link, and gathered: what is sent in one round of the lane's thread is one frame, or several of
-   * FRAME_BYTES. An answer is due for each of them, also of QoS 0.
+   * Messages are numbered from 1 on each link, and batched: the messages of one round of the lane's thread are one
+   * frame, or several of FRAME_BYTES. Each gets an answer, also with QoS 0.
    *
    * Owner: the lane's thread.
-   * Bounds: PENDING_MAX messages without an answer, which their publishers' credit reaches first; further ones are answered SERVER_BUSY. The bytes
-   *   on their way are bounded by the link. A message that is answered, or lost with its link, is forgotten.
-   * Failure: a link that is lost takes along what is not answered: QoS 1 and 2 are answered SERVER_UNAVAILABLE, since it is unknown whether they
-   *   have arrived, and their publishers send them again; QoS 0 is counted. The next message begins another link.
+   * Bounds: PENDING_MAX unanswered messages, which is more than the publishers' credit; further ones are answered
+   * SERVER_BUSY. The link bounds the bytes in flight. A message is forgotten when it is answered or lost with its link.
+   * Failure: when a link is lost, its unanswered messages are, too. QoS 1 and 2 are answered SERVER_UNAVAILABLE, since
+   * it is unknown whether they have arrived, and their publishers resend them; QoS 0 is counted. The next message
+   * begins another link.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SendingStream.class);
   private static final int FRAME_BYTES = 64 * 1_024;
   private static final int PENDING_MAX = 1 << 20;
 
-  /** Begins a link to the other side and provides it with pipes. */
+  /** Opens links to the other side. */
   @FunctionalInterface
   public interface Dialler {
-    /** On the owner's thread, as all that becomes of the link. */
+    /** Opens a link. Called on the owner's thread, where all of the link's events occur. */
     Link dial(Link.Handler handler);
   }
 
-  /** What goes along with the messages of one link, and what comes back besides answers; a new one for each link. */
+  /** Handles data that accompanies the messages and answers of one link; a new one for each link. */
   public interface Companion {
-    /** Writes what goes along with the message that is being sent. */
+    /** Writes the data that accompanies the message being sent. */
     void write(FrameWriter out);
 
-    /** Writes what is said besides messages, as {@link SendingStream#say} was called for. */
+    /** Writes data between messages, on behalf of {@link SendingStream#say}. */
     void say(FrameWriter out);
 
-    /** The receiver says something. */
+    /** Receives data from the receiver. */
     void told(FrameReader in) throws MalformedFrameException;
 
-    /** The link is over; nothing more comes. */
+    /** The link is lost. */
     void lost();
 
-    /** Of streams that have nothing but messages. */
+    /** The companion of streams that only carry messages. */
     static Companion none() {
       return new Companion() {
         @Override
@@ -60,12 +61,12 @@ public final class SendingStream {
 
         @Override
         public void say(FrameWriter out) {
-          throw new IllegalStateException("there is nothing to say besides messages");
+          throw new IllegalStateException("this stream has no data other than messages");
         }
 
         @Override
         public void told(FrameReader in) throws MalformedFrameException {
-          throw new MalformedFrameException("something besides answers");
+          throw new MalformedFrameException("data other than answers");
         }
 
         @Override
@@ -74,14 +75,14 @@ public final class SendingStream {
     }
   }
 
-  /** A message that is not answered. */
+  /** An unanswered message. */
   private static final class Pending {
     final QoS qos;
     final int size;
     final @Nullable Feedback feedback;
     final @Nullable Acknowledgement acknowledgement;
 
-    /** Copies of it that wait for a group. */
+    /** The number of its copies that wait for a group. */
     int waiting;
 
     Pending(QoS qos, int size, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
@@ -102,13 +103,13 @@ public final class SendingStream {
   private boolean flushDue;
   private long lostUnacknowledged;
 
-  /** What belongs to one link. */
+  /** The state of one link. */
   private final class Connected implements Link.Handler, Answers.Listener {
     final Messages messages = new Messages();
     final Companion companion = companions.get();
     private @Nullable Pending[] ring = new @Nullable Pending[64];
 
-    /** Numbers of the first message without an answer, and of the next one. */
+    /** The numbers of the first unanswered message, and of the next one. */
     private long base = 1;
 
     private long next = 1;
@@ -140,7 +141,7 @@ public final class SendingStream {
       try {
         Answers.read(frame, PENDING_MAX, this);
       } catch (MalformedFrameException e) {
-        LOG.error("The other side of a lane has sent an answer that cannot be read: {}", e.getMessage());
+        LOG.error("The other side of a lane has sent a malformed answer: {}", e.getMessage());
         if (link != null) link.close();
         lost(String.valueOf(e.getMessage()));
       }
@@ -178,7 +179,7 @@ public final class SendingStream {
     @Override
     public void lost(String reason) {
       if (connected != this) return;
-      LOG.warn("A lane has lost its link with {} messages on their way: {}", pending(), reason);
+      LOG.warn("A lane has lost its link with {} unanswered messages: {}", pending(), reason);
       connected = null;
       out.take();
       companion.lost();
@@ -193,7 +194,7 @@ public final class SendingStream {
 
   /**
    * @param thread runs tasks on the lane's thread, soon
-   * @param credit where a message without an acknowledgement holds credit until it is answered; null for nowhere
+   * @param credit where a message without an acknowledgement holds credit until it is answered; null for none
    */
   public SendingStream(Dialler dialler, Supplier<Companion> companions, Executor thread, @Nullable LaneCredit credit) {
     this.dialler = dialler;
@@ -205,7 +206,7 @@ public final class SendingStream {
   /**
    * Sends a message.
    *
-   * @param acknowledgement expects one answer of this; null for none
+   * @param acknowledgement expects one answer from this stream; null for none
    */
   public void send(Publication message, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
     var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
@@ -216,7 +217,7 @@ public final class SendingStream {
       settle(pending, ReasonCode.SERVER_BUSY);
       return;
     }
-    if (connected == null) { // lost while it was dialled
+    if (connected == null) { // lost during dialling
       lose(pending);
       return;
     }
@@ -226,10 +227,10 @@ public final class SendingStream {
     flushSoon();
   }
 
-  /** Has the companion say something besides messages to the receiver, in order with them. It is not answered, and may be lost with the link. */
+  /** Lets the companion write data to the receiver, in order with the messages. It is not answered, and may be lost with the link. */
   public void say() {
     var to = connected();
-    if (connected == null) return; // lost while it was dialled
+    if (connected == null) return; // lost during dialling
     Messages.beginBesides(out);
     to.companion.say(out);
     flushSoon();
@@ -276,27 +277,27 @@ public final class SendingStream {
     else if (credit != null) credit.give(1, message.size);
   }
 
-  /** Whether the link is less than half full; what can be dropped is, rather than sent, when it is not. */
+  /** Whether the link is less than half full; otherwise messages that may be dropped are dropped. */
   public boolean hasRoom() {
     return connected == null || connected.link == null || connected.link.hasRoom();
   }
 
-  /** Messages without an answer. */
+  /** The number of unanswered messages. */
   public int pending() {
     return connected == null ? 0 : connected.pending();
   }
 
-  /** Messages of QoS 0 that were lost with their links. */
+  /** QoS 0 messages that were lost with their links. */
   public long lostUnacknowledged() {
     return lostUnacknowledged;
   }
 
-  /** Ends it; what is not answered is answered SERVER_UNAVAILABLE. */
+  /** Closes it; unanswered messages get SERVER_UNAVAILABLE. */
   public void close() {
     var present = connected;
     if (present == null) return;
     flush();
     if (present.link != null) present.link.close();
-    present.lost("this side ends it");
+    present.lost("closed by this side");
   }
 }

@@ -1,4 +1,4 @@
-/** Lanes between processes: messages, what becomes of them, and who waits for whom, as frames of a {@link dunlin.transport.link.Link}. */
+/** Lanes between processes: messages, their answers and flow control, as frames of a {@link dunlin.transport.link.Link}. */
 @NullMarked
 package dunlin.transport.lane;
 

@@ -16,47 +16,48 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One side of a sequence of frames in both directions between two parts of the broker, over {@linkplain Pipe pipes} that may
- * break and are replaced. What one side sends arrives on the other once and in order, as long as both live. When that cannot
- * be kept any more, the link is lost: its handler is called once, nothing is delivered any more, and of what was sent a
- * beginning has arrived.
+ * One side of an ordered, bidirectional sequence of frames between two parts of the broker, over {@linkplain Pipe
+ * pipes} that may break and are replaced. Frames arrive once and in order as long as both sides live. When that cannot
+ * be guaranteed any more, the link is lost: its handler is called once, nothing more is delivered, and a prefix of the
+ * sent frames has arrived.
  *
- * <p>A frame is confirmed when the other side's handler has been given it, which does not say that it is stored anywhere.
+ * <p>A frame is confirmed when it was passed to the other side's handler, which does not mean that it is stored.
  */
-@SuppressWarnings("ReferenceEquality") // pipes are told apart by identity
+@SuppressWarnings("ReferenceEquality") // pipes are compared by identity
 public final class Link {
   /*
-   * Owner: the executor that is handed in, one thread at a time; all methods are called there and nothing here is synchronized. The link
-   *   may be called from within its handler. It never calls the handler from within send(), except to say that the link is lost.
-   * Bounds: frames sent and not confirmed, in number (framesMax) and in bytes of payload (bytesMax): beyond one of them the link is lost,
-   *   and the frame that did not fit is not sent. An arriving frame has bytesMax of payload at most, so both sides should have the same
-   *   settings. What has arrived is delivered at once and never kept. One task at a time waits on the executor.
-   * Failure: a pipe that breaks, or brings what a correct side does not send, is given up; the next one begins with HELLO in both
-   *   directions, which says what was received, and sending goes on behind that. Lost is a link whose other side was restarted (it has
-   *   another identity), refuses, says goodbye, or is away: no pipe got as far as its HELLO for awayMax, or nothing was confirmed within
-   *   awayMax of time with a pipe. The other side gets a frame when there is a pipe, else it finds out by the same rules. After that all
-   *   methods do nothing.
+   * Owner: the given executor, one thread at a time; all methods are called there and nothing is synchronized. The
+   * handler may call the link. The link never calls the handler inside of send(), except when it is lost.
+   * Bounds: unconfirmed frames, in number (framesMax) and in bytes of payload (bytesMax): beyond either, the link is
+   * lost, and the frame that did not fit is not sent. A received frame has at most bytesMax of payload, so both sides
+   * should have the same settings. Received frames are delivered at once and never kept. At most one task waits on the
+   * executor.
+   * Failure: a pipe that breaks or brings a malformed frame is abandoned; the next one begins with HELLO in both
+   * directions, which says what was received, and sending continues after that. A link is lost when the other side was
+   * restarted (it has another identity), refuses, sends GOODBYE, or is away: no pipe has reached its HELLO for awayMax,
+   * or nothing was confirmed within awayMax of time with a pipe. The other side is told if there is a pipe; otherwise
+   * it finds out by the same rules. After that all methods do nothing.
    */
   private static final Logger LOG = LoggerFactory.getLogger(Link.class);
 
-  /** What becomes of the frames that arrive, and of the link. */
+  /** Receives the frames and the end of a link. */
   public interface Handler {
-    /** Each frame of the other side once and in order. On the owner's thread. The bytes belong to the handler. */
+    /** Called with each frame of the other side, once and in order, on the owner's thread. The bytes belong to the handler. */
     void received(byte[] frame);
 
-    /** The link is lost; called once, by the owner's thread, and not after {@link Link#close}. The sentence says why. */
+    /** Called once when the link is lost, with the reason, on the owner's thread; not after {@link Link#close}. */
     void lost(String reason);
 
-    /** The other side has confirmed some of what was sent: for those who wait with sending until there is room. On the owner's thread. */
+    /** Called on the owner's thread when the other side has confirmed frames, for senders that wait for room. */
     default void confirmed() {}
   }
 
   /**
    * Bounds of a link; the same on both sides.
    *
-   * @param framesMax frames that were sent and are not confirmed, from 1
-   * @param bytesMax bytes of these, without what the link adds, from 1; no frame is longer
-   * @param awayMax how long the other side may be without a pipe, or have one and confirm nothing of what was sent
+   * @param framesMax unconfirmed frames, from 1
+   * @param bytesMax bytes of payload of these, from 1; no frame is longer
+   * @param awayMax how long the other side may be without a pipe, or have one and confirm nothing
    */
   public record Settings(int framesMax, long bytesMax, Duration awayMax) {
     public Settings {
@@ -71,7 +72,7 @@ public final class Link {
     }
   }
 
-  /** Who has to know which pipes a link has given up, and that it is over. */
+  /** Is notified when a link has abandoned a pipe, and when the link is over. */
   interface Keeper {
     String caller();
 
@@ -101,7 +102,7 @@ public final class Link {
   private final LongSupplier nanoTime;
   private final Keeper keeper;
 
-  /** Null only while the factory of an accepted link makes it. */
+  /** Null only while the factory of an accepted link creates it. */
   private @Nullable Handler handler;
 
   /** The other side's identity; 0 until its first HELLO. */
@@ -109,12 +110,12 @@ public final class Link {
 
   private @Nullable Pipe pipe;
 
-  /** Whether the HELLO of the other side has come on this pipe. */
+  /** Whether the other side's HELLO has been received on this pipe. */
   private boolean greeted;
 
   private boolean lost;
 
-  /** What was sent and is not confirmed; the first of them has the number {@code confirmed + 1}. */
+  /** Frames that are not confirmed; the first has the number {@code confirmed + 1}. */
   private final ArrayDeque<byte[]> unconfirmed = new ArrayDeque<>();
 
   private long unconfirmedBytes;
@@ -122,20 +123,20 @@ public final class Link {
   /** The number of the last frame that the other side has confirmed. */
   private long confirmed;
 
-  /** The number of the last frame that has arrived, and of the last that the other side was told of. */
+  /** The number of the last received frame, and of the last one confirmed to the other side. */
   private long received;
 
   private long told;
 
   private boolean confirmPending;
 
-  /** Since when no pipe is greeted. Nanoseconds, of no meaning while one is. */
+  /** Since when no pipe is greeted, in nanoseconds; without meaning while one is. */
   private long awaySince;
 
-  /** Since when, of time with a pipe, nothing was confirmed. Nanoseconds, of no meaning while everything is. */
+  /** Since when, in time with a pipe, nothing was confirmed, in nanoseconds; without meaning while everything is. */
   private long stalledSince;
 
-  /** Why the last pipe was given up; a reason why the other side stays away. */
+  /** Why the last pipe was abandoned; it may explain why the other side stays away. */
   private String trouble = "";
 
   private Link(
@@ -154,23 +155,23 @@ public final class Link {
   }
 
   /**
-   * The dialling side of a new link, without a pipe so far.
+   * Creates the dialling side of a new link, without a pipe.
    *
-   * @param identity of this link, random and not 0; never the one of a link before
-   * @param opening what the dialler says of itself, for the acceptor's factory; 64 KiB at most
-   * @param owner runs what the link has to do at the end of a round, on the owner's thread
+   * @param identity the link's identity, random and not 0; never that of an earlier link
+   * @param opening data of the dialler for the acceptor's factory; 64 KiB at most
+   * @param owner runs the link's work at the end of a round, on the owner's thread
    * @param nanoTime a clock as {@link System#nanoTime}
    */
   public static Link dialling(long identity, byte[] opening, Settings settings, Executor owner, LongSupplier nanoTime, Handler handler) {
     return new Link(identity, 0, opening, settings, owner, nanoTime, handler, NOBODY);
   }
 
-  /** The accepting side of a new link. It may be sent on, but is not given a pipe before it has a handler. */
+  /** Creates the accepting side of a new link. It may send, but gets no pipe before it has a handler. */
   static Link accepted(long identity, long dialler, Settings settings, Executor owner, LongSupplier nanoTime, Keeper keeper) {
     return new Link(identity, dialler, LinkFrame.NOTHING, settings, owner, nanoTime, null, keeper);
   }
 
-  /** Who began it, as {@link Pipe#caller} says; empty where this side did. */
+  /** The caller that began the link, see {@link Pipe#caller}; empty when this side began it. */
   public String caller() {
     return keeper.caller();
   }
@@ -184,8 +185,8 @@ public final class Link {
   }
 
   /**
-   * Sends a frame, now or when there is a pipe, and keeps it until it is confirmed; its bytes must not be changed any more. Beyond the
-   * bounds the link is lost. After loss it does nothing.
+   * Sends a frame, now or when there is a pipe, and keeps it until it is confirmed; the caller must not change its
+   * bytes. Beyond the bounds the link is lost. After loss it does nothing.
    */
   public void send(byte[] frame) {
     if (lost) return;
@@ -204,12 +205,12 @@ public final class Link {
     requireNonNull(pipe).send(new Data(number, received, frame).encode());
   }
 
-  /** Whether less than half of the bounds is unconfirmed; advice for those who can wait with sending. */
+  /** Whether less than half of the bounds is used; advice for senders that can wait. */
   public boolean hasRoom() {
     return unconfirmed.size() < (settings.framesMax() + 1) / 2 && unconfirmedBytes < (settings.bytesMax() + 1) / 2;
   }
 
-  /** Goes on with a new pipe; one before it is closed. */
+  /** Continues with a new pipe; the previous one is closed. */
   public void connected(Pipe next) {
     if (lost) {
       next.close();
@@ -223,7 +224,10 @@ public final class Link {
     next.send(new Hello(identity, other, received, opening).encode());
   }
 
-  /** Takes what came from a pipe; nothing when it is not the pipe that the link goes on with. Bad bytes cost the pipe, never an exception. */
+  /**
+   * Receives a frame from a pipe; ignored when it is not the current pipe. A malformed frame only ends the pipe, and
+   * throws no exception.
+   */
   public void arrived(Pipe from, byte[] bytes) {
     if (pipe != from) return;
     long before = confirmed;
@@ -240,7 +244,7 @@ public final class Link {
           if (linkToo) {
             loseByOther("the other side refuses: " + sentence);
           } else {
-            giveUp("the other side gives the pipe up: " + sentence);
+            giveUp("the other side abandons the pipe: " + sentence);
           }
         }
       }
@@ -251,7 +255,7 @@ public final class Link {
     tellConfirmed(before);
   }
 
-  /** Goes on with the pipe on which a dialler has said HELLO, as {@link #checkHello} has allowed. */
+  /** Continues with the pipe on which a dialler has sent HELLO, after {@link #checkHello}. */
   void resume(Pipe next, Hello hello) {
     long before = confirmed;
     connected(next);
@@ -259,7 +263,7 @@ public final class Link {
     tellConfirmed(before);
   }
 
-  /** Last of all, since the handler may send upon it. */
+  /** Called last, since the handler may send frames in it. */
   private void tellConfirmed(long before) {
     if (confirmed > before && !lost) requireNonNull(handler).confirmed();
   }
@@ -278,8 +282,8 @@ public final class Link {
   }
 
   /**
-   * Whether sending can go on where the other side wants it. It cannot want what was never sent, nor what it has confirmed: that is a HELLO
-   * that was overtaken by the one on a later pipe.
+   * Checks that sending can continue where the other side asks. It cannot ask for frames that were never sent, or that
+   * it has confirmed: such a HELLO was overtaken by that of a later pipe.
    */
   void checkHello(Hello hello) throws MalformedLinkFrameException {
     checkSent(hello.received());
@@ -314,7 +318,7 @@ public final class Link {
     requireNonNull(handler).received(data.payload());
   }
 
-  /** At the end of a round: what has not been said with a frame in the other direction. */
+  /** Sends a confirmation at the end of a round, unless a frame has carried it. */
   private void confirmReceived() {
     confirmPending = false;
     if (!greeted || told == received) return;
@@ -341,13 +345,13 @@ public final class Link {
     stalledSince = nanoTime.getAsLong();
   }
 
-  /** A pipe is no more; nothing when it is not the one that the link goes on with. */
+  /** A pipe has broken; ignored when it is not the current one. */
   public void broken(Pipe gone) {
     if (pipe == gone) release();
   }
 
   private void giveUp(String why) {
-    LOG.warn("Link {} gives a pipe up: {}.", Long.toHexString(identity), why);
+    LOG.warn("Link {} abandons a pipe: {}.", Long.toHexString(identity), why);
     trouble = why;
     requireNonNull(pipe).close();
     release();
@@ -361,7 +365,7 @@ public final class Link {
     keeper.released(gone);
   }
 
-  /** Now and then: loses the link when the other side has been away for too long. */
+  /** Called now and then: loses the link when the other side has been away for too long. */
   public void tick() {
     if (lost) return;
     long now = nanoTime.getAsLong();
@@ -383,7 +387,7 @@ public final class Link {
     if (handler != null) handler.lost(reason);
   }
 
-  /** Ends the link and tells the other side, for which it is lost then. The handler is not told. After loss it does nothing. */
+  /** Closes the link and tells the other side, for which it is then lost. The handler is not called. After loss it does nothing. */
   public void close() {
     if (lost) return;
     if (pipe != null) pipe.send(new Goodbye().encode());
@@ -401,7 +405,7 @@ public final class Link {
     keeper.ended();
   }
 
-  /** Whether there is a pipe and the other side has said HELLO on it. */
+  /** Whether there is a pipe on which the other side has sent HELLO. */
   public boolean isConnected() {
     return greeted;
   }
@@ -411,12 +415,12 @@ public final class Link {
     return lost;
   }
 
-  /** Bytes of payload that were sent and are not confirmed; 0 after loss. */
+  /** Unconfirmed bytes of payload; 0 after loss. */
   public long unconfirmedBytes() {
     return unconfirmedBytes;
   }
 
-  /** Frames that were sent and are not confirmed; 0 after loss. */
+  /** Unconfirmed frames; 0 after loss. */
   public int unconfirmedFrames() {
     return unconfirmed.size();
   }

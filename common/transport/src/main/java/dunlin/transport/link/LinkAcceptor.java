@@ -15,30 +15,30 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The side that is called: finds the {@link Link} that a new pipe goes on with by the dialler's identity, or begins one. A dialler that
- * was connected to a link which is no more, or to this side before a restart, is refused, so that its link is lost as well.
+ * The accepting side of links: finds the {@link Link} of a new pipe by the dialler's identity, or begins one. A dialler
+ * whose link no longer exists, or was with this side before a restart, is refused, so that its link is lost as well.
  */
 public final class LinkAcceptor {
   /*
-   * Owner: the executor that is handed in, as with Link; its links belong to it too.
-   * Bounds: linksMax links: a further dialler is refused. linksMax pipes that wait for their HELLO: the one that waits longest is closed
-   *   for a further one, since HELLO is the first that a living dialler sends. A link that is over is forgotten at once.
-   * Failure: a pipe that says something else than a good HELLO is closed with the reason, and so is one that says nothing for awayMax, or that
-   *   another caller than the link's wants to go on with it. None of this touches a link.
+   * Owner: the given executor, as with Link; its links belong to it, too.
+   * Bounds: linksMax links: a further dialler is refused. linksMax pipes without a HELLO: the one that waits longest is
+   * closed for a further one, since a live dialler sends HELLO first. A link that is over is forgotten at once.
+   * Failure: a pipe that does not begin with a valid HELLO is closed with the reason, and so is one that is silent for
+   * awayMax, or one that resumes the link of another caller. Links are not affected.
    *
-   * Each link has an identity of its own, numbered on from the acceptor's. Otherwise an old HELLO that comes late could begin a second
-   * link for a dialler whose first one is over, and the dialler would go on with that one unawares.
+   * Each link has its own identity, numbered from the acceptor's. Otherwise an old, late HELLO could begin a second
+   * link for a dialler whose first one is over, and the dialler would continue with that without noticing.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkAcceptor.class);
 
-  /** Says who takes the frames of a dialler that is unknown so far. */
+  /** Creates the handler for a new dialler. */
   public interface Factory {
     /**
-     * Answers the handler of a new link. Called by the owner's thread. The link may be sent on, or be kept, at
-     * once; when it is closed or goes beyond its bounds in here, the dialler is refused and the handler is not called.
+     * Returns the handler of a new link. Called on the owner's thread. The link may be used for sending at once; if it
+     * is closed or exceeds its bounds in this call, the dialler is refused and the handler is not called.
      *
-     * @param opening what the dialler says of itself
-     * @throws LinkRefusedException when the dialler may not have a link: it gets the sentence, and its link is lost
+     * @param opening the dialler's data
+     * @throws LinkRefusedException when the dialler is refused: it gets the sentence, and its link is lost
      */
     Handler open(Link link, byte[] opening);
   }
@@ -52,7 +52,7 @@ public final class LinkAcceptor {
   private final Map<Long, Link> byDialler = new HashMap<>();
   private final IdentityHashMap<Pipe, Link> byPipe = new IdentityHashMap<>();
 
-  /** Pipes without a HELLO so far, and since when; nanoseconds. */
+  /** Pipes without a HELLO, and since when, in nanoseconds. */
   private final IdentityHashMap<Pipe, Long> waiting = new IdentityHashMap<>();
 
   private long nextIdentity;
@@ -61,9 +61,9 @@ public final class LinkAcceptor {
   /**
    * Accepts nothing before {@link #connected} is called.
    *
-   * @param identity of this side, random for each of its lives; never the one of a life before
-   * @param linksMax links at one time, from 1
-   * @param owner runs what the links have to do at the end of a round, on the owner's thread
+   * @param identity of this side, random for each run; never that of an earlier run
+   * @param linksMax links at a time, from 1
+   * @param owner runs the links' work at the end of a round, on the owner's thread
    * @param nanoTime a clock as {@link System#nanoTime}
    */
   public LinkAcceptor(long identity, Link.Settings settings, int linksMax, Executor owner, LongSupplier nanoTime, Factory factory) {
@@ -76,7 +76,7 @@ public final class LinkAcceptor {
     this.factory = factory;
   }
 
-  /** A new pipe, whose HELLO is waited for. */
+  /** A new pipe, which must begin with HELLO. */
   public void connected(Pipe pipe) {
     if (closed) {
       pipe.close();
@@ -90,7 +90,7 @@ public final class LinkAcceptor {
     waiting.put(pipe, nanoTime.getAsLong());
   }
 
-  /** Takes what came from a pipe; nothing when it was given up. Bad bytes cost the pipe, never an exception. */
+  /** Receives a frame from a pipe; ignored when the pipe was abandoned. A malformed frame only ends the pipe, and throws no exception. */
   public void arrived(Pipe pipe, byte[] bytes) {
     Link link = byPipe.get(pipe);
     if (link != null) {
@@ -164,14 +164,14 @@ public final class LinkAcceptor {
     waiting.remove(pipe);
   }
 
-  /** A pipe is no more; nothing when it was given up. */
+  /** A pipe has broken; ignored when it was abandoned. */
   public void broken(Pipe pipe) {
     waiting.remove(pipe);
     Link link = byPipe.get(pipe);
     if (link != null) link.broken(pipe);
   }
 
-  /** Now and then: loses the links whose diallers have been away for too long, and closes pipes on which nothing was said. */
+  /** Called now and then: loses links whose diallers have been away for too long, and closes silent pipes. */
   public void tick() {
     for (Link link : List.copyOf(byDialler.values())) link.tick();
     long now = nanoTime.getAsLong();
@@ -180,7 +180,7 @@ public final class LinkAcceptor {
     }
   }
 
-  /** Closes all links, whose handlers are not told, and all pipes. A pipe that comes later is closed. */
+  /** Closes all links, without calling their handlers, and all pipes. A later pipe is closed. */
   public void close() {
     closed = true;
     for (Link link : List.copyOf(byDialler.values())) link.close();

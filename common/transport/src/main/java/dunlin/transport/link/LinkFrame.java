@@ -4,27 +4,27 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * What the two sides of a link say to each other. The first byte is the kind; numbers are unsigned varints.
+ * The frames between the two sides of a link. The first byte is the kind; numbers are unsigned varints.
  *
  * <pre>
  *   1 HELLO    version, own identity, the other's identity or 0, received up to, opening
  *   2 DATA     number, confirms up to, payload
  *   3 CONFIRM  up to
  *   4 GOODBYE
- *   5 REFUSE   1 when the link is lost by it and 0 when only the pipe is, sentence in UTF-8
+ *   5 REFUSE   1 when it refuses the link and 0 when only the pipe, sentence in UTF-8
  * </pre>
  */
 sealed interface LinkFrame {
-  /** The version of the protocol that this side speaks. */
+  /** The protocol version of this side. */
   int VERSION = 1;
 
-  /** Bytes of what a dialler says of itself at most. */
+  /** The maximum length of an opening. */
   int OPENING_BYTES_MAX = 64 * 1024;
 
-  /** Bytes of a sentence at most; what is longer is cut. */
+  /** The maximum length of a sentence; a longer one is shortened. */
   int SENTENCE_BYTES_MAX = 1024;
 
-  /** The first frame of each side on a pipe. Frames are counted from 1 on: 0 is received when none was. */
+  /** The first frame of each side on a pipe. Frames are counted from 1, so {@code received} is 0 when none was. */
   record Hello(long identity, long other, long received, byte[] opening) implements LinkFrame {}
 
   record Data(long number, long confirms, byte[] payload) implements LinkFrame {}
@@ -46,7 +46,7 @@ sealed interface LinkFrame {
     };
   }
 
-  /** Reads one frame, with a payload of {@code payloadBytesMax} at most. */
+  /** Reads one frame, with at most {@code payloadBytesMax} of payload. */
   static LinkFrame decode(byte[] bytes, long payloadBytesMax) throws MalformedLinkFrameException {
     if (bytes.length == 0) throw new MalformedLinkFrameException("a frame without a byte");
     var in = new Reader(bytes);
@@ -85,12 +85,12 @@ sealed interface LinkFrame {
   byte GOODBYE = 4;
   byte REFUSE = 5;
 
-  /** Bytes of a number at most. */
+  /** The maximum length of a number. */
   int NUMBER_BYTES_MAX = 10;
 
   byte[] NOTHING = new byte[0];
 
-  /** The bytes of a sentence; a long one ends before the character that does not fit. */
+  /** The bytes of a sentence; a long one is shortened between characters. */
   private static byte[] cut(String sentence) {
     byte[] bytes = sentence.getBytes(StandardCharsets.UTF_8);
     if (bytes.length <= SENTENCE_BYTES_MAX) return bytes;
@@ -99,7 +99,7 @@ sealed interface LinkFrame {
     return Arrays.copyOf(bytes, end);
   }
 
-  /** Puts numbers in front of bytes that end the frame. */
+  /** Writes numbers, followed by the bytes that end the frame. */
   final class Writer {
     private final byte[] rest;
     private final byte[] head;
@@ -128,7 +128,7 @@ sealed interface LinkFrame {
     }
   }
 
-  /** Reads the numbers behind the kind, then all that is left. */
+  /** Reads the numbers after the kind, then the rest. */
   final class Reader {
     private final byte[] bytes;
     private int index = 1;
@@ -137,7 +137,7 @@ sealed interface LinkFrame {
       this.bytes = bytes;
     }
 
-    /** A number of 64 bits, without a sign. */
+    /** An unsigned number of 64 bits. */
     private long number(String what) throws MalformedLinkFrameException {
       long value = 0;
       for (int shift = 0; shift < 64; shift += 7) {
@@ -153,7 +153,7 @@ sealed interface LinkFrame {
       throw new MalformedLinkFrameException(what + " in more than 64 bits");
     }
 
-    /** A number of frames, which never gets to 63 bits. */
+    /** A number of frames, which is always less than 2^63. */
     private long count(String what) throws MalformedLinkFrameException {
       long value = number(what);
       if (value < 0) throw new MalformedLinkFrameException(what + " " + Long.toUnsignedString(value) + ", more than can be");

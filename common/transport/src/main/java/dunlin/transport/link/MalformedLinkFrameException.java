@@ -1,6 +1,6 @@
 package dunlin.transport.link;
 
-/** Bytes that a correct other side does not send. The pipe that brought them is given up, the link is not. */
+/** Bytes that no correct side sends. The pipe is abandoned, the link continues. */
 final class MalformedLinkFrameException extends Exception {
   MalformedLinkFrameException(String message) {
     super(message);

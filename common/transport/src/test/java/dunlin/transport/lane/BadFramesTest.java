@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Frames that no correct side sends are refused with a sentence, and with nothing else. */
+/** Malformed frames are refused with a sentence and have no other effect. */
 class BadFramesTest {
   private static final Publication MESSAGE = Publication.of(new Publisher("t", "client"), "a/b", QoS.AT_LEAST_ONCE, true, 7, new byte[20]);
 
@@ -35,7 +35,7 @@ class BadFramesTest {
   }
 
   @Test
-  void eachBeginningOfAFrameIsRefused() {
+  void everyTruncatedFrameIsRefused() {
     byte[] whole = frame();
     for (int length = 0; length < whole.length; length++) {
       var in = new FrameReader(Arrays.copyOf(whole, length));
@@ -60,7 +60,7 @@ class BadFramesTest {
   }
 
   @Test
-  void aPublisherThatWasNeverNamedIsRefused() {
+  void anUnknownPublisherIsRefused() {
     var messages = new Messages();
     var out = new FrameWriter();
     messages.write(out, MESSAGE, Terms.ANSWERED);
@@ -81,7 +81,7 @@ class BadFramesTest {
   }
 
   @Test
-  void aLaneTakesNothingBesidesMessages() {
+  void aLaneAcceptsMessagesOnly() {
     var out = new FrameWriter();
     Messages.beginBesides(out);
     var settings = new Link.Settings(1_000, 10_000, Duration.ofSeconds(10));

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** A lane over pipes that delay and break: each message arrives once, as it was, in order; each is answered once, with what was said of it. */
+/** A lane over pipes that delay and break: each message arrives once, unchanged and in order, and each gets its answer once. */
 class RemoteLaneModelTest {
   private static final ReasonCode[] REASONS = {ReasonCode.SUCCESS, ReasonCode.SUCCESS, ReasonCode.QUOTA_EXCEEDED, ReasonCode.SERVER_BUSY};
 
@@ -28,7 +28,7 @@ class RemoteLaneModelTest {
     return seed == null ? LongStream.range(0, 40) : LongStream.of(seed);
   }
 
-  /** A message and what became of it. */
+  /** A message and its outcome. */
   private static final class Message extends Acknowledgement implements Feedback {
     final Publication publication;
     final Terms terms;
@@ -217,7 +217,7 @@ class RemoteLaneModelTest {
 
   @ParameterizedTest(name = "seed {0}")
   @MethodSource("seeds")
-  void whatIsLostWithARestartIsAnsweredUnavailableAndNothingComesTwice(long seed) {
+  void messagesLostByARestartAreAnsweredUnavailableAndNoneComesTwice(long seed) {
     var run = new Run(seed);
 
     run.run(2_000, 80, 150);

@@ -11,8 +11,8 @@ import java.util.Random;
 import java.util.function.Function;
 
 /**
- * Two sides and the pipes between them, in one thread: what a pipe carries arrives when the schedule says so, and a pipe that breaks takes along what
- * it carries. Each side's tasks run when it has its turn.
+ * Two sides and the pipes between them, on one thread: the schedule decides when frames arrive and tasks run, and a
+ * pipe that breaks loses its frames.
  */
 public final class Wires {
   public final ArrayDeque<Runnable> senderTasks = new ArrayDeque<>();
@@ -112,7 +112,7 @@ public final class Wires {
     senderTasks.add(() -> pipe.link.connected(pipe.near));
   }
 
-  /** One thing happens: a task of a side, or a frame arrives. Answers whether there was anything. */
+  /** Runs a task of one side, or delivers a frame. Returns whether there was one. */
   public boolean step() {
     int kinds = random.nextInt(4);
     for (int i = 0; i < 4; i++) {
@@ -157,7 +157,7 @@ public final class Wires {
     return all;
   }
 
-  /** The pipe in use breaks, and another one takes its place. */
+  /** Breaks the current pipe and replaces it. */
   public void breaks() {
     if (wires.isEmpty()) return;
     var last = wires.getLast();
@@ -167,7 +167,7 @@ public final class Wires {
     if (!last.link.isLost()) connect();
   }
 
-  /** The receiving side is another one. */
+  /** Replaces the receiving side. */
   public void receiverRestarts() {
     acceptor = newAcceptor();
     receiverTasks.clear();
@@ -190,6 +190,6 @@ public final class Wires {
 
   public void drain() {
     for (int i = 0; i < 1_000_000; i++) if (!step()) return;
-    throw new AssertionError("the two sides never rest");
+    throw new AssertionError("the two sides do not come to rest");
   }
 }

@@ -10,7 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** A link belongs to the caller that began it, as the carrier of its pipes has verified. */
+/** A link belongs to the caller that began it, which the transport of its pipes has verified. */
 class LinkCallerTest {
   private static final Link.Settings SETTINGS = new Link.Settings(10, 1_000, Duration.ofMinutes(1));
   private static final long DIALLER = 5;
@@ -69,7 +69,7 @@ class LinkCallerTest {
   }
 
   @Test
-  void anotherCallerCannotGoOnWithALinkAndDoesNotEndIt() throws MalformedLinkFrameException {
+  void anotherCallerCanNeitherResumeNorEndALink() throws MalformedLinkFrameException {
     var own = calls("one", HELLO, new Data(1, 0, new byte[] {1}).encode());
     assertThat(opened).singleElement().extracting(Link::caller).isEqualTo("one");
 
@@ -85,7 +85,7 @@ class LinkCallerTest {
   }
 
   @Test
-  void theSameCallerGoesOnWithItsLink() {
+  void theSameCallerResumesItsLink() {
     var first = calls("one", HELLO, new Data(1, 0, new byte[] {1}).encode());
     acceptor.broken(first);
 

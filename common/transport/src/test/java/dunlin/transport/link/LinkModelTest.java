@@ -21,8 +21,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Diallers and an acceptor under a seeded schedule: frames in both directions, pipes that delay, repeat, break, and are replaced while the one
- * before still delivers, restarts of both sides, and time. {@code -Ddunlin.test.seed=n} runs one seed, {@code -Ddunlin.test.seeds=n} that many.
+ * Diallers and an acceptor under a seeded schedule: frames in both directions, pipes that delay, repeat, break, and are
+ * replaced while the previous one still delivers, restarts of both sides, and time. {@code -Ddunlin.test.seed=n} runs
+ * one seed, {@code -Ddunlin.test.seeds=n} this many.
  */
 class LinkModelTest {
   private static final Link.Settings SETTINGS = new Link.Settings(40, 2000, Duration.ofSeconds(10));
@@ -30,7 +31,7 @@ class LinkModelTest {
   private static final int STEPS = 1500;
   private static final int DIALLERS = 3;
 
-  /** Each is a twentieth of awayMax, and links that do not fit each other are lost one after the other. */
+  /** Each round is a twentieth of awayMax, and links that do not match are lost one after the other. */
   private static final int SETTLING_ROUNDS = 100;
 
   static LongStream seeds() {
@@ -40,7 +41,7 @@ class LinkModelTest {
 
   @ParameterizedTest
   @MethodSource("seeds")
-  void whatIsSentArrivesOnceAndInOrderOrTheLinkIsLost(long seed) {
+  void framesArriveOnceAndInOrderOrTheLinkIsLost(long seed) {
     new Model(seed).run();
   }
 
@@ -55,7 +56,7 @@ class LinkModelTest {
     private long now;
     private boolean calm;
 
-    /** Whether it was calm for so long that no link may be lost any more. */
+    /** Whether no fault has occurred for so long that no link may be lost any more. */
     private boolean settled;
 
     private LinkAcceptor acceptor;
@@ -101,7 +102,7 @@ class LinkModelTest {
       else if (dice < 620) sendSome(dialler.side);
       else if (dice < 740) sendSome(anyAccepted());
       else if (dice < 800) dialler.dialUnlessConnected();
-      else if (dice < 810) dialler.dial(); // the pipe before goes on delivering
+      else if (dice < 810) dialler.dial(); // the previous pipe still delivers
       else if (dice < 830) breakAnywhere();
       else if (dice < 833) dialler.restart();
       else if (dice < 835) restartAcceptor();
@@ -193,7 +194,7 @@ class LinkModelTest {
       assertThat(acceptor.links()).as(at).isEqualTo((int) acceptedSides.stream().filter(Side::isAlive).count());
     }
 
-    /** A node that dials: one link after the other. */
+    /** A dialling node, with one link after the other. */
     private final class Dialler {
       private Side side = newSide();
       private @Nullable End current;
@@ -233,7 +234,7 @@ class LinkModelTest {
       }
     }
 
-    /** One end of a pipe, of the dialler or of the acceptor. */
+    /** One end of a pipe, at the dialler or at the acceptor. */
     private final class End implements Pipe {
       private final @Nullable Side side;
       private final @Nullable LinkAcceptor accepting;
@@ -281,7 +282,7 @@ class LinkModelTest {
         greeting = false;
       }
 
-      /** The side that says HELLO at this end. */
+      /** The side that sends HELLO at this end. */
       private Side greetingSide() {
         if (side != null) return side;
         Side calling = peer().side;
@@ -293,13 +294,13 @@ class LinkModelTest {
         closed = true;
       }
 
-      /** What is on the way is lost, in this direction. */
+      /** Loses the frames in flight in this direction. */
       void cut() {
         cut = true;
         sent.clear();
       }
 
-      /** Hands this end the next frame of its peer, now and then one of before again, or the news that there are no more. */
+      /** Delivers the next frame of the peer to this end, sometimes an earlier one again, or the break. */
       void deliver() {
         byte[] frame = peer().sent.poll();
         if (frame == null) {
@@ -342,7 +343,7 @@ class LinkModelTest {
 
     private record Frame(long sender, long index) {}
 
-    /** One side of a link, and what it has sent and received. */
+    /** One side of a link, and its sent and received frames. */
     private final class Side implements Handler {
       private final long number;
       private final long dialler;
@@ -352,10 +353,10 @@ class LinkModelTest {
       private int losses;
       private boolean closed;
 
-      /** Its process is no more. */
+      /** Whether its process has ended. */
       private boolean dead;
 
-      @SuppressWarnings("NullAway") // a dialling side is given its link at once, of which it is the handler
+      @SuppressWarnings("NullAway") // a dialling side gets its link right after its construction, as its handler
       Side(long number, long dialler, @Nullable Link link) {
         this.number = number;
         this.dialler = dialler;

@@ -56,7 +56,7 @@ class LinkTest {
         });
   }
 
-  /** What a link tells its owner. */
+  /** Records what a link tells its owner. */
   private static final class Ear implements Handler {
     private final List<String> received = new ArrayList<>();
     private final List<String> lost = new ArrayList<>();
@@ -82,7 +82,7 @@ class LinkTest {
     }
   }
 
-  /** A pipe that keeps what was sent on it. */
+  /** A pipe that records the sent frames. */
   private static final class Sent implements Pipe {
     private final List<LinkFrame> frames = new ArrayList<>();
     private boolean closed;
@@ -144,7 +144,7 @@ class LinkTest {
     while (!round.isEmpty()) round.remove().run();
   }
 
-  /** The link greeted by an acceptor that has received nothing. */
+  /** Greets the link as an acceptor that has received nothing. */
   private void greet() {
     link.connected(pipe);
     link.arrived(pipe, hello(ACCEPTOR, DIALLER, 0));
@@ -152,7 +152,7 @@ class LinkTest {
   }
 
   @Test
-  void beginsWithHelloAndSendsNothingElseBeforeTheOtherHello() {
+  void sendsHelloFirstAndNothingElseBeforeTheOtherHello() {
     link.send(bytes("a"));
     link.connected(pipe);
     link.send(bytes("b"));
@@ -166,7 +166,7 @@ class LinkTest {
   }
 
   @Test
-  void keepsWhatIsNotConfirmedAndResumesBehindWhatTheOtherSideHas() {
+  void keepsUnconfirmedFramesAndResumesAfterThoseReceived() {
     greet();
     for (String each : List.of("a", "b", "c")) link.send(bytes(each));
     link.arrived(pipe, confirm(1));
@@ -187,7 +187,7 @@ class LinkTest {
   }
 
   @Test
-  void closesThePipeBeforeAndIgnoresIt() {
+  void closesAndIgnoresThePreviousPipe() {
     greet();
     var next = new Sent();
     link.connected(next);
@@ -205,7 +205,7 @@ class LinkTest {
   }
 
   @Test
-  void confirmsARoundAtOnceUnlessAFrameHasSaidIt() {
+  void confirmsARoundAtOnceUnlessAFrameCarriesIt() {
     greet();
     for (int i = 1; i <= 3; i++) link.arrived(pipe, data(i, 0, "x"));
     assertThat(round).hasSize(1);
@@ -220,7 +220,7 @@ class LinkTest {
   }
 
   @Test
-  void dropsWhatItHas() {
+  void dropsRepeatedFrames() {
     greet();
     link.arrived(pipe, data(1, 0, "x"));
     link.arrived(pipe, data(2, 0, "y"));
@@ -290,7 +290,7 @@ class LinkTest {
   }
 
   @Test
-  void saysThatSomethingIsConfirmedAndMayBeSentOnUponIt() {
+  void notifiesOfConfirmationsAndMayBeSentOnInTheCallback() {
     greet();
     ear.uponConfirmed = () -> link.send(bytes("c"));
     link.send(bytes("a"));
@@ -309,7 +309,7 @@ class LinkTest {
   }
 
   @Test
-  void saysThatSomethingIsConfirmedByAnotherPipe() {
+  void notifiesOfConfirmationsByANewPipe() {
     greet();
     link.send(bytes("a"));
     link.send(bytes("b"));
@@ -325,7 +325,7 @@ class LinkTest {
   }
 
   @Test
-  void doesNotSayThatSomethingIsConfirmedOnceItIsLost() {
+  void doesNotNotifyOfConfirmationsAfterLoss() {
     greet();
     link.send(bytes("a"));
     ear.uponReceived = link::close;
@@ -337,7 +337,7 @@ class LinkTest {
   }
 
   @Test
-  void saysGoodbyeWithoutTellingItsOwnHandler() {
+  void sendsGoodbyeWithoutCallingItsOwnHandler() {
     greet();
     link.arrived(pipe, data(1, 0, "x"));
     link.close();
@@ -351,7 +351,7 @@ class LinkTest {
   }
 
   @Test
-  void isLostWithoutAGreetedPipeForTooLong() {
+  void isLostWhenNoPipeIsGreetedForTooLong() {
     greet();
     now += Duration.ofHours(1).toNanos();
     link.tick();
@@ -388,7 +388,7 @@ class LinkTest {
   }
 
   @Test
-  void timeWithoutAPipeDoesNotCountForConfirming() {
+  void timeWithoutAPipeDoesNotCountForConfirmations() {
     greet();
     link.send(bytes("a"));
     now += 1_000;
@@ -464,7 +464,7 @@ class LinkTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("badBytes")
-  void badBytesCostThePipeAndNotTheLink(String what, String hex) {
+  void malformedFramesEndThePipeAndNotTheLink(String what, String hex) {
     greet();
     for (String each : List.of("a", "b")) link.send(bytes(each));
     link.arrived(pipe, data(1, 1, "x"));
@@ -500,7 +500,7 @@ class LinkTest {
 
   @ParameterizedTest(name = "{0}")
   @MethodSource("goodBytes")
-  void goodBytesAreTaken(String what, String hex, List<String> received, List<String> lost) {
+  void validFramesAreAccepted(String what, String hex, List<String> received, List<String> lost) {
     greet();
     for (String each : List.of("a", "b")) link.send(bytes(each));
     link.arrived(pipe, data(1, 1, "x"));
@@ -514,7 +514,7 @@ class LinkTest {
   }
 
   @Test
-  void aBadHelloCostsThePipeAndNotTheLink() {
+  void anInvalidHelloEndsThePipeAndNotTheLink() {
     greet();
     for (String each : List.of("a", "b")) link.send(bytes(each));
     link.arrived(pipe, confirm(1));
@@ -543,7 +543,7 @@ class LinkTest {
   }
 
   @Test
-  void randomBytesNeverComeOutAsAnException() {
+  void randomBytesNeverThrow() {
     var random = new Random(7);
     for (int i = 0; i < 20_000; i++) {
       byte[] bytes = new byte[random.nextInt(30)];
@@ -562,7 +562,7 @@ class LinkTest {
   }
 
   @Test
-  void aFrameIsReadAsItWasWritten() throws MalformedLinkFrameException {
+  void framesAreReadAsWritten() throws MalformedLinkFrameException {
     for (long each : new long[] {1, 127, 128, 16_383, 16_384, Integer.MAX_VALUE, Long.MAX_VALUE}) {
       for (byte[] bytes : List.of(hello(-each, each, each), dialled(each, -each, each), data(each, each, "x"), confirm(each))) {
         assertThat(LinkFrame.decode(bytes, 1).encode()).isEqualTo(bytes);
@@ -573,7 +573,7 @@ class LinkTest {
   }
 
   @Test
-  void aLongSentenceIsCutBetweenCharacters() {
+  void aLongSentenceIsShortenedBetweenCharacters() {
     byte[] bytes = new Refuse(true, "x" + "ö".repeat(600)).encode();
 
     assertThat(text(decoded(bytes))).isEqualTo("REFUSE link: x" + "ö".repeat(511));
@@ -588,7 +588,7 @@ class LinkTest {
     assertThatThrownBy(() -> Link.dialling(1, new byte[65_537], SETTINGS, round::add, () -> now, ear)).hasMessage("opening of 65537 bytes");
   }
 
-  /** A pipe of the acceptor on which this was said. */
+  /** A pipe of the acceptor on which these frames were received. */
   private Sent calls(byte[]... said) {
     var calling = new Sent();
     acceptor.connected(calling);
@@ -597,7 +597,7 @@ class LinkTest {
   }
 
   @Test
-  void theAcceptorOpensALinkForADiallerAndGoesOnWithIt() {
+  void theAcceptorOpensALinkForADiallerAndContinuesIt() {
     Sent first = calls(dialled(DIALLER, 0, 0), data(1, 0, "x"));
     opened.getFirst().send(bytes("a"));
     assertThat(first.texts()).containsExactly("HELLO -22 11 0 ", "DATA 1 1 a");
@@ -639,7 +639,7 @@ class LinkTest {
   }
 
   @Test
-  void theAcceptorRefusesADiallerOfAnotherLifeOrOfALinkThatIsOver() {
+  void theAcceptorRefusesADiallerOfAnEarlierRunOrOfAClosedLink() {
     String unknown = "REFUSE link: The link is not known, or not any more.";
     assertThat(calls(dialled(DIALLER, -23, 0)).texts()).containsExactly(unknown);
     calls(dialled(DIALLER, 0, 0));
@@ -651,9 +651,9 @@ class LinkTest {
     assertThat(openings).hasSize(1);
   }
 
-  /** Without an identity for each link, the dialler would go on with a second link that has nothing of the first. */
+  /** Without an identity for each link, the dialler would continue with a second link that lacks the state of the first. */
   @Test
-  void anOldHelloThatBeginsASecondLinkDoesNotTakeTheDiallerOver() {
+  void anOldHelloThatBeginsASecondLinkIsNotUsedByTheDialler() {
     calls(dialled(DIALLER, 0, 0), data(1, 0, "x"));
     opened.getFirst().close();
     calls(dialled(DIALLER, 0, 0));
@@ -675,7 +675,7 @@ class LinkTest {
   }
 
   @Test
-  void theAcceptorHasSoManyLinksAndNoMore() {
+  void theLinksOfAnAcceptorAreBounded() {
     calls(dialled(1, 0, 0));
     calls(dialled(2, 0, 0));
 
@@ -686,7 +686,7 @@ class LinkTest {
   }
 
   @Test
-  void theAcceptorClosesWhatDoesNotBeginWithAGoodHello() {
+  void theAcceptorClosesPipesWithoutAValidHello() {
     for (byte[] each : List.of(data(1, 0, "x"), confirm(0), new Goodbye().encode(), new byte[] {1, 1}, new byte[0], dialled(DIALLER, 0, 1))) {
       Sent bad = calls(each, dialled(DIALLER, 0, 0));
       assertThat(bad.texts()).as(Arrays.toString(each)).singleElement().asString().startsWith("REFUSE pipe: ");
@@ -696,7 +696,7 @@ class LinkTest {
   }
 
   @Test
-  void aPipeThatSaysNothingIsClosedInTimeOrForAFurtherOne() {
+  void aSilentPipeIsClosedAfterATimeOrForAnotherOne() {
     Sent first = calls();
     now++;
     Sent second = calls();
@@ -723,7 +723,7 @@ class LinkTest {
   }
 
   @Test
-  void aClosedAcceptorEndsItsLinksAndTakesNoPipe() {
+  void aClosedAcceptorClosesItsLinksAndAcceptsNoPipe() {
     Sent first = calls(dialled(DIALLER, 0, 0));
     Sent silent = calls();
 
@@ -736,7 +736,7 @@ class LinkTest {
   }
 
   @Test
-  void identitiesOfLinksStepOverZero() {
+  void identitiesOfLinksSkipZero() {
     LinkAcceptor about = acceptor(-1);
     List<String> said = new ArrayList<>();
     for (long dialler = 1; dialler <= 2; dialler++) {

@@ -6,17 +6,17 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Lets a page wait for the messages that were on their way to the log before it.
+ * Lets a page wait for the messages that were proposed before it.
  *
- * <p>A publisher's message is handed to this tier before its topic is matched. So who subscribes in between, too late for the
- * live message, waits here until it is kept, and gets it as the retained one rather than the one before, or none; and a page that is asked for when a message has come live is not
- * older than that message.
+ * <p>A publisher's message is passed to this tier before its topic is matched. A client that subscribes in between is
+ * too late for the live message. Its page waits here until the message is stored, and so has it instead of the previous
+ * one or none. And a page that is requested after a live message is not older than that message.
  */
-final class SetsUnderWay {
+final class PendingSets {
   /*
-   * Owner: none; any thread, no lock. The thread that raises drains from zero runs what is due.
-   * Bounds: a wait for each page that is asked for, which each session does one at a time; each ends with the proposals before
-   *   it, which the range answers all.
+   * Owner: none; any thread, no lock. The thread that raises `drains` from zero runs the tasks that are due.
+   * Bounds: a task for each requested page, of which a session has one at a time. Each ends with the proposals before
+   * it, all of which the range answers.
    */
   private final AtomicLong begun = new AtomicLong();
   private final AtomicLong ended = new AtomicLong();
@@ -25,18 +25,18 @@ final class SetsUnderWay {
 
   private record Waiting(long until, Runnable task) {}
 
-  /** A message is about to be proposed. */
+  /** Called before a message is proposed. */
   void begin() {
     begun.incrementAndGet();
   }
 
-  /** A proposal has been answered, or was not taken. */
+  /** Called when a proposal has been answered, or was refused. */
   void end() {
     ended.incrementAndGet();
     if (!waiting.isEmpty()) drain();
   }
 
-  /** Runs a task when as many have ended as had begun: at once, or on the thread of the last one. */
+  /** Runs a task when all proposals begun so far have ended: at once, or on the thread of the last one. */
   void whenEnded(Runnable task) {
     long until = begun.get();
     if (ended.get() >= until) {
@@ -44,7 +44,7 @@ final class SetsUnderWay {
       return;
     }
     waiting.add(new Waiting(until, task));
-    drain(); // the last one may have ended just before
+    drain(); // the last one may have ended in the meantime
   }
 
   private void drain() {

@@ -6,20 +6,20 @@ import java.util.HashSet;
 import java.util.Set;
 import java.util.UUID;
 
-/** What the meta group's leader has asked of the nodes, and has no answer to yet: the same is not asked again until then. */
-final class ActionsUnderWay {
+/** The actions that the meta group's leader has sent to nodes and that are not answered yet. None is sent twice at a time. */
+final class PendingActions {
   /*
    * Owner: any thread; guarded by itself.
-   * Bounds: MAX actions, NODE_MAX of them at one node. The other half of the calls to it is left for reports, which must come
-   * through when it begins to lead. Full: the action is not taken, and decided on again.
+   * Bounds: MAX actions, NODE_MAX of them at one node. The other half of the calls to it is left for reports, which
+   * must get through when it becomes the leader. Full: the action is refused, and decided on again.
    */
   static final int MAX = 64;
   static final int NODE_MAX = NodeCalls.CALLS_MAX / 2;
 
-  /** What became of an action that was offered. */
+  /** What happened to an action that was offered. */
   enum Offered {
     TAKEN,
-    /** The node has been asked about this range, and there is no answer yet. */
+    /** An action on this range is pending at the node. */
     ASKED_ALREADY,
     FULL
   }

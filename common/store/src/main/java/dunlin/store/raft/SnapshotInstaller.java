@@ -20,26 +20,28 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** How a replica that is behind its leader's log gets that node's rows, up to the point where they can replace its own. */
-final class RowsCopy {
+/** Installs a snapshot on a replica that is behind the leader's log: downloads the leader's rows, and replaces its own by them. */
+final class SnapshotInstaller {
   /*
-   * Owner: a thread for each try, one try at a time. Offering what is ready does not block.
-   * Bounds and failure: CheckpointDownload's. A try that fails is followed by another after a pause, when the leader says so again.
-   * One from a node that does not lead any more is given up when nothing comes for a second: that node may be gone, Ratis does not
-   * let the new leader speak before, and no write may be possible without this replica. Once all has come it is completed in any case.
+   * Owner: a thread for each attempt, one attempt at a time. Offering a snapshot that is ready does not block.
+   * Bounds and failure: CheckpointDownload's. A failed attempt is followed by another after a pause, when the leader
+   * asks again. A download from a node that no longer leads is cancelled when nothing arrives for a second: that node
+   * may be dead, Ratis does not process the new leader's requests in the meantime, and the range may have no quorum
+   * without this replica. A finished download is completed in any case.
    *
-   * A try that succeeds fails its future, too, and the copy is offered when the leader says again that it is needed. For as long as
-   * the future is open, Ratis 3.3.0 answers every append with the end of its own log, and the leader begins to append from there
-   * when its log has that: with an old leader's uncommitted tail it often has. Then it never says again that a copy is needed,
-   * Ratis takes over a copy only when it is told so, and the replica stays behind for ever, under the next leaders too. Once the
-   * future has failed Ratis compares the logs, so the leader goes back to the beginning of its own, and says it again.
+   * An attempt that succeeds fails its future, too, and the snapshot is offered when the leader asks again. While the
+   * future is open, Ratis 3.3.0 answers every append with the end of its own log, and the leader starts appending from
+   * there if its log has that entry: with an old leader's uncommitted tail it often does. Then the leader never asks
+   * for a snapshot again, Ratis installs one only when asked, and the replica stays behind for ever, under the next
+   * leaders too. Once the future has failed, Ratis compares the logs, so the leader goes back to the beginning of its
+   * own and asks again.
    *
-   * It is not offered before what the log has is written: when a copy is taken over, Ratis 3.3.0 forgets what its log has still to
-   * write, the beginning of its last file among it, misses that file a moment later, and closes the range. A disk that has just
-   * let this replica fall behind has much to write. No log is waited for longer than LOG_PATIENCE: one that gets nowhere for so
-   * long is not made worse.
+   * The snapshot is not offered before the log's entries are on disk. When Ratis 3.3.0 installs one, it drops its log's
+   * unwritten entries, including the beginning of its last file, then misses that file and closes the range. A slow
+   * disk, which may be why this replica is behind, has much to write. The wait ends after LOG_PATIENCE: a log without
+   * progress for so long cannot be made worse.
    */
-  private static final Logger log = LoggerFactory.getLogger(RowsCopy.class);
+  private static final Logger log = LoggerFactory.getLogger(SnapshotInstaller.class);
 
   private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
   private static final long LOG_PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(1);
@@ -53,25 +55,25 @@ final class RowsCopy {
   private final RangeMeters meters;
   private final BooleanSupplier cancelled;
   private final BooleanSupplier logWritten;
-  private final long stalledNanos; // a second, or what two chunks take when they are fetched slowly on purpose
+  private final long stalledNanos; // a second, or the time of two chunks at a limited rate
   private final ReentrantLock fetching = new ReentrantLock();
   private final Object replacing = new Object();
 
   private volatile @Nullable Ready ready; // written under replacing
-  private volatile @Nullable Try underWay; // written by who holds fetching
-  private volatile long progressNanos; // of that one
+  private volatile @Nullable Attempt running; // written by the holder of `fetching`
+  private volatile long progressNanos; // of the attempt in `running`
 
-  /** A copy that is complete, and since when it waits. */
+  /** A complete snapshot, and since when it waits. */
   private record Ready(LogPosition position, long sinceNanos) {}
 
-  /** What this thread fetches from a node, and can be given up as long as it does. */
-  static final class Try {
+  /** A download from a node, which can be cancelled until it is complete. */
+  static final class Attempt {
     private final UUID from;
     private final Thread thread = Thread.currentThread();
     @GuardedBy("this")
     private boolean fetching = true;
 
-    Try(UUID from) {
+    Attempt(UUID from) {
       this.from = from;
     }
 
@@ -79,7 +81,7 @@ final class RowsCopy {
       if (fetching) thread.interrupt();
     }
 
-    /** Of its thread: nothing is fetched any more. Giving up that came too late is forgotten, as if it had not come. */
+    /** Called by its thread when the download is complete. A late cancellation is ignored. */
     synchronized void fetched() {
       fetching = false;
       var _ = Thread.interrupted();
@@ -87,10 +89,10 @@ final class RowsCopy {
   }
 
   /**
-   * @param cancelled whether the replica has failed or stops
-   * @param logWritten whether all that its log has is on disk
+   * @param cancelled whether the replica has failed or is stopping
+   * @param logWritten whether all entries of its log are on disk
    */
-  RowsCopy(
+  SnapshotInstaller(
       RangeId range,
       RowsDirectory files,
       ClusterSettings settings,
@@ -112,8 +114,8 @@ final class RowsCopy {
   }
 
   /**
-   * Completes at once, with where it has come, when a copy is ready that the leader's log goes on from, and can be taken over now.
-   * Else begins to fetch one, or to wait for the log, and fails when that has ended in whatever way.
+   * Completes at once, with its position, when a snapshot is ready that the leader's log continues from and that can be
+   * installed now. Otherwise starts to download one, or to wait for the log, and fails when that has ended.
    *
    * @param logBegin the first entry that the leader's log still has
    */
@@ -121,7 +123,7 @@ final class RowsCopy {
     var waiting = ready;
     var position = waiting == null || waiting.position.index() + 1 < logBegin ? null : waiting.position;
     if (position != null && !logWrites()) return CompletableFuture.completedFuture(position);
-    var copy = new CompletableFuture<LogPosition>();
+    var snapshot = new CompletableFuture<LogPosition>();
     Thread.ofPlatform()
         .daemon()
         .name(threadName)
@@ -130,18 +132,18 @@ final class RowsCopy {
               try {
                 long end = (position == null ? fetch(leader, logBegin) : position).index();
                 while (logWrites()) LockSupport.parkNanos(LOG_LOOK_NANOS);
-                copy.completeExceptionally(
-                    new IOException("a copy up to entry " + end + " is ready, and taken when the leader asks again"));
+                snapshot.completeExceptionally(
+                    new IOException("a snapshot up to entry " + end + " is ready, and is installed when the leader asks again"));
               } catch (IOException | RuntimeException e) {
-                log.warn("Range {}: no copy of its rows from node {} yet: {}", range, leader, e.getMessage(), e);
-                LockSupport.parkNanos(PAUSE_NANOS); // the leader says so again at once
-                copy.completeExceptionally(e);
+                log.warn("Range {}: no snapshot of its rows from node {} yet: {}", range, leader, e.getMessage(), e);
+                LockSupport.parkNanos(PAUSE_NANOS); // the leader asks again at once
+                snapshot.completeExceptionally(e);
               }
             });
-    return copy;
+    return snapshot;
   }
 
-  /** Whether a copy that is ready has to wait for the log. */
+  /** Whether a snapshot that is ready has to wait for the log. */
   private boolean logWrites() {
     var waiting = ready;
     return waiting != null
@@ -151,20 +153,20 @@ final class RowsCopy {
   }
 
   private LogPosition fetch(UUID leader, long logBegin) throws IOException {
-    if (!fetching.tryLock()) throw new IOException("a copy is being fetched already");
+    if (!fetching.tryLock()) throw new IOException("a snapshot is being downloaded already");
     try {
       long begun = System.nanoTime();
       download(leader, begun);
       var position = RocksRange.positionIn(files.incoming());
       if (position.index() + 1 < logBegin)
-        throw new IOException("the copy ends at entry " + position.index() + ", and the log begins at " + logBegin);
+        throw new IOException("the snapshot ends at entry " + position.index() + ", and the log begins at " + logBegin);
       synchronized (replacing) {
-        ready = null; // it is overwritten
+        ready = null; // it is about to be overwritten
         files.complete();
         ready = new Ready(position, System.nanoTime());
       }
       log.info(
-          "Range {}: has a copy of node {}'s rows up to entry {}, after {} ms",
+          "Range {}: has a snapshot of node {}'s rows up to entry {}, after {} ms",
           range, leader, position.index(), TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - begun));
       return position;
     } finally {
@@ -173,13 +175,13 @@ final class RowsCopy {
   }
 
   private void download(UUID leader, long nowNanos) throws IOException {
-    var one = new Try(leader);
+    var one = new Attempt(leader);
     progressNanos = nowNanos;
-    underWay = one;
+    running = one;
     try {
       new CheckpointDownload(source, settings, disk, cancelled, this::came).fetch(leader, range, files.incoming());
     } finally {
-      underWay = null;
+      running = null;
       one.fetched();
     }
   }
@@ -189,48 +191,48 @@ final class RowsCopy {
     meters.installed(bytes);
   }
 
-  /** Gives up a try that waits for a node which does not lead any more. */
+  /** Cancels a download that waits for a node that no longer leads. */
   void look(UUID leader, long nowNanos) {
-    var waiting = underWay;
+    var waiting = running;
     if (waiting != null && !waiting.from.equals(leader) && nowNanos - progressNanos > stalledNanos) waiting.giveUp();
   }
 
-  /** Puts the copy that is ready in the place of these rows, when it is newer; answers whether it was. */
+  /** Replaces these rows by the snapshot that is ready, if that is newer; answers whether it was. */
   boolean replace(RocksRange rows) throws IOException, InterruptedException {
-    synchronized (replacing) { // the next copy may become ready in between
+    synchronized (replacing) { // the next snapshot may become ready in between
       var before = rows.written();
       ready = null;
       rows.replaceByReady(files);
       if (rows.written().equals(before)) return false;
     }
-    log.info("Range {}: goes on with the copy of its rows, from entry {}", range, rows.written().index());
+    log.info("Range {}: has installed the snapshot of its rows, and continues from entry {}", range, rows.written().index());
     return true;
   }
 
-  /** Deletes a copy that is ready when these rows have come as far by themselves. */
+  /** Deletes a snapshot that is ready once these rows have caught up with it by themselves. */
   void dropPassed(RocksRange rows) {
     var waiting = ready;
     if (waiting == null || waiting.position.index() > rows.flushed().index()) return;
     synchronized (replacing) {
-      if (!waiting.equals(ready)) return; // it has just been taken over, or is a newer one
+      if (!waiting.equals(ready)) return; // it has just been installed, or is a newer one
       ready = null;
       try {
         files.deleteReady();
       } catch (IOException e) {
-        log.warn("Range {}: a copy of its rows that is not needed cannot be deleted; the next start does that", range, e);
+        log.warn("Range {}: a snapshot of its rows that is no longer needed cannot be deleted; the next start deletes it", range, e);
         return;
       }
     }
-    log.info("Range {}: the copy of its rows up to entry {} is not needed any more", range, waiting.position.index());
+    log.info("Range {}: the snapshot of its rows up to entry {} is no longer needed", range, waiting.position.index());
   }
 
-  /** For how many seconds a copy has been ready without being installed; 0 when there is none. */
+  /** For how many seconds a snapshot has been ready without being installed; 0 when there is none. */
   double waitingSeconds() {
     var waiting = ready;
     return waiting == null ? 0 : (System.nanoTime() - waiting.sinceNanos) / 1e9;
   }
 
-  /** Waits for a running try to end; it ends soon once it is cancelled. */
+  /** Waits for a running attempt to end; it ends soon once it is cancelled. */
   boolean ended(long untilNanos) throws InterruptedException {
     if (!fetching.tryLock(untilNanos - System.nanoTime(), TimeUnit.NANOSECONDS)) return false;
     fetching.unlock();

@@ -11,17 +11,17 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What a node that closes does with its own calls. */
-class OwnCallsTest {
+/** A node's own calls when it closes. */
+class OutgoingCallsTest {
   private static final NodeAddress THERE = new NodeAddress("there", 1);
   private static final Duration LONG = Duration.ofMinutes(5);
 
   @Test
-  void whoeverWaitsForAnotherNodeIsLetGoAndMayWriteItsFilesAfterwards() throws Exception {
+  void aThreadThatWaitsForANodeIsInterruptedAndMayWriteFilesAfterwards() throws Exception {
     var calling = new CountDownLatch(1);
     var never = new CountDownLatch(1);
     var calls =
-        new OwnCalls(
+        new OutgoingCalls(
             (_, _, deadline) -> {
               calling.countDown();
               try {
@@ -54,7 +54,7 @@ class OwnCallsTest {
 
   @Test
   void aThreadThatIsNotCallingAnyMoreIsNotInterrupted() throws Exception {
-    var calls = new OwnCalls((_, request, _) -> request);
+    var calls = new OutgoingCalls((_, request, _) -> request);
 
     assertThat(calls.call(THERE, new byte[] {1}, LONG)).containsExactly(1);
     calls.close();

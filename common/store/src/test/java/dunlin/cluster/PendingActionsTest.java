@@ -2,17 +2,17 @@ package dunlin.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dunlin.cluster.ActionsUnderWay.Offered;
+import dunlin.cluster.PendingActions.Offered;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.placement.Action;
 import java.util.UUID;
 import org.junit.jupiter.api.Test;
 
-class ActionsUnderWayTest {
-  private final ActionsUnderWay underWay = new ActionsUnderWay();
+class PendingActionsTest {
+  private final PendingActions underWay = new PendingActions();
 
   @Test
-  void oneNodeNeverHasMoreThanHalfOfTheCallsThatItsReportsNeedToo() {
+  void actionsUseAtMostHalfOfTheCallsToANode() {
     for (int range = 0; range < NodeCalls.CALLS_MAX / 2; range++) assertThat(offer(1, range)).isEqualTo(Offered.TAKEN);
 
     assertThat(offer(1, 99)).isEqualTo(Offered.FULL);
@@ -23,10 +23,10 @@ class ActionsUnderWayTest {
   }
 
   @Test
-  void allNodesTogetherHaveABoundToo() {
-    int nodes = ActionsUnderWay.MAX / ActionsUnderWay.NODE_MAX;
+  void theTotalIsBounded() {
+    int nodes = PendingActions.MAX / PendingActions.NODE_MAX;
     for (int node = 0; node < nodes; node++)
-      for (int range = 0; range < ActionsUnderWay.NODE_MAX; range++) assertThat(offer(node, range)).isEqualTo(Offered.TAKEN);
+      for (int range = 0; range < PendingActions.NODE_MAX; range++) assertThat(offer(node, range)).isEqualTo(Offered.TAKEN);
 
     assertThat(offer(nodes, 1)).isEqualTo(Offered.FULL);
     underWay.ended(flush(0, 1));
@@ -34,13 +34,13 @@ class ActionsUnderWayTest {
   }
 
   @Test
-  void theSameIsNotAskedTwiceAndEndsOnce() {
+  void theSameActionIsPendingOnlyOnce() {
     assertThat(offer(1, 1)).isEqualTo(Offered.TAKEN);
     assertThat(offer(1, 1)).isEqualTo(Offered.ASKED_ALREADY);
     underWay.ended(flush(1, 1));
     underWay.ended(flush(1, 1));
 
-    for (int range = 0; range < ActionsUnderWay.NODE_MAX; range++) assertThat(offer(1, range)).isEqualTo(Offered.TAKEN);
+    for (int range = 0; range < PendingActions.NODE_MAX; range++) assertThat(offer(1, range)).isEqualTo(Offered.TAKEN);
     assertThat(offer(1, 99)).isEqualTo(Offered.FULL);
     assertThat(offer(1, 1)).isEqualTo(Offered.ASKED_ALREADY);
   }

@@ -20,12 +20,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-class RowsCopyTest {
+class SnapshotInstallerTest {
   private static final UUID NODE = new UUID(1, 1);
 
-  /** Ratis forgets what its log has still to write when a copy is taken over. */
+  /** Ratis drops unwritten log entries when a snapshot is installed. */
   @Test
-  void aCopyIsOfferedWhenTheLogIsWrittenAndNotBefore(@TempDir Path directory) throws Exception {
+  void aSnapshotIsOfferedOnlyWhenTheLogIsWritten(@TempDir Path directory) throws Exception {
     var written = new AtomicBoolean();
     var meters = new SimpleMeterRegistry();
     try (var leader = OneRange.start(directory.resolve("leader"));
@@ -37,21 +37,21 @@ class RowsCopyTest {
       var node = leader.store.member().node();
       var range = leader.range.id();
       var rows = new RowsDirectory(data.rows(range));
-      var copy =
-          new RowsCopy(range, rows, ClusterSettings.NONE, disk, copies, new RangeMeters(meters, range), () -> false, written::get);
+      var installer =
+          new SnapshotInstaller(range, rows, ClusterSettings.NONE, disk, copies, new RangeMeters(meters, range), () -> false, written::get);
 
-      var fetching = copy.offer(node, 0, "fetching");
-      await().atMost(OneRange.DEADLINE).until(() -> copy.waitingSeconds() > 0);
-      var waiting = copy.offer(node, 0, "waiting");
+      var fetching = installer.offer(node, 0, "fetching");
+      await().atMost(OneRange.DEADLINE).until(() -> installer.waitingSeconds() > 0);
+      var waiting = installer.offer(node, 0, "waiting");
       assertThat(fetching).isNotDone();
       assertThat(waiting).isNotDone();
       written.set(true);
       assertAsksAgain(fetching);
       assertAsksAgain(waiting);
-      assertThat(copy.offer(node, 0, "taken")).isCompleted();
+      assertThat(installer.offer(node, 0, "taken")).isCompleted();
 
-      written.set(false); // more has come meanwhile
-      var again = copy.offer(node, 0, "again");
+      written.set(false); // more entries have arrived since
+      var again = installer.offer(node, 0, "again");
       assertThat(again).isNotDone();
       written.set(true);
       assertAsksAgain(again);
@@ -61,12 +61,12 @@ class RowsCopyTest {
   private static void assertAsksAgain(CompletableFuture<LogPosition> offered) {
     assertThatThrownBy(() -> offered.get(OneRange.DEADLINE.toSeconds(), TimeUnit.SECONDS))
         .hasCauseInstanceOf(IOException.class)
-        .hasMessageContaining("taken when the leader asks again");
+        .hasMessageContaining("installed when the leader asks again");
   }
 
   @Test
-  void aTryIsGivenUpWhileItFetches() {
-    var one = new RowsCopy.Try(NODE);
+  void anAttemptIsCancelledDuringItsDownload() {
+    var one = new SnapshotInstaller.Attempt(NODE);
 
     one.giveUp();
 
@@ -75,8 +75,8 @@ class RowsCopyTest {
   }
 
   @Test
-  void aTryThatHasFetchedAllCannotBeGivenUp() {
-    var one = new RowsCopy.Try(NODE);
+  void aCompleteDownloadCannotBeCancelled() {
+    var one = new SnapshotInstaller.Attempt(NODE);
     one.fetched();
 
     one.giveUp();
@@ -85,8 +85,8 @@ class RowsCopyTest {
   }
 
   @Test
-  void givingUpInTheMomentInWhichAllHasComeLeavesNothingBehind() {
-    var one = new RowsCopy.Try(NODE);
+  void aLateCancellationHasNoEffect() {
+    var one = new SnapshotInstaller.Attempt(NODE);
     one.giveUp();
 
     one.fetched();

@@ -4,27 +4,28 @@ import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a stream of frames says once in full and then by number: the sender's and the receiver's side of one table. A value has the place that its
- * hash says, and takes it from the one before. So both sides know the same without a word about it, in bounded memory.
+ * A dictionary of the values on a stream of frames: a value is written once in full and then by number. Sender and
+ * receiver have the same table. A value's place follows from its hash, and it replaces the previous value there. So
+ * both sides agree without further data, in bounded memory.
  *
- * @param <T> what is named; with {@code equals} and {@code hashCode}
+ * @param <T> the type of the values; with {@code equals} and {@code hashCode}
  */
-public final class Slots<T> {
+public final class ValueDictionary<T> {
   /*
    * Owner: the lane's thread.
-   * Bounds: PLACES values. Two that are in use at a time and have the same place are said in full each time.
+   * Bounds: PLACES values. Two that are in use at the same time and have the same place are written in full each time.
    */
   static final int PLACES = 4_096;
 
   private final @Nullable Object[] values = new @Nullable Object[PLACES];
 
-  /** How a value is read. */
+  /** Reads a value. */
   @FunctionalInterface
   public interface Reader<T> {
     T read(FrameReader in) throws MalformedFrameException;
   }
 
-  /** Writes a value: its place, and itself when the receiver does not have it there. */
+  /** Writes a value: its place, and the value itself when the receiver does not have it. */
   public void write(FrameWriter out, T value, BiConsumer<FrameWriter, T> inFull) {
     int hash = value.hashCode();
     int place = (hash ^ hash >>> 16) & (PLACES - 1);

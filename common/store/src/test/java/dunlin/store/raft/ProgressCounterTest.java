@@ -9,10 +9,10 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What tells nobody how far it is counts as moving for a while; what can be counted must be. */
-final class StartMovesTest {
+/** Steps that show no progress count as progress for a while; the others must make progress. */
+final class ProgressCounterTest {
   private long nanos = 17;
-  private final StartMoves moves = new StartMoves(() -> nanos);
+  private final ProgressCounter moves = new ProgressCounter(() -> nanos);
 
   private static RangeProgress range(String kind, Step step, long rows) {
     return new RangeProgress(RangeId.firstOf(kind), step, rows, 0, 0, false, 0, Duration.ZERO);
@@ -25,27 +25,27 @@ final class StartMovesTest {
   }
 
   @Test
-  void filesAndLogsMayTakeTheirTime() {
+  void filesAndLogsMayTakeLong() {
     assertThat(moves(range("a", Step.FILES, 0))).isTrue();
     assertThat(moves(range("a", Step.LOG, 7), range("b", Step.ENTRIES, 3))).isTrue();
     assertThat(moves(range("a", Step.FILES, 0), range("b", Step.ROWS, 3))).isTrue();
   }
 
   @Test
-  void rowsAndEntriesHaveToMoveThemselves() {
+  void rowsAndEntriesMustMakeProgress() {
     assertThat(moves(range("a", Step.ROWS, 7))).isFalse();
     assertThat(moves(range("a", Step.ENTRIES, 7))).isFalse();
     assertThat(moves.moved(List.of(range("a", Step.ROWS, 8)))).isGreaterThan(moves.moved(List.of(range("a", Step.ROWS, 7))));
   }
 
   @Test
-  void aLogThatWaitsForRowsIsNotBeingRead() {
+  void aLogThatWaitsForRowsIsNoProgress() {
     assertThat(moves(range("a", Step.LOG, 7), range("b", Step.ROWS, 3))).isFalse();
   }
 
   @Test
-  void filesThatNeverOpenAreGivenUp() {
-    nanos += StartMoves.FILES_MAX.toNanos();
+  void filesThatNeverOpenFailTheStart() {
+    nanos += ProgressCounter.FILES_MAX.toNanos();
 
     assertThat(moves(range("a", Step.FILES, 0))).isFalse();
   }

@@ -5,10 +5,10 @@ import java.time.Duration;
 import java.util.HashSet;
 import java.util.Set;
 
-/** The calls of this node to others, which end when it stops taking part. */
-public final class OwnCalls implements NodeCalls, AutoCloseable {
+/** The calls of this node to others, which end when it stops. */
+public final class OutgoingCalls implements NodeCalls, AutoCloseable {
   /*
-   * Owner: any thread that may block; the lock guards which are at it.
+   * Owner: any thread that may block; the lock guards the set of threads that wait for an answer.
    * Failure: closing interrupts the threads that wait for another node, and no others: an interrupt would close
    * a file that is being written. Later calls fail at once.
    */
@@ -16,7 +16,7 @@ public final class OwnCalls implements NodeCalls, AutoCloseable {
   private final Set<Thread> calling = new HashSet<>();
   private boolean closed;
 
-  public OwnCalls(NodeCalls carrier) {
+  public OutgoingCalls(NodeCalls carrier) {
     this.carrier = carrier;
   }
 
@@ -31,7 +31,7 @@ public final class OwnCalls implements NodeCalls, AutoCloseable {
     } finally {
       synchronized (calling) {
         calling.remove(Thread.currentThread());
-        if (closed) Thread.interrupted(); // it was for this call
+        if (closed) Thread.interrupted(); // the interrupt was for this call
       }
     }
   }

@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** A history made by hand: one line for each thing that happens, a millisecond after the one before. */
-final class Told {
+/** Builds a history for a test: each call adds an event a millisecond after the previous one. */
+final class TestHistory {
   static final long SECOND = 1_000_000_000L;
   static final int FOREVER = 86_400;
 
@@ -40,22 +40,22 @@ final class Told {
     return MqttChecker.check(events, drops);
   }
 
-  Told later(long seconds) {
+  TestHistory later(long seconds) {
     now += seconds * SECOND;
     return this;
   }
 
-  Told deed(Deed deed) {
+  TestHistory deed(Deed deed) {
     events.add(new Event.Broker(tick(), deed));
     return this;
   }
 
-  Told drained() {
+  TestHistory drained() {
     return deed(Deed.DRAINED);
   }
 
   /** @param expirySeconds 0 for Clean Start and a session that ends with its connection */
-  Told connect(String client, int expirySeconds, boolean present) {
+  TestHistory connect(String client, int expirySeconds, boolean present) {
     expiry.put(client, expirySeconds);
     long asked = tick();
     int connection = connections.merge(client, 1, Integer::sum);
@@ -63,43 +63,43 @@ final class Told {
     return this;
   }
 
-  Told connectWithWill(String client, int expirySeconds, boolean present, int delaySeconds) {
+  TestHistory connectWithWill(String client, int expirySeconds, boolean present, int delaySeconds) {
     events.add(new Event.WillSet(tick(), client, connection(client) + 1, "w/" + client, delaySeconds));
     return connect(client, expirySeconds, present);
   }
 
-  Told connectInVain(String client) {
+  TestHistory connectInVain(String client) {
     long asked = tick();
     events.add(new Event.ConnectFailed(tick(), client, connections.merge(client, 1, Integer::sum), asked, expiry.getOrDefault(client, 0) == 0, -1));
     return this;
   }
 
-  Told end(String client, End how) {
+  TestHistory end(String client, End how) {
     return end(client, connection(client), how, -1);
   }
 
-  Told end(String client, int connection, End how, int reason) {
+  TestHistory end(String client, int connection, End how, int reason) {
     events.add(new Event.Ended(tick(), client, connection, how, reason));
     return this;
   }
 
-  Told subscribe(String client, String filter, int qos) {
+  TestHistory subscribe(String client, String filter, int qos) {
     long asked = tick();
     events.add(new Event.Subscribed(tick(), client, connection(client), asked, filter, qos));
     return this;
   }
 
-  Told unsubscribe(String client, String filter) {
+  TestHistory unsubscribe(String client, String filter) {
     events.add(new Event.UnsubscribeAsked(tick(), client, filter));
     events.add(new Event.Unsubscribed(tick(), client, connection(client), filter));
     return this;
   }
 
-  Told publish(String client, int number, String topic, int qos) {
+  TestHistory publish(String client, int number, String topic, int qos) {
     return publish(client, number, topic, qos, false, false, -1);
   }
 
-  Told publish(String client, int number, String topic, int qos, boolean retain, boolean delete, int expirySeconds) {
+  TestHistory publish(String client, int number, String topic, int qos, boolean retain, boolean delete, int expirySeconds) {
     var id = new MessageId(client, number);
     var event = new Event.Published(tick(), client, connection(client), id, topic, qos, retain, delete, expirySeconds, false);
     published.put(id, event);
@@ -107,7 +107,7 @@ final class Told {
     return this;
   }
 
-  Told again(String client, int number) {
+  TestHistory again(String client, int number) {
     var first = Objects.requireNonNull(published.get(new MessageId(client, number)));
     events.add(
         new Event.Published(
@@ -115,29 +115,29 @@ final class Told {
     return this;
   }
 
-  Told acknowledge(String client, int number) {
+  TestHistory acknowledge(String client, int number) {
     return acknowledge(client, number, 0);
   }
 
-  Told acknowledge(String client, int number, int code) {
+  TestHistory acknowledge(String client, int number, int code) {
     events.add(new Event.Acknowledged(tick(), client, new MessageId(client, number), code));
     return this;
   }
 
   /** Published, acknowledged. */
-  Told safe(String client, int number, String topic, int qos) {
+  TestHistory safe(String client, int number, String topic, int qos) {
     return publish(client, number, topic, qos).acknowledge(client, number);
   }
 
-  Told value(String client, int number, String topic) {
+  TestHistory value(String client, int number, String topic) {
     return publish(client, number, topic, 1, true, false, -1).acknowledge(client, number);
   }
 
-  Told receive(String client, String publisher, int number, String topic, int qos) {
+  TestHistory receive(String client, String publisher, int number, String topic, int qos) {
     return receive(client, publisher, number, topic, qos, false, false);
   }
 
-  Told receive(String client, String publisher, int number, String topic, int qos, boolean dup, boolean retain) {
+  TestHistory receive(String client, String publisher, int number, String topic, int qos, boolean dup, boolean retain) {
     events.add(
         new Event.Received(
             tick(), client, connection(client), new MessageId(publisher, number), topic, qos, dup, retain, false, ++packetId, false, -1));
@@ -146,33 +146,33 @@ final class Told {
   }
 
   /** Comes, and is not answered. */
-  Told hold(String client, String publisher, int number, String topic, int qos) {
+  TestHistory hold(String client, String publisher, int number, String topic, int qos) {
     receive(client, publisher, number, topic, qos);
     events.removeLast();
     return this;
   }
 
   /** A bit of everything, as a broker does it that keeps all promises. */
-  static Told good() {
-    var told = new Told();
-    told.connect("sub", FOREVER, false).subscribe("sub", "d/#", 2).connect("on", 0, false).subscribe("on", "d/#", 1);
-    told.connect("watcher", FOREVER, false).subscribe("watcher", "w/#", 2);
-    told.connect("m1", FOREVER, false).subscribe("m1", "$share/g/s/#", 1).connect("m2", FOREVER, false).subscribe("m2", "$share/g/s/#", 1);
-    told.connect("switch", 0, false).subscribe("switch", "u/#", 1).unsubscribe("switch", "u/#");
-    told.connect("pub", FOREVER, false);
+  static TestHistory good() {
+    var history = new TestHistory();
+    history.connect("sub", FOREVER, false).subscribe("sub", "d/#", 2).connect("on", 0, false).subscribe("on", "d/#", 1);
+    history.connect("watcher", FOREVER, false).subscribe("watcher", "w/#", 2);
+    history.connect("m1", FOREVER, false).subscribe("m1", "$share/g/s/#", 1).connect("m2", FOREVER, false).subscribe("m2", "$share/g/s/#", 1);
+    history.connect("switch", 0, false).subscribe("switch", "u/#", 1).unsubscribe("switch", "u/#");
+    history.connect("pub", FOREVER, false);
     for (int n = 1; n <= 8; n++) {
-      told.safe("pub", n, "d/1", n / 5 + 1).receive("sub", "pub", n, "d/1", n / 5 + 1).receive("on", "pub", n, "d/1", 1);
+      history.safe("pub", n, "d/1", n / 5 + 1).receive("sub", "pub", n, "d/1", n / 5 + 1).receive("on", "pub", n, "d/1", 1);
     }
-    for (int n = 9; n <= 12; n++) told.safe("pub", n, "s/1", 1).receive(n % 2 == 0 ? "m1" : "m2", "pub", n, "s/1", 1);
-    told.end("sub", End.DISCONNECTED).later(1).connect("sub", FOREVER, true);
-    told.connect("sub", FOREVER, true).end("sub", 2, End.TAKEN_OVER, 0x8E);
-    told.connectWithWill("will", FOREVER, false, 0).end("will", End.ABANDONED).receive("watcher", "will", 1, "w/will", 2).later(5);
-    told.connectWithWill("late", FOREVER, false, 2).end("late", End.ABANDONED).later(2).receive("watcher", "late", 1, "w/late", 2);
-    told.connectWithWill("polite", FOREVER, false, 0).end("polite", End.DISCONNECTED).later(5);
-    told.connectWithWill("quick", FOREVER, false, 5).end("quick", End.ABANDONED).connect("quick", FOREVER, true).later(10);
-    told.connect("writer", FOREVER, false).value("writer", 1, "r/1").value("writer", 2, "r/1");
-    told.connect("new", 0, false).subscribe("new", "r/#", 1).receive("new", "writer", 2, "r/1", 1, false, true).end("new", End.DISCONNECTED);
-    told.connect("hasty", 0, false).receive("hasty", "writer", 2, "r/1", 1, false, true).end("hasty", End.BY_BROKER);
-    return told.later(60).drained();
+    for (int n = 9; n <= 12; n++) history.safe("pub", n, "s/1", 1).receive(n % 2 == 0 ? "m1" : "m2", "pub", n, "s/1", 1);
+    history.end("sub", End.DISCONNECTED).later(1).connect("sub", FOREVER, true);
+    history.connect("sub", FOREVER, true).end("sub", 2, End.TAKEN_OVER, 0x8E);
+    history.connectWithWill("will", FOREVER, false, 0).end("will", End.ABANDONED).receive("watcher", "will", 1, "w/will", 2).later(5);
+    history.connectWithWill("late", FOREVER, false, 2).end("late", End.ABANDONED).later(2).receive("watcher", "late", 1, "w/late", 2);
+    history.connectWithWill("polite", FOREVER, false, 0).end("polite", End.DISCONNECTED).later(5);
+    history.connectWithWill("quick", FOREVER, false, 5).end("quick", End.ABANDONED).connect("quick", FOREVER, true).later(10);
+    history.connect("writer", FOREVER, false).value("writer", 1, "r/1").value("writer", 2, "r/1");
+    history.connect("new", 0, false).subscribe("new", "r/#", 1).receive("new", "writer", 2, "r/1", 1, false, true).end("new", End.DISCONNECTED);
+    history.connect("hasty", 0, false).receive("hasty", "writer", 2, "r/1", 1, false, true).end("hasty", End.BY_BROKER);
+    return history.later(60).drained();
   }
 }

@@ -7,12 +7,12 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-class SetsUnderWayTest {
-  private final SetsUnderWay sets = new SetsUnderWay();
+class PendingSetsTest {
+  private final PendingSets sets = new PendingSets();
   private final List<String> ran = new ArrayList<>();
 
   @Test
-  void nothingUnderWayMeansAtOnce() {
+  void withoutPendingSetsATaskRunsAtOnce() {
     sets.begin();
     sets.end();
 
@@ -21,7 +21,7 @@ class SetsUnderWayTest {
   }
 
   @Test
-  void waitsForWhatHadBegunAndNotForWhatCameLater() {
+  void waitsForEarlierSetsOnly() {
     sets.begin();
     sets.begin();
     sets.whenEnded(() -> ran.add("first"));
@@ -37,7 +37,7 @@ class SetsUnderWayTest {
   }
 
   @Test
-  void aTaskMayAskAgain() {
+  void aTaskMayWaitAgain() {
     sets.begin();
     sets.whenEnded(() -> sets.whenEnded(() -> ran.add("inner")));
 
@@ -46,7 +46,7 @@ class SetsUnderWayTest {
   }
 
   @Test
-  void everyTaskRunsOnceWhateverTheThreadsDo() throws InterruptedException {
+  void everyTaskRunsOnceUnderConcurrency() throws InterruptedException {
     AtomicInteger done = new AtomicInteger();
     int rounds = 20_000;
     Thread setter =

@@ -6,13 +6,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.LongSupplier;
 
-/** What grows while a start gets on. */
-final class StartMoves {
+/** Measures the progress of a start. */
+final class ProgressCounter {
   /*
-   * Owner: the thread that waits for the start.
-   * Rows and entries are counted. RocksDB opening its files and Ratis reading its log do not say how far they are, so while a range is at
-   * that, each look counts as a move, for FILES_MAX from the first look on. Not while another range reads rows: Ratis begins with the logs
-   * when it has all rows, and rows that are never read must not be waited for that long.
+   * Owner: the thread that waits for the start. Rows and entries are counted. RocksDB opening its files and Ratis
+   * reading its log show no progress, so while a range is in one of these steps, each look counts as progress, for
+   * FILES_MAX from the first look. Not while another range reads rows: Ratis reads the logs only after all rows are
+   * read, and a stalled read must be noticed sooner.
    */
   static final Duration FILES_MAX = Duration.ofMinutes(30);
 
@@ -20,7 +20,7 @@ final class StartMoves {
   private final long begunNanos;
   private long looks;
 
-  StartMoves(LongSupplier nanoTime) {
+  ProgressCounter(LongSupplier nanoTime) {
     this.nanoTime = nanoTime;
     begunNanos = nanoTime.getAsLong();
   }
