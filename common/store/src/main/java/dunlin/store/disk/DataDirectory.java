@@ -435,7 +435,8 @@ public final class DataDirectory implements AutoCloseable {
     }
   }
 
-  private static FileAttribute<?>[] only(String permissions) {
+  /** The attribute for a new file or directory to have these permissions, where the file system has such. */
+  static FileAttribute<?>[] only(String permissions) {
     if (!POSIX) return new FileAttribute<?>[0];
     return new FileAttribute<?>[] {PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString(permissions))};
   }

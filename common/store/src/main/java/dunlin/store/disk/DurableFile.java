@@ -10,9 +10,13 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Optional;
+import java.util.Set;
 import java.util.zip.CRC32C;
 
-/** A small file that is replaced atomically: after a crash it is the old one or the new one. It ends with a checksum. */
+/**
+ * A small file that is replaced atomically: after a crash it is the old one or the new one. It ends with a checksum. Only
+ * its owner can read and write it.
+ */
 public final class DurableFile {
   private final Path path;
 
@@ -41,8 +45,9 @@ public final class DurableFile {
     Path next = path.resolveSibling(path.getFileName() + ".new");
     try {
       Files.createDirectories(path.resolveSibling("."));
-      try (var file =
-          FileChannel.open(next, StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
+      Files.deleteIfExists(next); // left over by a crash
+      var options = Set.of(StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+      try (var file = FileChannel.open(next, options, DataDirectory.only("rw-------"))) {
         while (out.hasRemaining()) file.write(out);
         file.force(true);
       }
