@@ -141,7 +141,7 @@ class OperatorsViewIT {
 
       assertThat(broker.awaitExit(LIMIT)).isEqualTo(143);
       assertThat(broker.out().subList(broker.out().size() - 2, broker.out().size()))
-          .satisfiesExactly(line -> assertThat(line).endsWith(" stops"), line -> assertThat(line).endsWith(" has stopped"));
+          .satisfiesExactly(line -> assertThat(line).endsWith(" is stopping"), line -> assertThat(line).endsWith(" has stopped"));
     }
   }
 }
