@@ -48,13 +48,13 @@ final class GrpcWires implements AutoCloseable {
   Wire wire(UUID caller, Executor near, Executor far, Wire.Accepting accepting) {
     String name = "wire-" + names.incrementAndGet();
     long identity = UUID.randomUUID().getMostSignificantBits();
-    service.accept(name, new LinkAcceptor(identity, Link.Settings.defaults(), LINKS_OF_A_WIRE, far, System::nanoTime, accepting::accept), far);
+    var _ = service.accept(name, new LinkAcceptor(identity, Link.Settings.defaults(), LINKS_OF_A_WIRE, far, System::nanoTime, accepting::accept), far);
     var dialler = diallers.computeIfAbsent(caller, node -> new LinkDialler(node, Link.Settings.defaults(), null, meters));
     var peer = new LinkPeer(NODE, "127.0.0.1", server.getPort());
     return new Wire() {
       @Override
       public Link dial(byte[] opening, Link.Handler handler) {
-        return dialler.dial(peer, name, opening, near, handler);
+        return dialler.dial(() -> Optional.of(peer), name, opening, near, handler);
       }
 
       @Override

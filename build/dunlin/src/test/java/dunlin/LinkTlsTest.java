@@ -58,15 +58,12 @@ class LinkTlsTest {
         RangeService.start(
             address, THERE, _ -> Optional.empty(), store, null, List.of(links), RangeServiceSettings.defaults(), tls("there", "localhost"), meters,
             System::nanoTime);
-    links.accept(
-        "lane",
-        new LinkAcceptor(
-            7, SETTINGS, 10, thread, System::nanoTime,
-            (link, _) -> {
-              callers.add(link.caller());
-              return new Hears();
-            }),
-        thread);
+    LinkAcceptor.Factory accepting =
+        (link, _) -> {
+          callers.add(link.caller());
+          return new Hears();
+        };
+    var _ = links.accept("lane", new LinkAcceptor(7, SETTINGS, 10, thread, System::nanoTime, accepting), thread);
   }
 
   @AfterEach
@@ -101,7 +98,7 @@ class LinkTlsTest {
   private Hears dial(LinkDialler dialler) throws Exception {
     var hears = new Hears();
     var peer = new LinkPeer(THERE, "localhost", service.port());
-    var _ = thread.submit(() -> dialler.dial(peer, "lane", new byte[0], thread, hears)).get();
+    var _ = thread.submit(() -> dialler.dial(() -> Optional.of(peer), "lane", new byte[0], thread, hears)).get();
     return hears;
   }
 

@@ -14,6 +14,7 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.SecureRandom;
+import java.util.Optional;
 import java.util.Set;
 import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
@@ -23,6 +24,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -35,7 +37,9 @@ public final class LinkDialler implements AutoCloseable {
    * a stream may wait for the link's thread. Sent frames wait in gRPC while the other side does not read, up to the
    * link's bounds.
    * Failure: a stream that breaks or cannot be opened is replaced after a pause of up to PAUSE_MAX_MILLIS, until the
-   * link is lost. The first failure in a row is logged.
+   * link is lost. The first failure in a row is logged. The other side may have moved meanwhile, for
+   * example with the leadership of a range: a link that has not begun yet begins there, and one that has is refused
+   * there and lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(LinkDialler.class);
   private static final long TICK_MILLIS = 1_000;
@@ -70,11 +74,12 @@ public final class LinkDialler implements AutoCloseable {
   /**
    * Opens a link. Called on the link's thread, where all of its events occur.
    *
+   * @param to where the other side is, asked before each stream on the link's thread; empty while that is unknown
    * @param name the name under which the other side accepts it
    * @param opening data of this side for the acceptor; 64 KiB at most
    * @param owner runs tasks on the link's thread, in the order of each submitting thread
    */
-  public Link dial(LinkPeer to, String name, byte[] opening, Executor owner, Link.Handler handler) {
+  public Link dial(Supplier<Optional<LinkPeer>> to, String name, byte[] opening, Executor owner, Link.Handler handler) {
     long identity = random.nextLong();
     var link = Link.dialling(identity == 0 ? 1 : identity, opening, settings, owner, System::nanoTime, handler);
     var dialled = new DialledLink(to, name, owner, link);
@@ -92,13 +97,13 @@ public final class LinkDialler implements AutoCloseable {
 
   /** A link and its current stream; used by the link's thread only. */
   private final class DialledLink {
-    private final LinkPeer to;
+    private final Supplier<Optional<LinkPeer>> to;
     private final String name;
     private final Executor owner;
     private final Link link;
     private int failures;
 
-    private DialledLink(LinkPeer to, String name, Executor owner, Link link) {
+    private DialledLink(Supplier<Optional<LinkPeer>> to, String name, Executor owner, Link link) {
       this.to = to;
       this.name = name;
       this.owner = owner;
@@ -110,10 +115,15 @@ public final class LinkDialler implements AutoCloseable {
         links.remove(this);
         return;
       }
+      var peer = to.get().orElse(null);
+      if (peer == null) {
+        failed("cannot be opened: it is not known where to");
+        return;
+      }
       try {
-        link.connected(new DialledPipe(this, connect(to), name));
+        link.connected(new DialledPipe(this, peer, name));
       } catch (RuntimeException e) { // such as certificates that cannot be read
-        failed("cannot be opened: " + e.getMessage());
+        failed("to " + peer + " cannot be opened: " + e.getMessage());
       }
     }
 
@@ -121,13 +131,13 @@ public final class LinkDialler implements AutoCloseable {
       if (link.isConnected()) failures = 0;
       link.broken(pipe);
       if (link.isLost()) links.remove(this);
-      else failed("has ended: " + status.getCode() + ", " + status.getDescription());
+      else failed("to " + pipe.peer + " has ended: " + status.getCode() + ", " + status.getDescription());
     }
 
     private void failed(String how) {
       broken.increment();
       // Once for each time that the other side goes away, not for each attempt.
-      if (failures == 0) LOG.warn("The stream of link {} to {} {}", name, to, how);
+      if (failures == 0) LOG.warn("The stream of link {} {}", name, how);
       long pause = Math.min(PAUSE_MAX_MILLIS, PAUSE_MILLIS << Math.min(failures++, 10));
       try {
         var _ = timer.schedule(() -> hand(this::open), ThreadLocalRandom.current().nextLong(pause / 2, pause), TimeUnit.MILLISECONDS);
@@ -168,17 +178,19 @@ public final class LinkDialler implements AutoCloseable {
   /** One stream, on a connection of its own. Only the link's thread sends and closes, since gRPC requires a single thread. */
   private final class DialledPipe extends ClientCall.Listener<byte[]> implements Pipe {
     private final DialledLink of;
+    private final LinkPeer peer;
     private final ManagedChannel channel;
     private final ClientCall<byte[], byte[]> call;
     private boolean closed;
 
-    private DialledPipe(DialledLink of, ManagedChannel channel, String name) {
+    private DialledPipe(DialledLink of, LinkPeer peer, String name) {
       this.of = of;
-      this.channel = channel;
+      this.peer = peer;
+      channel = connect(peer);
       call = channel.newCall(LinkWire.PIPE, CallOptions.DEFAULT);
       var headers = new Metadata();
       headers.put(LinkWire.VERSION_KEY, LinkWire.VERSION);
-      headers.put(LinkWire.NODE_KEY, of.to.node().toString());
+      headers.put(LinkWire.NODE_KEY, peer.node().toString());
       headers.put(LinkWire.FROM_KEY, node.toString());
       headers.put(LinkWire.NAME_KEY, name);
       call.start(this, headers);

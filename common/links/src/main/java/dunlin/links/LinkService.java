@@ -60,6 +60,14 @@ public final class LinkService implements PeerService, AutoCloseable {
         LOG.debug("The thread of an acceptor of links has ended");
       }
     }
+
+    private void close() {
+      try {
+        owner.execute(acceptor::close);
+      } catch (RejectedExecutionException over) {
+        LOG.debug("The thread of an acceptor of links has ended before it");
+      }
+    }
   }
 
   /**
@@ -75,12 +83,23 @@ public final class LinkService implements PeerService, AutoCloseable {
   }
 
   /**
-   * Accepts links under a name from now on.
+   * Accepts links under a name from now on, until what this answers is closed: then these links end, and the name is free.
    *
    * @param owner runs tasks on the acceptor's thread, in the order of each submitting thread
    */
-  public void accept(String name, LinkAcceptor acceptor, Executor owner) {
-    if (byName.putIfAbsent(name, new Accepting(acceptor, owner)) != null) throw new IllegalStateException("links named " + name + " are accepted already");
+  public Accepted accept(String name, LinkAcceptor acceptor, Executor owner) {
+    var accepting = new Accepting(acceptor, owner);
+    if (byName.putIfAbsent(name, accepting) != null) throw new IllegalStateException("links named " + name + " are accepted already");
+    return () -> {
+      if (byName.remove(name, accepting)) accepting.close();
+    };
+  }
+
+  /** That links are accepted under a name. */
+  public interface Accepted extends AutoCloseable {
+    /** Accepts none any more, and ends those that there are, soon. Any thread. */
+    @Override
+    void close();
   }
 
   @Override
@@ -97,13 +116,7 @@ public final class LinkService implements PeerService, AutoCloseable {
   @Override
   public void close() {
     timer.shutdownNow();
-    for (var each : byName.values()) {
-      try {
-        each.owner().execute(each.acceptor()::close);
-      } catch (RejectedExecutionException over) {
-        LOG.debug("The thread of an acceptor of links has ended before it");
-      }
-    }
+    byName.values().forEach(Accepting::close);
     byName.clear();
   }
 

@@ -26,6 +26,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -66,10 +67,11 @@ class LinkPipesTest {
     final List<Side> sides = new CopyOnWriteArrayList<>();
     final List<Link> links = new CopyOnWriteArrayList<>();
     final LinkService service = closing(new LinkService(NODE, node -> Optional.ofNullable(known.get(node)), meters));
+    final LinkService.Accepted accepted;
     @Nullable Server server;
 
     Accepting(String name, long identity, Link.Settings settings) {
-      service.accept(
+      accepted = service.accept(
           name,
           new LinkAcceptor(
               identity, settings, 10, thread, System::nanoTime,
@@ -108,7 +110,7 @@ class LinkPipesTest {
     }
 
     Link dial(UUID node, int port, String name, Side side) {
-      return on(thread, () -> dialler.dial(new LinkPeer(node, "127.0.0.1", port), name, new byte[] {1}, thread, side));
+      return on(thread, () -> dialler.dial(() -> Optional.of(new LinkPeer(node, "127.0.0.1", port)), name, new byte[] {1}, thread, side));
     }
   }
 
@@ -252,6 +254,35 @@ class LinkPipesTest {
     assertThat(there.links.getFirst().caller()).isEqualTo(HERE.toString());
   }
 
+  /** As when the leader of a range moves from one node to another. */
+  @Test
+  void aLinkFollowsTheOtherSideAndTheNextOneBeginsThere() throws Exception {
+    var other = UUID.fromString("00000000-0000-0000-0000-0000000000bb");
+    var first = new Accepting("leader", 1_000, PATIENT);
+    var second = closing(new LinkService(other, node -> Optional.ofNullable(known.get(node)), meters));
+    var there = new Side();
+    var thread = thread();
+    var _ = second.accept("leader", new LinkAcceptor(9_000, PATIENT, 10, thread, System::nanoTime, (_, _) -> there), thread);
+    var server = NettyServerBuilder.forAddress(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)).directExecutor().addService(second.definition()).build().start();
+    opened.add(server::shutdownNow);
+    var leader = new AtomicReference<@Nullable LinkPeer>();
+    var here = new Dialling(PATIENT);
+    var side = new Side();
+    var link = on(here.thread, () -> here.dialler.dial(() -> Optional.ofNullable(leader.get()), "leader", new byte[0], here.thread, side));
+    send(here.thread, link, 0, 10);
+    assertThat(first.sides).isEmpty();
+
+    leader.set(new LinkPeer(NODE, "127.0.0.1", first.serve(0)));
+    until(() -> !first.sides.isEmpty() && first.sides.getFirst().received.size() == 10);
+    leader.set(new LinkPeer(other, "127.0.0.1", server.getPort()));
+    first.accepted.close();
+
+    side.lost.get(1, TimeUnit.MINUTES);
+    var next = on(here.thread, () -> here.dialler.dial(() -> Optional.ofNullable(leader.get()), "leader", new byte[0], here.thread, new Side()));
+    send(here.thread, next, 0, 10);
+    until(() -> there.received.size() == 10);
+  }
+
   @Test
   void aLinkToADeadOrSilentProcessIsLostInTime() throws Exception {
     var here = new Dialling(SHORT);
@@ -299,7 +330,7 @@ class LinkPipesTest {
     var there = new Accepting("slow", 1_000, PATIENT);
     var fastThread = thread();
     var fast = new Side();
-    there.service.accept("fast", new LinkAcceptor(5_000, PATIENT, 10, fastThread, System::nanoTime, (_, _) -> fast), fastThread);
+    var _ = there.service.accept("fast", new LinkAcceptor(5_000, PATIENT, 10, fastThread, System::nanoTime, (_, _) -> fast), fastThread);
     int port = there.serve(0);
     var here = new Dialling(PATIENT);
     var slowLink = here.dial(NODE, port, "slow", new Side());
