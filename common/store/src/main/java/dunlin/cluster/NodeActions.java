@@ -40,6 +40,12 @@ final class NodeActions {
    */
   private static final Logger log = LoggerFactory.getLogger(NodeActions.class);
 
+  /** A successor that has not answered the leader for longer is not asked to lead. */
+  private static final Duration SILENCE_MAX = Duration.ofSeconds(2);
+
+  /** The leader takes no commands while it waits for its successor. A transfer that fails is asked for again. */
+  private static final Duration TRANSFER_MAX = Duration.ofSeconds(3);
+
   private final UUID self;
   private final LocalReplicas replicas;
   private final FollowedTerm allegiance;
@@ -171,9 +177,12 @@ final class NodeActions {
   private Outcome transfer(UUID range, UUID to, Duration deadline) {
     var leading = leading(range);
     if (leading.isEmpty()) return new Outdated("node " + self + " does not lead range " + range);
-    if (leading.get().replica().status().peer(to).filter(peer -> peer.votes()).isEmpty())
-      return new Outdated("node " + to + " has no vote in range " + range);
-    leading.get().replica().transferLeadership(to, deadline);
+    var successor = leading.get().replica().status().peer(to);
+    if (successor.filter(peer -> peer.votes()).isEmpty()) return new Outdated("node " + to + " has no vote in range " + range);
+    // The range serves nobody while it waits for a successor.
+    if (successor.flatMap(peer -> peer.silence()).filter(silence -> silence.compareTo(SILENCE_MAX) > 0).isPresent())
+      return new Outdated("node " + to + " does not answer the leader of range " + range);
+    leading.get().replica().transferLeadership(to, deadline.compareTo(TRANSFER_MAX) < 0 ? deadline : TRANSFER_MAX);
     return new Done();
   }
 
