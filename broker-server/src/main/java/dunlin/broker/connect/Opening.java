@@ -14,9 +14,12 @@ import dunlin.inbox.OtherUserException;
 import dunlin.inbox.QuotaExceededException;
 import dunlin.model.Publisher;
 import dunlin.model.ReasonCode;
+import dunlin.runtime.LogText;
 import java.util.List;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** From a CONNECT that may be served to its CONNACK: one command of the session tier; MQTT 5, section 3.1.4. */
 final class Opening {
@@ -27,6 +30,8 @@ final class Opening {
    *   the session is another user's, who notices nothing. A session that is opened after the client has gone is left again at once, by
    *   the one that gets the answer.
    */
+  private static final Logger LOG = LoggerFactory.getLogger(Opening.class);
+
   private final Connection connection;
   private final Reception reception;
   private final FrontendSettings settings;
@@ -146,6 +151,7 @@ final class Opening {
       return;
     }
     if (failure != null || connected == null) {
+      LOG.debug("The session of {} could not be opened", LogText.quoted(publisher.clientId()), failure);
       connection.loop().meters().storeFailed();
       connection.refuse(ReasonCode.SERVER_UNAVAILABLE, "the session could not be opened");
       return;

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -35,8 +36,9 @@ class RemoteDeliveryTest {
   private final Frontend frontend = new Frontend();
   private long nanos;
   private boolean connects = true;
+  private @Nullable Link accepted;
   private final LinkAcceptor acceptor =
-      new LinkAcceptor(7, LINK, 4, tasks::add, () -> nanos, (link, _) -> new ReceivingStream(link, tasks::add, new RemoteDeliveries(frontend)));
+      new LinkAcceptor(7, LINK, 4, tasks::add, () -> nanos, (link, _) -> accepts(link));
   private final RemoteDelivery delivery = new RemoteDelivery(this::dial, tasks::add, () -> nanos);
 
   /** Records its messages. */
@@ -67,6 +69,11 @@ class RemoteDeliveryTest {
     protected void complete(ReasonCode worst) {
       reason = worst;
     }
+  }
+
+  private Link.Handler accepts(Link link) {
+    accepted = link;
+    return new ReceivingStream(link, tasks::add, new RemoteDeliveries(frontend));
   }
 
   private Link dial(Link.Handler handler) {
@@ -175,7 +182,8 @@ class RemoteDeliveryTest {
     run();
     assertThat(delivery.groupCredit(group)).isEqualTo(5);
 
-    delivery.close();
+    Objects.requireNonNull(accepted).close();
+    run();
     frontend.credit = 7;
 
     assertThat(delivery.groupCredit(group)).isEqualTo(2);

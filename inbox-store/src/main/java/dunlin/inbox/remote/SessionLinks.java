@@ -28,7 +28,7 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   /*
    * Owner: the links' thread begins and replaces them; any thread calls the one that is there.
    * Bounds: one link at a time, with the bounds of RemoteInbox. The next begins AGAIN_MILLIS after the one before was lost.
-   * Failure: while there is none, calls fail at once. A link that cannot be begun counts as lost.
+   * Failure: while there is none, CONNECT waits, and other calls fail at once: their connections are being ended. A link that cannot be begun counts as lost.
    */
   private static final Logger LOG = LoggerFactory.getLogger(SessionLinks.class);
   private static final long AGAIN_MILLIS = 500;
@@ -50,6 +50,10 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   private final CompletableFuture<Void> attached = new CompletableFuture<>();
   private final AtomicLong lost = new AtomicLong();
   private volatile @Nullable RemoteInbox present;
+
+  /** Completes with the next link when it is dialled. */
+  private volatile CompletableFuture<RemoteInbox> next = new CompletableFuture<>();
+
   private volatile boolean closed;
 
   /**
@@ -81,7 +85,9 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     if (closed) return;
     var opening = new InboxOpening(frontend, life);
     try {
-      present = new RemoteInbox(network.to(opening), opening, connections, owner, bounds, new Present());
+      var dialled = new RemoteInbox(network.to(opening), opening, connections, owner, bounds, new Present());
+      present = dialled;
+      next.complete(dialled);
     } catch (RuntimeException e) {
       LOG.error("A link to the session tier could not be begun", e);
       isLost("it could not be begun");
@@ -101,12 +107,24 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
   }
 
   private void isLost(String reason) {
+    next = new CompletableFuture<>();
     present = null;
     if (closed) return;
     lost.incrementAndGet();
     LOG.warn("The link to the session tier is lost, and with it all connections of this frontend: {}", reason);
     long life = nextLife.getAsLong();
     later.execute(() -> dial(life));
+  }
+
+  /** Ends the link as if it was lost: ends all connections, and begins the next link with the next life. Any thread. */
+  public void lose(String reason) {
+    owner.execute(
+        () -> {
+          var last = present;
+          if (last == null) return;
+          last.close();
+          isLost(reason);
+        });
   }
 
   /** Links that were lost. Any thread. */
@@ -131,9 +149,11 @@ public final class SessionLinks implements InboxClient, AutoCloseable {
     return inbox == null ? CompletableFuture.failedFuture(new StoreException("there is no link to the session tier")) : call.apply(inbox);
   }
 
+  /** Without a link, the client waits for the next one, for as long as its frontend lets it. */
   @Override
   public CompletableFuture<Connected> connect(Connect request) {
-    return call(inbox -> inbox.connect(request));
+    var inbox = present;
+    return inbox == null ? next.thenCompose(dialled -> dialled.connect(request)) : inbox.connect(request);
   }
 
   @Override

@@ -21,7 +21,8 @@ public final class CallLinks implements AutoCloseable {
    * Bounds: CallBounds, over all links together; further calls fail at once, and are counted. CALL_BYTES_MAX for one call. One link at a time; the next
    *   begins AGAIN_MILLIS after the one before was lost.
    * Failure: what a lost link takes along fails, as unknown when it may have been made. It is not called again: the caller knows whether that does
-   *   harm. Until the tier has taken the next link, calls fail at once. While a pipe is replaced they wait.
+   *   harm. Later calls wait until the tier has taken the next link, as they do while a pipe is replaced, and fail when that link is lost before. So a tier that
+   *   is led elsewhere within that time has callers that wait, not some that fail.
    *
    * Order over a lost link: the tier ends a caller's link when the next one begins, and takes no earlier one any more (CallReceiver). So what is on its way
    * there is made before all that comes by the next link, or never.
@@ -55,12 +56,11 @@ public final class CallLinks implements AutoCloseable {
   private final AtomicLong lost = new AtomicLong();
   private final CompletableFuture<Void> taken = new CompletableFuture<>();
 
-  /** The link that calls go to; null while there is none that the tier has taken. Written by the links' thread. */
+  /** The link that calls go to, which may be yet to be dialled; null before the first one. Written by the links' thread. */
   private volatile @Nullable CallStream present;
 
   private volatile boolean closed;
-  private long links; // as all below, the links' thread's
-  private @Nullable CallStream begun;
+  private long links; // the links' thread's
 
   /**
    * Without a link, until {@link #begin}.
@@ -91,15 +91,19 @@ public final class CallLinks implements AutoCloseable {
 
   /** Begins the first link. Completes on the links' thread when the tier has taken one for the first time. Any thread, once. */
   public CompletableFuture<Void> begin() {
-    owner.execute(this::dial);
+    owner.execute(() -> dial(next()));
     return taken;
   }
 
-  private void dial() {
+  private CallStream next() {
+    var stream = new CallStream(protocol, owner, bounds.answersMax(), load, new Present());
+    present = stream;
+    return stream;
+  }
+
+  private void dial(CallStream stream) {
     if (closed) return;
     var opening = new CallOpening(protocol.name(), caller, incarnation, ++links);
-    var stream = new CallStream(protocol, owner, bounds.answersMax(), load, new Present());
-    begun = stream;
     try {
       stream.begin(network.to(opening));
     } catch (RuntimeException e) {
@@ -110,18 +114,16 @@ public final class CallLinks implements AutoCloseable {
 
   private final class Present implements CallStream.Listener {
     @Override
-    public void taken(CallStream stream) {
-      present = stream;
+    public void taken() {
       taken.complete(null);
     }
 
     @Override
     public void lost(String reason) {
-      present = null;
-      begun = null;
+      var next = next();
       lost.incrementAndGet();
       LOG.warn("The link of {} to the {} is lost: {}", caller, protocol.tier(), reason);
-      later.execute(CallLinks.this::dial);
+      later.execute(() -> dial(next));
     }
   }
 
@@ -155,9 +157,7 @@ public final class CallLinks implements AutoCloseable {
     closed = true;
     owner.execute(
         () -> {
-          present = null;
-          var last = begun;
-          begun = null;
+          var last = present;
           if (last != null) last.close();
         });
   }

@@ -10,6 +10,7 @@ import java.util.ArrayDeque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +30,7 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
    * Owner: the link's thread, but for call(), which any thread calls.
    * Bounds: CallLoad has counted each call before it comes here. Answers have room for answersMax bytes: a call takes what its answer may have, and waits in
    *   a line until there is as much, or nothing else is read. So it may read later than what is called behind it takes effect.
-   * Full: nothing is sent while the link is half full (Outbox).
+   * Full: nothing is sent until the tier has taken the link, and while it is half full (Outbox).
    * Failure: with the link all calls fail, those that were written as unknown. A frame that cannot be read ends the link.
    */
   private static final Logger LOG = LoggerFactory.getLogger(CallStream.class);
@@ -38,7 +39,7 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
   /** Learns what becomes of the link, on its thread. */
   interface Listener {
     /** The tier takes calls on it. */
-    void taken(CallStream stream);
+    void taken();
 
     /** The link is lost, once, and all calls are about to fail. */
     void lost(String reason);
@@ -97,9 +98,7 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
   }
 
   void begin(SendingStream.Dialler dialler) {
-    var dialled = dialler.dial(this);
-    link = dialled;
-    outbox.opens(dialled);
+    link = dialler.dial(this);
   }
 
   /** Any thread. */
@@ -153,7 +152,8 @@ final class CallStream implements Link.Handler, Outbox.Sender<CallStream.Call<?>
     if (number == TAKEN) {
       if (taken) throw new MalformedFrameException("the link is taken twice");
       taken = true;
-      listener.taken(this);
+      outbox.opens(Objects.requireNonNull(link));
+      listener.taken();
       return;
     }
     var call = pending.get(number);

@@ -48,9 +48,10 @@ public final class Outbox<T> {
     this.sender = sender;
   }
 
-  /** Sends on this link from now on. */
+  /** Sends on this link from now on, also what was added before. */
   public void opens(Link opened) {
     link = opened;
+    if (!waiting.isEmpty()) announce();
   }
 
   /** Any thread. */

@@ -101,6 +101,7 @@ public final class SendingStream {
 
   private @Nullable Connected connected;
   private boolean flushDue;
+  private boolean closed;
   private long lostUnacknowledged;
 
   /** The state of one link. */
@@ -212,6 +213,10 @@ public final class SendingStream {
     var terms = acknowledgement == null ? Terms.ANSWERED : acknowledgement.terms();
     var pending = new Pending(message.qos(), message.body().length, feedback, acknowledgement);
     if (acknowledgement == null && credit != null) credit.take(pending.size);
+    if (closed) {
+      lose(pending);
+      return;
+    }
     var to = connected();
     if (to.pending() == PENDING_MAX) {
       settle(pending, ReasonCode.SERVER_BUSY);
@@ -229,6 +234,7 @@ public final class SendingStream {
 
   /** Lets the companion write data to the receiver, in order with the messages. It is not answered, and may be lost with the link. */
   public void say() {
+    if (closed) return;
     var to = connected();
     if (connected == null) return; // lost during dialling
     Messages.beginBesides(out);
@@ -292,8 +298,9 @@ public final class SendingStream {
     return lostUnacknowledged;
   }
 
-  /** Closes it; unanswered messages get SERVER_UNAVAILABLE. */
+  /** Closes it; unanswered messages, and later ones, get SERVER_UNAVAILABLE. */
   public void close() {
+    closed = true;
     var present = connected;
     if (present == null) return;
     flush();
