@@ -207,7 +207,7 @@ final class InboxRangeServer {
           strays.expect(routes);
           stuck.accept(this, logic.stuckGroups());
           announcer.change(routes.stream().map(route -> new Effects.RouteChange(route, true)).toList());
-          configured.complete(announcer.settledOrFull(routes));
+          configured.complete(announcer.settledAtLast(routes));
         });
     return configured;
   }

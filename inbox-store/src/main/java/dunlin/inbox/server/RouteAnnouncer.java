@@ -98,6 +98,12 @@ final class RouteAnnouncer {
         each -> each.exceptionallyCompose(failure -> failure instanceof QuotaExceededException ? DONE : CompletableFuture.failedFuture(failure)));
   }
 
+  /** Like {@link #settledOrFull}, and completes only when announcing has succeeded after any number of failures. Fails when the timer is shut down. */
+  CompletableFuture<Void> settledAtLast(List<RouteKey> keys) {
+    return settledOrFull(keys)
+        .exceptionallyCompose(failure -> timer.isShutdown() ? CompletableFuture.failedFuture(failure) : settledAtLast(keys));
+  }
+
   private CompletableFuture<Void> settled(List<RouteKey> keys, UnaryOperator<CompletableFuture<Void>> judged) {
     var all = new CompletableFuture<Void>();
     boolean handed =
