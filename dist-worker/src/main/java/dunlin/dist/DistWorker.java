@@ -19,6 +19,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -38,10 +39,14 @@ public final class DistWorker implements DistClient, AutoCloseable {
    */
   private static final Destination[] NONE = {};
 
-  /** The deliveries of the inbox shards of this process, or of one frontend. */
-  record Destination(ShardId.Kind kind, @Nullable String name, Deliveries deliveries) {
+  /** The deliveries of all inbox shards, or of one frontend; without any while the frontend is detached. */
+  record Destination(ShardId.Kind kind, @Nullable String name, @Nullable Deliveries deliveries) {
     boolean serves(ShardId shard) {
-      return kind == shard.kind() && (name == null || name.equals(shard.name()));
+      return deliveries != null && kind == shard.kind() && (name == null || name.equals(shard.name()));
+    }
+
+    boolean isDetached(ShardId shard) {
+      return deliveries == null && kind == shard.kind() && shard.name().equals(name);
     }
 
     boolean replaces(Destination other) {
@@ -63,6 +68,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
   private final Function<Publisher, ShardId> home;
   private final List<LocalLane> lanes = new CopyOnWriteArrayList<>();
   private final DistMeters meters;
+  private final @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier;
 
   private volatile Destination[] destinations = NONE;
 
@@ -96,6 +102,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
     var quota = new RouteQuota(settings, () -> sum(server -> server.applied().memory()));
     servers = new RouteServer[replicas.size()];
     for (int i = 0; i < servers.length; i++) servers[i] = new RouteServer(name(i), replicas.get(i), quota);
+    barrier = replicas.getFirst().barrier();
     meters = new DistMeters(registry, List.of(servers), quota, lanes);
   }
 
@@ -119,6 +126,14 @@ public final class DistWorker implements DistClient, AutoCloseable {
   /** Sets the deliveries to a frontend's connected sessions; replaces earlier ones of the same frontend. */
   public void attachFrontend(String nodeId, Deliveries deliveries) {
     attach(new Destination(ShardId.Kind.FRONTEND, nodeId, deliveries));
+  }
+
+  /**
+   * Stops delivering to a frontend, whose connected sessions have ended. Unanswered messages to it are answered as lost.
+   * Later ones that match its routes are counted as unattached.
+   */
+  public void detachFrontend(String nodeId) {
+    attach(new Destination(ShardId.Kind.FRONTEND, nodeId, null));
   }
 
   /** Sets the deliveries to all inbox shards. A message is delivered once, however many of them match. */
@@ -149,7 +164,7 @@ public final class DistWorker implements DistClient, AutoCloseable {
   public Lane openLane(int number, Executor thread, LaneCredit credit) {
     var lane = new LocalLane(this, home, number, thread);
     lanes.add(lane);
-    return lane;
+    return barrier == null ? lane : new LeasedLane(lane, barrier, thread);
   }
 
   FilterRanges ranges() {
@@ -199,9 +214,10 @@ public final class DistWorker implements DistClient, AutoCloseable {
     return ByteBuffer.allocate(2 + key.length).putShort((short) (next == null ? range + 1 : range)).put(key).array();
   }
 
-  /** Removes its meters. */
+  /** Closes its lanes to all destinations, asynchronously, and removes its meters. Nothing may be appended afterwards. */
   @Override
   public void close() {
+    lanes.forEach(LocalLane::close);
     meters.close();
   }
 }

@@ -34,10 +34,30 @@ final class LocalLane implements Lane {
    * Owner: the thread that opened it.
    * Bounds: the scratch grows to the widest match so far. No queue: a destination that cannot take more refuses the
    * message.
-   * Failure: an exception of a destination is thrown to the publisher's connection; the scratch is cleared.
+   * Failure: an exception of a destination is thrown to the publisher's connection; the scratch is cleared. A message that
+   * matches a route to a frontend that was neither attached nor detached is delivered to the others and answered
+   * SERVER_UNAVAILABLE: there may be a subscriber.
    */
   /** The credit of a shard that accepts a message only to keep it. */
   private static final int KEEPS = 1;
+
+  /** Stands for a detached destination, which no message is delivered to. */
+  private static final Delivery DETACHED =
+      new Delivery() {
+        @Override
+        public void deliver(
+            Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
+          throw new IllegalStateException("a message is delivered to a detached destination");
+        }
+
+        @Override
+        public int groupCredit(Route route) {
+          throw new IllegalStateException("a detached destination is asked for credit");
+        }
+
+        @Override
+        public void close() {}
+      };
 
   private final DistWorker worker;
   private final FilterRanges.Search ranges;
@@ -58,6 +78,7 @@ final class LocalLane implements Lane {
   private MatchedRoutes[] matched = {};
   private Publisher publisher = new Publisher("", "");
   private boolean appending;
+  private boolean unknown; // the message matches a route to a shard that was never attached
 
   LocalLane(DistWorker worker, Function<Publisher, ShardId> home, int number, Executor thread) {
     this.worker = worker;
@@ -78,6 +99,7 @@ final class LocalLane implements Lane {
       hand(message, feedback, acknowledgement);
     } finally {
       for (MatchedRoutes of : matched) of.clear();
+      unknown = false;
       appending = false;
     }
   }
@@ -94,10 +116,19 @@ final class LocalLane implements Lane {
         if (present[i] == known[i]) continue;
         thread.execute(deliveries[i]::close); // later: its answers must not arrive while a message is being appended
       }
-      deliveries[i] = present[i].deliveries().open(number, thread);
+      var attached = present[i].deliveries();
+      deliveries[i] = attached == null ? DETACHED : attached.open(number, thread);
       matched[i] = new MatchedRoutes();
     }
     destinations = present;
+  }
+
+  /** Lets go of the ways to all destinations; nothing is appended any more. Any thread. */
+  void close() {
+    thread.execute(
+        () -> {
+          for (Delivery delivery : deliveries) delivery.close();
+        });
   }
 
   private void match(Publication message) {
@@ -115,6 +146,10 @@ final class LocalLane implements Lane {
     count(published, 1);
     if (wanted) count(matchedMessages, 1);
     if (wanted && acknowledgement != null) acknowledgement.markMatched();
+    if (unknown && acknowledgement != null) {
+      acknowledgement.expect();
+      acknowledgement.answer(ReasonCode.SERVER_UNAVAILABLE);
+    }
     if (acknowledgement != null && (message.exchange() != null || (acknowledgement.terms().storesFirst() && isToBeStored()))) {
       record(message, feedback, acknowledgement);
       return;
@@ -163,6 +198,7 @@ final class LocalLane implements Lane {
       matched[destination].add(route);
     } else {
       count(unattached, 1);
+      unknown |= !isDetached(route.shard());
     }
   }
 
@@ -226,6 +262,11 @@ final class LocalLane implements Lane {
   private int destinationOf(ShardId shard) {
     for (int i = 0; i < destinations.length; i++) if (destinations[i].serves(shard)) return i;
     return -1;
+  }
+
+  private boolean isDetached(ShardId shard) {
+    for (Destination destination : destinations) if (destination.isDetached(shard)) return true;
+    return false;
   }
 
   private static void count(AtomicLong counter, long more) {

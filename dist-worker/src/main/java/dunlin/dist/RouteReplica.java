@@ -3,7 +3,10 @@ package dunlin.dist;
 import dunlin.cluster.RangeKind;
 import dunlin.store.Range;
 import dunlin.store.Replica;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.BiConsumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** A replica of a range of routes on this node. A {@link DistWorker} serves it while the node leads it. */
 public final class RouteReplica {
@@ -12,10 +15,18 @@ public final class RouteReplica {
 
   private final Range<RouteCommand, RouteResult> range;
   private final RouteRange routes;
+  private final @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier;
 
+  /** The only replica of its range. */
   RouteReplica(Range<RouteCommand, RouteResult> range, RouteRange routes) {
+    this(range, routes, null);
+  }
+
+  private RouteReplica(
+      Range<RouteCommand, RouteResult> range, RouteRange routes, @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier) {
     this.range = range;
     this.routes = routes;
+    this.barrier = barrier;
   }
 
   /**
@@ -28,12 +39,17 @@ public final class RouteReplica {
         KIND,
         new RouteCodec(),
         _ -> new RouteRange(),
-        (replica, routes) -> opened.accept(replica, new RouteReplica(replica, routes)),
+        (replica, routes) -> opened.accept(replica, new RouteReplica(replica, routes, replica::readBarrier)),
         RouteRows::together);
   }
 
   Range<RouteCommand, RouteResult> range() {
     return range;
+  }
+
+  /** Asks for a read barrier; null for the only replica of its range, which needs none. */
+  @Nullable Supplier<CompletableFuture<@Nullable Void>> barrier() {
+    return barrier;
   }
 
   RouteRange routes() {

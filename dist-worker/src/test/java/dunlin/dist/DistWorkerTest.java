@@ -385,6 +385,35 @@ class DistWorkerTest {
   }
 
   @Test
+  void aFrontendThatWasNeverAttachedMayHaveSubscribers() {
+    add(route("a", ShardId.frontend("unknown")), route("a", FRONTEND));
+
+    var answer = publish("a");
+
+    assertThat(frontend.delivered).hasSize(1);
+    assertThat(answer.completed).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
+  }
+
+  @Test
+  void aDetachedFrontendHasNone() {
+    add(route("a", FRONTEND), route("a", ShardId.inbox(0)), route("$share/g/a", FRONTEND));
+    frontend.answersLater = true;
+    publish("a");
+
+    worker.detachFrontend("n1");
+    var answer = publish("a");
+
+    tasksOfTheLane.remove().run();
+    assertThat(frontend.closed).isEqualTo(1);
+    assertThat(inboxes.delivered).hasSize(2);
+    assertThat(answer.completed).isEqualTo(ReasonCode.SUCCESS);
+    assertThat(counted("dunlin.dist.unattached")).isEqualTo(2);
+    worker.attachFrontend("n1", Deliveries.of(frontend));
+    publish("a");
+    assertThat(frontend.of(FRONTEND)).isEqualTo(2);
+  }
+
+  @Test
   void servesDestinationsThatAreAttachedOrReplacedLater() {
     add(route("a", ShardId.frontend("n2")), route("a", FRONTEND));
     publish("a");

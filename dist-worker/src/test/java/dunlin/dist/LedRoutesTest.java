@@ -7,6 +7,7 @@ import dunlin.cluster.RangeKind;
 import dunlin.model.Publication;
 import dunlin.model.Publisher;
 import dunlin.model.QoS;
+import dunlin.model.ReasonCode;
 import dunlin.model.ShardId;
 import dunlin.model.TopicFilter;
 import dunlin.store.Member;
@@ -20,6 +21,7 @@ import dunlin.store.settings.ClusterSettings;
 import dunlin.store.settings.StoreSettings;
 import dunlin.transport.Acknowledgement;
 import dunlin.transport.Feedback;
+import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -32,7 +34,10 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -103,7 +108,7 @@ class LedRoutesTest {
     @Override
     public void deliver(Publication message, MatchedRoutes routes, @Nullable Feedback feedback, @Nullable Acknowledgement acknowledgement) {
       delivered.add(message.topic());
-      if (acknowledgement != null) throw new AssertionError("QoS 0 wants no answer");
+      if (acknowledgement != null) acknowledgement.answer(ReasonCode.SUCCESS);
     }
 
     @Override
@@ -175,6 +180,37 @@ class LedRoutesTest {
       assertThat(leader.meters.find("dunlin.dist.routes").gauge()).isNull();
       var late = Objects.requireNonNull(worker).addRoute(new Route(TENANT, TopicFilter.parse("late").orElseThrow(), ShardId.frontend(FRONTEND), 1, 0));
       assertThat(late).failsWithin(LONG).withThrowableThat().havingRootCause().isInstanceOf(StoreException.class);
+    }
+  }
+
+  private static ReasonCode acknowledged(Lane lane, Executor thread) {
+    var answer = new CompletableFuture<ReasonCode>();
+    var acknowledgement =
+        new Acknowledgement() {
+          @Override
+          protected void complete(ReasonCode reason) {
+            answer.complete(reason);
+          }
+        };
+    thread.execute(
+        () -> {
+          lane.append(Publication.of(new Publisher(TENANT, "p"), "t", QoS.AT_LEAST_ONCE, false, 0, new byte[3]), null, acknowledgement);
+          acknowledgement.answer(ReasonCode.SUCCESS);
+        });
+    return answer.orTimeout(LONG.toSeconds(), TimeUnit.SECONDS).join();
+  }
+
+  @Test
+  void onlyTheLeaderAcknowledges() {
+    var leader = serving();
+    add(leader, "t");
+    try (var thread = Executors.newSingleThreadExecutor()) {
+      var lane = CompletableFuture.supplyAsync(() -> Objects.requireNonNull(leader.worker).openLane(0, thread, LaneCredit.uncounted()), thread).join();
+      assertThat(acknowledged(lane, thread)).isEqualTo(ReasonCode.SUCCESS);
+      var next = nodes.stream().filter(node -> node != leader).findFirst().orElseThrow();
+      leader.replica().transferLeadership(next.store.member().node(), LONG);
+
+      assertThat(acknowledged(lane, thread)).isEqualTo(ReasonCode.SERVER_UNAVAILABLE);
     }
   }
 

@@ -4,6 +4,7 @@ import dunlin.dist.Route;
 import dunlin.dist.RoutePage;
 import dunlin.dist.RouteQuotaException;
 import dunlin.model.ShardId;
+import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.transport.call.CallProtocol;
@@ -25,7 +26,7 @@ final class RouteCallCodec {
           "dist tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the dist tier is not known")),
-          OutcomeUnknownException.class::isInstance,
+          failure -> failure instanceof OutcomeUnknownException || failure instanceof NotLeaderException, // the next leader may be asked
           new Quotas());
 
   private static final int ADD = 1;

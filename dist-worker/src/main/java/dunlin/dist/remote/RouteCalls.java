@@ -11,6 +11,9 @@ import java.util.concurrent.Executor;
 
 /** The calls of frontends and session owners in other processes, as they arrive at the dist tier: makes them, in their order. */
 public final class RouteCalls implements CallReceiver.Answerer {
+  /** The gauge that {@link #receiver} registers. Its owner removes it with the receiver. */
+  public static final String SERVED = "dunlin.dist.calls.served";
+
   private final RouteClient routes;
 
   private RouteCalls(RouteClient routes) {
@@ -25,7 +28,7 @@ public final class RouteCalls implements CallReceiver.Answerer {
    */
   public static CallReceiver receiver(Executor owner, CallBounds bounds, RouteClient routes, MeterRegistry registry) {
     var receiver = new CallReceiver(RouteCallCodec.PROTOCOL, owner, bounds, new RouteCalls(routes));
-    Gauge.builder("dunlin.dist.calls.served", receiver, CallReceiver::unanswered)
+    Gauge.builder(SERVED, receiver, CallReceiver::unanswered)
         .description("Calls of other processes, for routes, that the dist tier has not answered")
         .register(registry);
     return receiver;

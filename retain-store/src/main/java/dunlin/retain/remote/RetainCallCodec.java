@@ -6,6 +6,7 @@ import dunlin.retain.RetainClient.Cursor;
 import dunlin.retain.RetainClient.Page;
 import dunlin.store.FieldReader;
 import dunlin.store.FieldWriter;
+import dunlin.store.NotLeaderException;
 import dunlin.store.OutcomeUnknownException;
 import dunlin.store.StoreException;
 import dunlin.transport.call.CallProtocol;
@@ -24,7 +25,7 @@ final class RetainCallCodec {
           "retain tier",
           StoreException::new,
           why -> new OutcomeUnknownException(why, new StoreException("the answer of the retain tier is not known")),
-          OutcomeUnknownException.class::isInstance,
+          failure -> failure instanceof OutcomeUnknownException || failure instanceof NotLeaderException, // the next leader may be asked
           CallProtocol.Kinds.none());
 
   private static final int SET = 1;

@@ -11,6 +11,9 @@ import java.util.concurrent.Executor;
 
 /** The calls of frontends in other processes, as they arrive at the retain tier: makes them, in their order. */
 public final class RetainCalls implements CallReceiver.Answerer {
+  /** The gauge that {@link #receiver} registers. Its owner removes it with the receiver. */
+  public static final String SERVED = "dunlin.retain.calls.served";
+
   private final RetainClient retain;
 
   private RetainCalls(RetainClient retain) {
@@ -25,7 +28,7 @@ public final class RetainCalls implements CallReceiver.Answerer {
    */
   public static CallReceiver receiver(Executor owner, CallBounds bounds, RetainClient retain, MeterRegistry registry) {
     var receiver = new CallReceiver(RetainCallCodec.PROTOCOL, owner, bounds, new RetainCalls(retain));
-    Gauge.builder("dunlin.retain.calls.served", receiver, CallReceiver::unanswered)
+    Gauge.builder(SERVED, receiver, CallReceiver::unanswered)
         .description("Calls of other processes that the retain tier has not answered")
         .register(registry);
     return receiver;
