@@ -110,13 +110,18 @@ public final class ApplicationSubscriptions implements Delivery, AutoCloseable {
    */
   public ApplicationSubscriptions(Frontend frontend, Consumer<ApplicationSubscriptions> attach, MeterRegistry meters, long bytesMax) {
     this.frontend = frontend;
-    this.shard = ShardId.frontend(NAME + frontend.nodeId());
+    this.shard = shardOf(frontend.nodeId());
     this.attach = attach;
     this.room = new Room(bytesMax);
     Gauge.builder("dunlin.application.waiting.bytes", room.bytes, AtomicLong::get)
         .description("Messages that wait for listeners of the application that the node is part of")
         .baseUnit("bytes")
         .register(meters);
+  }
+
+  /** The subscriptions of the application that a node is part of, as a shard. */
+  public static ShardId shardOf(String nodeId) {
+    return ShardId.frontend(NAME + nodeId);
   }
 
   /** These subscriptions as a shard. */

@@ -333,7 +333,8 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
     return subscribeRules;
   }
 
-  String nodeId() {
+  /** The id of the node that it is on. */
+  public String nodeId() {
     return nodeId;
   }
 
@@ -368,6 +369,11 @@ public final class Frontend implements Connections, WillPublisher, FrontendMXBea
   /** The connections of all event loops. */
   Reception reception() {
     return reception;
+  }
+
+  /** How many lanes it has, each of an event loop. */
+  public int lanes() {
+    return loopCount();
   }
 
   int loopCount() {

@@ -75,7 +75,7 @@ final class ClusterKeys {
   static final Setting<Integer> SERVICE_PORT =
       Setting.integer(
           "dunlin.cluster.service-port", 0, 0, 65_535,
-          "Port for calls from other nodes. A store node requires it. A broker of this version runs alone and does not start when it is set.");
+          "Port for calls from other nodes. Every node of a cluster requires it. A broker without seeds runs alone and does not start when it is set.");
   static final Setting<Integer> SERVICE_STREAMS_MAX =
       Setting.integer(
           "dunlin.cluster.service-streams-max", SERVICE.streamsMax(), 1, 65_536,
@@ -87,9 +87,8 @@ final class ClusterKeys {
   static final Setting<List<String>> SEEDS =
       Setting.textList(
           "dunlin.cluster.seeds", List.of(),
-          "Addresses at which a store node finds its cluster: host:service-port, or dns:name:port for all addresses of a name. Must be the same on"
-              + " all nodes. A"
-              + " broker of this version runs alone and does not start when it is set.");
+          "Addresses at which a node finds its cluster: host:service-port, or dns:name:port for all addresses of a name. Must be the same on all"
+              + " nodes. A broker without seeds runs alone.");
   static final Setting<Integer> BOOTSTRAP_EXPECT =
       Setting.integer(
           "dunlin.cluster.bootstrap-expect", 1, 1, 1_024,
@@ -97,7 +96,7 @@ final class ClusterKeys {
   static final Setting<Duration> JOIN_TIMEOUT =
       Setting.duration(
           "dunlin.cluster.join-timeout", Duration.ofMinutes(5), Duration.ofSeconds(1), Duration.ofDays(1),
-          "Maximum time that a store node looks for its cluster, or waits to found it. After that its start fails.");
+          "Maximum time that a node looks for its cluster, or waits to found it. After that its start fails.");
   static final Setting<String> REGION =
       Setting.text("dunlin.cluster.region", "", "Region of the node. Replicas of a range are placed in different regions where possible.");
   static final Setting<String> ZONE =
@@ -170,7 +169,7 @@ final class ClusterKeys {
   }
 
   /**
-   * The settings of a store node as a member of its cluster.
+   * The settings of a node as a member of its cluster.
    *
    * @param founds the kinds of ranges that a new cluster begins with
    */
@@ -205,7 +204,7 @@ final class ClusterKeys {
   }
 
   private static void requirePort(Settings settings, Setting<Integer> port) {
-    if (settings.get(port) == 0) throw new SettingException(port.key() + ": a store node needs this port, where other nodes call it");
+    if (settings.get(port) == 0) throw new SettingException(port.key() + ": a node of a cluster needs this port, where other nodes call it");
   }
 
   private static String place(Settings settings, Setting<String> key) {

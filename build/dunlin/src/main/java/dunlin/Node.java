@@ -14,6 +14,8 @@ import dunlin.broker.loop.FrontendSettings;
 import dunlin.broker.loop.Tiers;
 import dunlin.cluster.Cluster;
 import dunlin.cluster.MemberSettings;
+import dunlin.cluster.RangeKind;
+import dunlin.cluster.call.NodeAddress;
 import dunlin.cluster.call.NodeCalls;
 import dunlin.dist.DistClient;
 import dunlin.dist.DistSettings;
@@ -21,6 +23,8 @@ import dunlin.dist.DistWorker;
 import dunlin.inbox.InboxSettings;
 import dunlin.inbox.SessionsMXBean;
 import dunlin.inbox.server.InboxServer;
+import dunlin.links.LinkDialler;
+import dunlin.links.LinkService;
 import dunlin.model.ShardId;
 import dunlin.retain.RetainServer;
 import dunlin.retain.RetainSettings;
@@ -33,6 +37,7 @@ import dunlin.runtime.StallWatch;
 import dunlin.runtime.TierClock;
 import dunlin.runtime.metrics.Metrics;
 import dunlin.store.StoreException;
+import dunlin.store.grpc.PeerService;
 import dunlin.store.grpc.ServiceTls;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.remote.RangeService;
@@ -40,11 +45,16 @@ import dunlin.store.remote.RemoteCalls;
 import dunlin.store.remote.RemoteCheckpoints;
 import dunlin.store.serve.RangeLocation;
 import dunlin.store.settings.StoreSettings;
+import dunlin.tiers.ClusterTiers;
+import dunlin.tiers.DistRoutes;
+import dunlin.tiers.InboxDelivery;
+import dunlin.transport.link.Link;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.InstantSource;
 import java.util.ArrayDeque;
@@ -109,6 +119,7 @@ final class Node implements AutoCloseable {
   private @Nullable Application application; // only in a broker
   private @Nullable SessionsMXBean sessions; // only in a broker
   private volatile @Nullable Frontend frontend; // set once; the admin port reads it during the start
+  private volatile @Nullable Cluster cluster; // only in a member of one; other nodes ask for it during the start
   private @Nullable RangeStore store;
   private @Nullable Metrics metrics; // set once the node has a name
   private @Nullable AdminServer admin;
@@ -190,7 +201,7 @@ final class Node implements AutoCloseable {
     StartProgress progress = new StartProgress(ranges, routesAnnounced::sum, System::nanoTime);
     report(progress, housekeeping);
     StallWatch watch = new StallWatch(stallMax(), progress::moved, System::nanoTime);
-    openAdmin(metrics, probes(progress::text, watch::stalled, ranges, Optional::empty));
+    openAdmin(metrics, probes(progress::text, watch::stalled, ranges, this::unleased));
     Authentication authentication = opening(Authentication.open(authenticationSettings, authenticators, meters));
     if (!authentication.authenticates()) {
       // An embedding application has chosen this in its own code and needs no warning.
@@ -215,36 +226,126 @@ final class Node implements AutoCloseable {
     long heapBytes = Runtime.getRuntime().maxMemory();
     long diskBytes = settings.get(NodeSettings.DATA_DIR).toFile().getTotalSpace();
     InboxSettings inboxSettings = InboxSettings.from(settings, settings.get(FrontendSettings.Sessions.SUBSCRIPTIONS_MAX), heapBytes, diskBytes);
+    checkData(ranges);
     SessionLayout.keep(settings.get(NodeSettings.DATA_DIR), inboxSettings.layout());
-    int shards = inboxSettings.layout().shards();
-    DistWorker dist =
-        DistWorker.create(ranges, DistSettings.from(settings, heapBytes), p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), meters);
+    TierParts tiers =
+        new TierParts(
+            DistSettings.from(settings, heapBytes), inboxSettings, RetainSettings.from(settings, heapBytes, diskBytes), ranges, clients, clock, meters, housekeeping,
+            routesAnnounced, progress, watch, heapBytes / APPLICATION_PART);
+    if (NodeSettings.isMember(settings)) startMember(tiers);
+    else startAlone(tiers);
+    clients.listen();
+    opened.push(clients::disconnectAll);
+    clients.showListeners(metrics.beans());
+    housekeeping.scheduleWithFixedDelay(
+        clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
+  }
+
+  /** The data of a broker that runs alone cannot become that of a cluster, nor the other way round. */
+  private void checkData(RangeStore ranges) {
+    Path data = settings.get(NodeSettings.DATA_DIR);
+    boolean joined = Cluster.hasJoined(data);
+    if (joined && !NodeSettings.isMember(settings)) {
+      throw new SettingException("dunlin.cluster.seeds: %s belongs to a node of a cluster; set the seeds of that cluster".formatted(data));
+    }
+    if (!joined && NodeSettings.isMember(settings) && !ranges.stored().isEmpty()) {
+      throw new SettingException("dunlin.cluster.seeds: %s has the data of a broker that ran alone; a node joins a cluster with an empty directory".formatted(data));
+    }
+  }
+
+  /** What the tiers behind the frontend are made of. */
+  private record TierParts(
+      DistSettings dist,
+      InboxSettings inbox,
+      RetainSettings retain,
+      RangeStore ranges,
+      Frontend clients,
+      TierClock clock,
+      CompositeMeterRegistry meters,
+      ScheduledExecutorService housekeeping,
+      LongAdder routesAnnounced,
+      StartProgress progress,
+      StallWatch watch,
+      long applicationBytes) {}
+
+  /** All tiers of a broker that runs alone, which call each other. */
+  private void startAlone(TierParts of) {
+    RangeStore ranges = of.ranges();
+    Frontend clients = of.clients();
+    int shards = of.inbox().layout().shards();
+    DistWorker dist = DistWorker.create(ranges, of.dist(), p -> InboxServer.shardOf(shards, p.tenant(), p.clientId()), of.meters());
     Seams seams = opening(embedding.seams());
     InboxServer inbox =
-        new InboxServer(ranges, inboxSettings, new DistRoutes(seams.routesOfSessions(dist), routesAnnounced), clients, clock, meters);
-    RetainServer retain = RetainServer.on(ranges, RetainSettings.from(settings, heapBytes, diskBytes), meters, clock, housekeeping);
+        new InboxServer(
+            ranges, of.inbox(), new DistRoutes(seams.routesOfSessions(dist), of.routesAnnounced()), clients, of.clock(), of.meters());
+    RetainServer retain = RetainServer.on(ranges, of.retain(), of.meters(), of.clock(), of.housekeeping());
     dist.attachFrontend(ranges.nodeId(), seams.onLoops(clients, clients.delivery()));
     dist.attachInboxShards(seams.onShards(new InboxDelivery(inbox)));
-
-    SysTopics sys = new SysTopics(clients, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
+    SysTopics sys = sysTopics(clients);
 
     ranges.start(stallMax());
-    ranges.show(metrics.beans());
+    ranges.show(metrics().beans());
     DistClient distOfClients = seams.dist(dist);
     clients.open(new Tiers(distOfClients, sys.over(seams.retain(retain)), seams.sessions(inbox, clients, ranges.nodeId())));
     opened.push(inbox);
     opened.push(retain);
     retain.start();
     ApplicationSubscriptions subscriptions =
-        opening(
-            new ApplicationSubscriptions(
-                clients, all -> dist.attachFrontend(all.shard().name(), seams.onLoops(clients, all)), meters, heapBytes / APPLICATION_PART));
-    application = new Application(clients.application(), subscriptions);
+        serveApplication(of, all -> dist.attachFrontend(all.shard().name(), seams.onLoops(clients, all)));
     var _ = inbox.start(); // attach waits for the start, and fails with it
-    awaitSessions(seams.attach(inbox, clients, ranges.nodeId()), watch, progress);
-    progress.ended();
-    for (ShardId shard : List.of(clients.shard(), subscriptions.shard())) {
-      distOfClients.removeRoutesBefore(shard, ranges.incarnation())
+    awaitSessions(seams.attach(inbox, clients, ranges.nodeId()), of.watch(), of.progress());
+    of.progress().ended();
+    removeEarlierRoutes(of, distOfClients, subscriptions);
+    opening(sys).start();
+    sessions = inbox.operations();
+    metrics().beans().register("Sessions", sessions);
+    metrics().beans().register("RetainedMessages", retain.operations());
+  }
+
+  /** The part that this broker has in the tiers of a cluster. */
+  private void startMember(TierParts of) {
+    RangeStore ranges = of.ranges();
+    Frontend clients = of.clients();
+    @Nullable ServiceTls tls = serviceTls(of.housekeeping());
+    UUID self = ranges.member().node();
+    LinkDialler dials = opening(new LinkDialler(self, Link.Settings.defaults(), tls, of.meters()));
+    LinkService links = opening(new LinkService(self, this::host, of.meters()));
+    ClusterTiers tiers =
+        opening(
+            new ClusterTiers(
+                new ClusterTiers.Parts(
+                    clients, ranges.incarnation(), clients.lanes(), links, dials, of.meters(), of.clock(), of.housekeeping(),
+                    settings.get(ClusterKeys.HEARTBEAT), of.routesAnnounced()),
+                of.dist(), of.inbox(), of.retain()));
+    Cluster member = joinCluster(ranges, ClusterKeys.member(settings, ClusterTiers.founded()), tiers.kinds(), List.of(links), tls, of.meters());
+    tiers.in(member);
+    SysTopics sys = sysTopics(clients);
+
+    member.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
+    ranges.show(metrics().beans());
+    member.awaitVoters(readiness::isStarting);
+    DistClient dist = tiers.dist();
+    clients.open(new Tiers(dist, sys.over(tiers.retained()), tiers.sessions()));
+    ApplicationSubscriptions subscriptions = serveApplication(of, tiers::accept);
+    awaitSessions(tiers.begin(), of.watch(), of.progress());
+    of.progress().ended();
+    removeEarlierRoutes(of, dist, subscriptions);
+    opening(sys).start();
+  }
+
+  private SysTopics sysTopics(Frontend clients) {
+    return new SysTopics(clients, InstantSource.system(), VERSION, settings.get(NodeSettings.SYS_INTERVAL));
+  }
+
+  private ApplicationSubscriptions serveApplication(TierParts of, Consumer<ApplicationSubscriptions> attach) {
+    ApplicationSubscriptions subscriptions = opening(new ApplicationSubscriptions(of.clients(), attach, of.meters(), of.applicationBytes()));
+    application = new Application(of.clients().application(), subscriptions);
+    return subscriptions;
+  }
+
+  private void removeEarlierRoutes(TierParts of, DistClient dist, ApplicationSubscriptions subscriptions) {
+    for (ShardId shard : List.of(of.clients().shard(), subscriptions.shard())) {
+      dist.removeRoutesBefore(shard, of.ranges().incarnation())
           .whenComplete(
               (removed, failure) -> {
                 if (closed.get()) return; // when a listener cannot be bound, the node closes while routes are being removed
@@ -252,43 +353,54 @@ final class Node implements AutoCloseable {
                 else if (removed > 0) log.info("removed {} routes from this node's earlier runs", removed);
               });
     }
-    opening(sys).start();
-    clients.listen();
-    opened.push(clients::disconnectAll);
-    clients.showListeners(metrics.beans());
-    sessions = inbox.operations();
-    metrics.beans().register("Sessions", sessions);
-    metrics.beans().register("RetainedMessages", retain.operations());
-    housekeeping.scheduleWithFixedDelay(
-        clients::reloadCertificates, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
+  }
+
+  private Optional<String> host(UUID node) {
+    Cluster member = cluster;
+    return member == null ? Optional.empty() : member.service(node).map(NodeAddress::host);
+  }
+
+  private @Nullable ServiceTls serviceTls(ScheduledExecutorService housekeeping) {
+    @Nullable ServiceTls tls = ServiceTls.of(ClusterKeys.read(settings).security()).orElse(null);
+    if (tls != null) housekeeping.scheduleWithFixedDelay(tls::refresh, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
+    return tls;
+  }
+
+  /** Opens the node's part in its cluster, and the port at which others call it; starts neither the cluster nor the store. */
+  private Cluster joinCluster(
+      RangeStore ranges,
+      MemberSettings settingsOfMember,
+      List<RangeKind<?, ?, ?>> kinds,
+      List<PeerService> services,
+      @Nullable ServiceTls tls,
+      CompositeMeterRegistry meters) {
+    RemoteCalls calls = opening(new RemoteCalls(tls, meters));
+    NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), to.name(), request, deadline);
+    Cluster member = opening(Cluster.open(settingsOfMember, ranges, settings.get(NodeSettings.DATA_DIR), others, kinds, meters));
+    cluster = member;
+    ranges.fetchCheckpointsBy(opening(new RemoteCheckpoints(node -> serviceOf(member, node), tls)));
+    opening(
+        RangeService.start(
+            ClusterKeys.serviceAddress(settings), member.self(), _ -> Optional.empty(), ranges, member::answer, services,
+            ClusterKeys.service(settings), tls, meters, System::nanoTime));
+    metrics().beans().register("Cluster", member.bean());
+    return member;
   }
 
   /** Starts a node that keeps replicas for its cluster, without listeners and tiers. */
   private void startStore(CompositeMeterRegistry meters) {
     MemberSettings member = ClusterKeys.member(settings, Set.of());
-    @Nullable ServiceTls tls = ServiceTls.of(ClusterKeys.read(settings).security()).orElse(null);
-
     RangeStore ranges = openStore(meters);
     Metrics metrics = metrics();
     ScheduledExecutorService housekeeping = openHousekeeping();
-    if (tls != null) housekeeping.scheduleWithFixedDelay(tls::refresh, RELOAD_SECONDS, RELOAD_SECONDS, TimeUnit.SECONDS);
-
-    RemoteCalls calls = opening(new RemoteCalls(tls, meters));
-    NodeCalls others = (to, request, deadline) -> calls.call(to.host(), to.port(), to.name(), request, deadline);
-    Cluster cluster = opening(Cluster.open(member, ranges, settings.get(NodeSettings.DATA_DIR), others, List.of(), meters));
-    ranges.fetchCheckpointsBy(opening(new RemoteCheckpoints(node -> serviceOf(cluster, node), tls)));
-    opening(
-        RangeService.start(
-            ClusterKeys.serviceAddress(settings), cluster.self(), _ -> Optional.empty(), ranges, cluster::answer, List.of(),
-            ClusterKeys.service(settings), tls, meters, System::nanoTime));
-    metrics.beans().register("Cluster", cluster.bean());
+    Cluster joined = joinCluster(ranges, member, List.of(), List.of(), serviceTls(housekeeping), meters);
     StartProgress progress = new StartProgress(ranges, () -> 0, System::nanoTime);
     report(progress, housekeeping);
     // Now, since the other nodes may start much later.
-    openAdmin(metrics, probes(() -> cluster.unserved().orElseGet(progress::text), () -> false, ranges, cluster::unserved));
-    cluster.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
+    openAdmin(metrics, probes(() -> joined.unserved().orElseGet(progress::text), () -> false, ranges, joined::unserved));
+    joined.start(settings.get(ClusterKeys.JOIN_TIMEOUT));
     ranges.show(metrics.beans());
-    cluster.awaitVoters(readiness::isStarting);
+    joined.awaitVoters(readiness::isStarting);
   }
 
   private static Optional<RangeLocation.Peer> serviceOf(Cluster cluster, UUID node) {
@@ -347,6 +459,13 @@ final class Node implements AutoCloseable {
   private Probes probes(Supplier<String> start, BooleanSupplier stalled, RangeStore ranges, Supplier<Optional<String>> unserved) {
     return new Probes(
         readiness, start, stalled, ranges, settings.get(NodeSettings.READY_COMMAND_AGE_MAX), this::isDraining, unserved);
+  }
+
+  /** Why a broker of a cluster serves no clients; empty for one that does, or runs alone. */
+  private Optional<String> unleased() {
+    Cluster member = cluster;
+    if (member == null || member.leased()) return Optional.empty();
+    return Optional.of("this node has no lease in its cluster: no leader of the meta group answers its heartbeats");
   }
 
   private boolean isDraining() {

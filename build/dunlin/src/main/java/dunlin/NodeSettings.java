@@ -41,8 +41,8 @@ final class NodeSettings {
   static final Setting<Set<Role>> ROLES =
       Setting.choices(
           "dunlin.roles", Role.class, BROKER,
-          "Roles of this process. A broker has all roles of the default and runs alone. A node with the role store alone is a member of a cluster;"
-              + " it keeps replicas and serves no clients.");
+          "Roles of this process. A broker has all roles of the default; with dunlin.cluster.seeds it is a member of a cluster of brokers, without"
+              + " it runs alone. A node with the role store alone is a member of a cluster of store nodes and serves no clients.");
 
   static final Setting<Integer> ADMIN_PORT =
       Setting.integer(
@@ -112,19 +112,27 @@ final class NodeSettings {
     return settings.get(ROLES).equals(Set.of(Role.STORE));
   }
 
-  /** Refuses settings with which a broker would look like a member of a cluster: its data is on this node alone. */
+  /** Whether this is a broker of a cluster. */
+  static boolean isMember(Settings settings) {
+    return !isStore(settings) && !settings.get(ClusterKeys.SEEDS).isEmpty();
+  }
+
   private static void findInBroker(Settings settings, List<String> problems) {
     if (!settings.get(ROLES).equals(BROKER)) {
       problems.add(
           "dunlin.roles: this version runs all roles of a broker in one process, or store by itself; leave it at its default or set it to store");
     }
-    if (!settings.get(ClusterKeys.SEEDS).isEmpty()) {
-      problems.add(
-          "dunlin.cluster.seeds: a broker of this version runs alone and cannot join other nodes, leave it empty; only dunlin.roles=store joins");
-    }
-    if (settings.get(ClusterKeys.SERVICE_PORT) != 0) {
-      problems.add(
-          "dunlin.cluster.service-port: a broker of this version runs alone and answers no other nodes, leave it at 0");
+    if (isMember(settings)) {
+      try {
+        var _ = ClusterKeys.member(settings, Set.of());
+      } catch (SettingException e) {
+        problems.add(String.valueOf(e.getMessage()));
+      }
+      if (settings.get(InboxSettings.RANGES) != 1) {
+        problems.add("dunlin.inbox.ranges: a cluster has one range of sessions, leave it at 1");
+      }
+    } else if (settings.get(ClusterKeys.SERVICE_PORT) != 0) {
+      problems.add("dunlin.cluster.service-port: a broker that runs alone answers no other nodes; leave it at 0, or set dunlin.cluster.seeds");
     }
   }
 }

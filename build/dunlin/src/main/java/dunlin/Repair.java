@@ -16,6 +16,7 @@ import dunlin.store.StoreException;
 import dunlin.store.disk.StoredRows;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.StoreSettings;
+import dunlin.tiers.DistRoutes;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;

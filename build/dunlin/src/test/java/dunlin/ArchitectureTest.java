@@ -52,7 +52,8 @@ class ArchitectureTest {
             "dunlin.dist", "dunlin.dist.remote", "dunlin.retain", "dunlin.retain.remote",
             "dunlin.inbox", "dunlin.inbox.propose", "dunlin.inbox.range", "dunlin.inbox.remote", "dunlin.inbox.repair", "dunlin.inbox.rows", "dunlin.inbox.server",
             "dunlin.broker", "dunlin.broker.codec", "dunlin.broker.auth", "dunlin.broker.limit", "dunlin.broker.listen", "dunlin.broker.meter",
-            "dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect");
+            "dunlin.broker.loop", "dunlin.broker.fanout", "dunlin.broker.session", "dunlin.broker.connect",
+            "dunlin.tiers");
   }
 
   @Test

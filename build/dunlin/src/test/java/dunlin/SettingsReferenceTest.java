@@ -47,10 +47,10 @@ class SettingsReferenceTest {
   }
 
   @Test
-  void aBrokerWithSettingsOfAClusterIsRefused() {
+  void aBrokerWithSomeSettingsOfAClusterIsRefused() {
     assertThatThrownBy(() -> check("dunlin.cluster.seeds", "a:1"))
         .isInstanceOf(SettingException.class)
-        .hasMessageContaining("dunlin.cluster.seeds");
+        .hasMessageContaining("dunlin.cluster.port");
     assertThatThrownBy(() -> check("dunlin.cluster.service-port", "7002"))
         .isInstanceOf(SettingException.class)
         .hasMessageContaining("dunlin.cluster.service-port");

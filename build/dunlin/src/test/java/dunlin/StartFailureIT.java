@@ -114,8 +114,9 @@ class StartFailureIT {
         "dunlin.inbox.overflow=drop-all | dunlin.inbox.overflow | drop-oldest",
         "dunlin.inbox.ranges=17 | dunlin.inbox.ranges | 16 shards",
         "dunlin.roles=frontend | dunlin.roles | all roles",
-        "dunlin.roles=store | dunlin.cluster.port | store node",
-        "dunlin.cluster.seeds=a:1 | dunlin.cluster.seeds | runs alone",
+        "dunlin.roles=store | dunlin.cluster.port | a node of a cluster",
+        "dunlin.cluster.seeds=a:1 | dunlin.cluster.port | a node of a cluster",
+        "dunlin.cluster.service-port=7000 | dunlin.cluster.service-port | runs alone",
         "dunlin.listener.tcp.prt=1883 | dunlin.listener.tcp.prt | dunlin.listeners.tcp.port",
         "dunlin.config=/no/such/file.conf | /no/such/file.conf | /no/such/file.conf",
       })
@@ -123,6 +124,29 @@ class StartFailureIT {
     Path data = directory.resolve("data");
     refused(data, List.of(setting), first, second);
     assertThat(data).doesNotExist();
+  }
+
+  /** Neither is changed by the attempt. */
+  @Test
+  void dataOfABrokerThatRanAloneInACluster() {
+    refused(stopped, clusterOfOne(), "dunlin.cluster.seeds", "ran alone");
+    TestBroker.on(stopped).close();
+  }
+
+  @Test
+  void dataOfANodeOfAClusterInABrokerThatRunsAlone() {
+    Path data = directory.resolve("data");
+    var settings = clusterOfOne();
+    BrokerProcess.start(data, settings.toArray(new String[0])).close();
+    refused(data, List.of(), "dunlin.cluster.seeds", "belongs to a node of a cluster");
+    BrokerProcess.start(data, settings.toArray(new String[0])).close();
+  }
+
+  private static List<String> clusterOfOne() {
+    int service = StoreClusterIT.freePort();
+    return List.of(
+        "dunlin.cluster.seeds=127.0.0.1:" + service, "dunlin.cluster.service-port=" + service, "dunlin.cluster.port=" + StoreClusterIT.freePort(),
+        "dunlin.cluster.bootstrap-expect=1");
   }
 
   @Test

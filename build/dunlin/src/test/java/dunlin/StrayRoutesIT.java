@@ -23,6 +23,7 @@ import dunlin.model.SubscriptionOptions;
 import dunlin.model.TopicFilter;
 import dunlin.store.raft.RangeStore;
 import dunlin.store.settings.StoreSettings;
+import dunlin.tiers.DistRoutes;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.nio.file.Path;
 import java.time.InstantSource;

@@ -36,7 +36,7 @@ public record InboxSettings(
       Setting.integer(
           "dunlin.inbox.shards", 16, 1, SHARDS_MAX, "Number of shards that durable sessions are divided into. It cannot be"
               + " changed for an existing data directory; the broker refuses to start.");
-  private static final Setting<Integer> RANGES =
+  public static final Setting<Integer> RANGES =
       Setting.integer(
           "dunlin.inbox.ranges", 1, 1, RANGES_MAX, "Number of ranges that hold the durable sessions, each with a log and a thread of its own that applies"
               + " it. At most the number of shards. It cannot be changed for an existing data directory; the broker refuses to start.");

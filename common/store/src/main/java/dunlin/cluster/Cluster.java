@@ -88,6 +88,8 @@ public final class Cluster implements AutoCloseable {
   private static final Duration ASK_DEADLINE = Duration.ofSeconds(10);
   private static final long LOOK_AGAIN_MILLIS = 50;
 
+  private static final String DIRECTORY = "cluster";
+
   private final MemberSettings settings;
   private final RangeStore store;
   private final OutgoingCalls calls;
@@ -122,7 +124,7 @@ public final class Cluster implements AutoCloseable {
     this.settings = settings;
     this.store = store;
     this.calls = new OutgoingCalls(calls);
-    directory = dataDirectory.resolve("cluster");
+    directory = dataDirectory.resolve(DIRECTORY);
     self = store.member().node();
     var stored = ClusterIdentity.read(directory);
     identity = stored.orElse(null);
@@ -379,6 +381,11 @@ public final class Cluster implements AutoCloseable {
     return now.version() > version ? new ClusterMap.Update.Whole(now) : new ClusterMap.Update.Changes(version, List.of());
   }
 
+  /** Whether a node with this data directory belongs to a cluster. */
+  public static boolean hasJoined(Path dataDirectory) {
+    return ClusterIdentity.read(dataDirectory.resolve(DIRECTORY)).isPresent();
+  }
+
   /** This node's identity. */
   public UUID self() {
     return self;
@@ -408,6 +415,16 @@ public final class Cluster implements AutoCloseable {
   public boolean connected() {
     var running = parts;
     return running != null && running.heartbeat.connected();
+  }
+
+  /**
+   * Whether this node holds its lease: it has sent a heartbeat within the lease that a leader of the meta group has
+   * answered. Without the lease, other nodes may soon act as if this one were dead; they do so after {@code downAfter}
+   * at the earliest.
+   */
+  public boolean leased() {
+    var running = parts;
+    return running != null && running.heartbeat.silenceNanos() < settings.lease().toNanos();
   }
 
   /** Ranges that are too large or too busy and cannot be split; empty on nodes that do not lead the meta group. */

@@ -38,6 +38,7 @@ final class Heartbeat {
   private final Thread thread;
   private volatile boolean closed;
   private volatile boolean connected;
+  private volatile long heardNanos = System.nanoTime();
   private int lost; // heartbeats in succession
 
   Heartbeat(
@@ -73,12 +74,19 @@ final class Heartbeat {
     return connected;
   }
 
+  /** Time since this node sent the last heartbeat that a leader of the meta group has answered, in nanoseconds. */
+  long silenceNanos() {
+    return System.nanoTime() - heardNanos;
+  }
+
   private void run() {
     while (!closed) {
       boolean again = false;
       try {
         register();
+        long sent = System.nanoTime(); // the leader hears it later: its count of this node's silence is no longer
         again = report();
+        heardNanos = sent;
         connected = true;
         lost = 0;
       } catch (IOException e) {

@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.tiers;
 
 import dunlin.dist.Delivery;
 import dunlin.dist.MatchedRoutes;
@@ -13,10 +13,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** The session tier as a destination of the dist tier: all inbox shards of this node together. */
-final class InboxDelivery implements Delivery {
+public final class InboxDelivery implements Delivery {
   private final InboxServer inbox;
 
-  InboxDelivery(InboxServer inbox) {
+  public InboxDelivery(InboxServer inbox) {
     this.inbox = inbox;
   }
 

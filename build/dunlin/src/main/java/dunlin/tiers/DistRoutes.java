@@ -1,4 +1,4 @@
-package dunlin;
+package dunlin.tiers;
 
 import dunlin.dist.Route;
 import dunlin.dist.RouteClient;
@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /** Announces the session tier's filters to the dist tier. An inbox shard lives as long as its data, so it has only one incarnation. */
-final class DistRoutes implements InboxRoutes {
+public final class DistRoutes implements InboxRoutes {
   private static final long ONLY_LIFE = 1;
   private static final int NO_HANDLE = 0;
 
@@ -20,7 +20,7 @@ final class DistRoutes implements InboxRoutes {
   private final LongAdder announced;
 
   /** @param announced counts the routes that have been announced */
-  DistRoutes(RouteClient dist, LongAdder announced) {
+  public DistRoutes(RouteClient dist, LongAdder announced) {
     this.dist = dist;
     this.announced = announced;
   }

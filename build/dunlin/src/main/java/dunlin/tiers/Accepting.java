@@ -1,0 +1,69 @@
+package dunlin.tiers;
+
+import dunlin.links.LinkService;
+import dunlin.transport.lane.ReceivingStream;
+import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkAcceptor;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.IntFunction;
+
+/** The links that one server of this node accepts, and its threads for them; closed together. */
+final class Accepting implements AutoCloseable {
+  /*
+   * Owner: one thread opens and closes it.
+   * Bounds: CALLERS_MAX links of a name.
+   */
+  private static final int CALLERS_MAX = 1_024;
+
+  private final LinkService service;
+  private final SecureRandom random = new SecureRandom();
+  private final List<LinkService.Accepted> accepted = new ArrayList<>();
+  private final List<ExecutorService> threads = new ArrayList<>();
+
+  Accepting(LinkService service) {
+    this.service = service;
+  }
+
+  ExecutorService thread(String name) {
+    var thread = Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("dunlin-" + name).factory());
+    threads.add(thread);
+    return thread;
+  }
+
+  /** Some threads, each for a part of the lanes. */
+  List<ExecutorService> threads(String name, int count) {
+    var some = new ArrayList<ExecutorService>(count);
+    for (int i = 0; i < count; i++) some.add(thread(name + "-" + i));
+    return some;
+  }
+
+  void accept(String name, Executor owner, LinkAcceptor.Factory factory) {
+    accepted.add(service.accept(name, new LinkAcceptor(random.nextLong(), Link.Settings.defaults(), CALLERS_MAX, owner, System::nanoTime, factory), owner));
+  }
+
+  /** Accepts a link for the messages of each lane. */
+  void acceptLanes(IntFunction<String> name, IntFunction<? extends Executor> threadOf, IntFunction<ReceivingStream.Receiver> receiverOf) {
+    for (int lane = 0; lane < LinkNames.LANES; lane++) {
+      var owner = threadOf.apply(lane);
+      var receiver = receiverOf.apply(lane);
+      accept(name.apply(lane), owner, (link, _) -> new ReceivingStream(link, owner, receiver));
+    }
+  }
+
+  /** Stops accepting links, and ends the open ones, asynchronously. */
+  void end() {
+    accepted.forEach(LinkService.Accepted::close);
+  }
+
+  /** Does the same, and ends the threads after their last tasks. */
+  @Override
+  public void close() {
+    end();
+    threads.forEach(ExecutorService::shutdown);
+  }
+}

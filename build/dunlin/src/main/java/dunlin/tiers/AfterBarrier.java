@@ -1,0 +1,52 @@
+package dunlin.tiers;
+
+import dunlin.store.Replica;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/** Opens a leader's server to callers once its rows show all that earlier leaders have confirmed, unless it is closed before. */
+final class AfterBarrier implements AutoCloseable {
+  /*
+   * Owner: any thread, under its lock.
+   * Failure: a read barrier that fails is asked for again after AGAIN_MILLIS, until the leadership ends and this is closed.
+   */
+  private static final long AGAIN_MILLIS = 100;
+
+  private final Replica<?, ?> replica;
+  private final ScheduledExecutorService timer;
+  private final Runnable opens;
+
+  private boolean closed; // guarded by the lock
+
+  AfterBarrier(Replica<?, ?> replica, ScheduledExecutorService timer, Runnable opens) {
+    this.replica = replica;
+    this.timer = timer;
+    this.opens = opens;
+    ask();
+  }
+
+  private void ask() {
+    var _ =
+        replica
+            .readBarrier()
+            .whenComplete(
+                (_, failure) -> {
+                  if (failure == null) open();
+                  else again();
+                });
+  }
+
+  private synchronized void open() {
+    if (!closed) opens.run();
+  }
+
+  private synchronized void again() {
+    if (!closed) timer.schedule(this::ask, AGAIN_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** Does not open it any more. */
+  @Override
+  public synchronized void close() {
+    closed = true;
+  }
+}

@@ -1,0 +1,251 @@
+package dunlin.tiers;
+
+import dunlin.broker.ApplicationSubscriptions;
+import dunlin.broker.Frontend;
+import dunlin.cluster.Cluster;
+import dunlin.cluster.RangeKind;
+import dunlin.dist.DistClient;
+import dunlin.dist.DistSettings;
+import dunlin.dist.Route;
+import dunlin.dist.RouteClient;
+import dunlin.dist.RoutePage;
+import dunlin.dist.RouteReplica;
+import dunlin.dist.remote.RemoteDeliveries;
+import dunlin.dist.remote.RemoteRoutes;
+import dunlin.inbox.InboxClient;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.remote.RemoteInbox;
+import dunlin.inbox.remote.SessionLinks;
+import dunlin.inbox.server.SessionReplica;
+import dunlin.links.LinkDialler;
+import dunlin.links.LinkService;
+import dunlin.model.ShardId;
+import dunlin.retain.RetainClient;
+import dunlin.retain.RetainReplica;
+import dunlin.retain.RetainSettings;
+import dunlin.retain.remote.RemoteRetain;
+import dunlin.store.RangeLogic;
+import dunlin.store.Replica;
+import dunlin.store.StoreException;
+import dunlin.store.serve.WhileLeading;
+import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
+import dunlin.transport.call.CallLinks;
+import dunlin.transport.lane.RemoteLane;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Connects a broker with the other brokers of its cluster: serves the ranges that this node leads, and connects its frontend with the leaders of all ranges.
+ * Create it, open the {@link Cluster} with its {@link #kinds}, tell it {@link #in} which cluster it is, start the cluster, and {@link #begin}.
+ */
+public final class ClusterTiers implements AutoCloseable {
+  /*
+   * There is one range of routes, one of retained messages and one of sessions; any node may lead each of them. All messages between tiers cross links, also
+   * between tiers of the same node.
+   *
+   * Owner: any thread. Each kind of link that the frontend opens has a thread of its own.
+   * Bounds: those of lanes, calls and links.
+   * Failure: while a range has no leader, or its leader does not answer, links wait for ten seconds. Then the messages and calls on them fail: clients get an
+   *   error, or are disconnected when it is the link to the sessions.
+   */
+  /** Larger than any message can be. */
+  private static final int MESSAGE_MAX = 17 << 20;
+
+  /**
+   * The parts of a node that its tiers use.
+   *
+   * @param incarnation the number of this run of the node; larger than those of earlier runs
+   * @param lanes the number of lanes of its frontend
+   * @param leaseChecked the time between two checks of the frontend's lease
+   * @param announced counts the routes that this node's session tier has announced
+   */
+  public record Parts(
+      Frontend frontend,
+      long incarnation,
+      int lanes,
+      LinkService accepts,
+      LinkDialler dials,
+      MeterRegistry meters,
+      InstantSource clock,
+      ScheduledExecutorService timer,
+      Duration leaseChecked,
+      LongAdder announced) {}
+
+  private final Parts parts;
+  private final Reach reach;
+  private final LedTiers led;
+  private final Accepting accepting;
+  private final List<WhileLeading> serving = new CopyOnWriteArrayList<>();
+  private final int shards;
+  private final RemoteRoutes routesOfClients;
+  private final RemoteRoutes routesOfSessions;
+  private final RemoteRetain retained;
+  private final SessionLinks sessions;
+  private volatile @Nullable Cluster cluster;
+  private volatile @Nullable FrontendLease lease;
+
+  public ClusterTiers(Parts parts, DistSettings dist, InboxSettings inbox, RetainSettings retain) {
+    this.parts = parts;
+    reach = new Reach(parts.dials());
+    shards = inbox.layout().shards();
+    led =
+        new LedTiers(
+            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, inbox, retain), parts.meters(), parts.clock(), parts.timer());
+    accepting = new Accepting(parts.accepts());
+    String node = parts.frontend().nodeId();
+    routesOfClients = routes("clients", node);
+    routesOfSessions = routes("sessions", node);
+    var calls = accepting.thread("retained-of-clients");
+    retained =
+        new RemoteRetain(node, parts.incarnation(), network(RetainReplica.KIND, LinkNames.RETAINED, calls), calls, LedTiers.CALLS, MESSAGE_MAX, parts.meters());
+    var ofSessions = accepting.thread("sessions-of-clients");
+    sessions =
+        new SessionLinks(
+            node, parts.frontend(), parts.frontend()::sessionTierLost,
+            opening -> reach.leader(SessionReplica.KIND, this::leased, LinkNames.SESSIONS, opening.encode(), ofSessions), ofSessions,
+            RemoteInbox.Bounds.defaults(MESSAGE_MAX));
+  }
+
+  private RemoteRoutes routes(String part, String node) {
+    var thread = accepting.thread("routes-of-" + part);
+    return new RemoteRoutes(
+        part, node, parts.incarnation(), network(RouteReplica.KIND, LinkNames.ROUTES, thread), thread, LedTiers.CALLS, parts.meters());
+  }
+
+  private CallLinks.Network network(String kind, String name, Executor thread) {
+    return opening -> reach.leader(kind, name, opening.encode(), thread);
+  }
+
+  /** The kinds of ranges that founding a cluster creates. */
+  public static Set<String> founded() {
+    return Set.of(RouteReplica.KIND, RetainReplica.KIND, SessionReplica.KIND);
+  }
+
+  /** The kinds of ranges that this node can have replicas of. */
+  public List<RangeKind<?, ?, ?>> kinds() {
+    return List.of(
+        undivided(RouteReplica.kind((replica, routes) -> opened(RouteReplica.KIND, replica, () -> led.serveRoutes(replica, routes, cluster())))),
+        undivided(RetainReplica.kind((replica, messages) -> opened(RetainReplica.KIND, replica, () -> led.serveRetained(replica, messages)))),
+        undivided(
+            SessionReplica.kind(
+                shards,
+                (replica, all) ->
+                    opened(
+                        SessionReplica.KIND, replica,
+                        () -> led.serveSessions(all, new DistRoutes(Patience.with(routesOfSessions), parts.announced()), parts.frontend())))));
+  }
+
+  /** The same kind, without splits: links lead to the one range of a kind. */
+  private static <C, R, L extends RangeLogic<C, R>> RangeKind<C, R, L> undivided(RangeKind<C, R, L> kind) {
+    return new RangeKind<>(kind.name(), kind.codec(), kind.logic(), kind.opened(), _ -> 0);
+  }
+
+  private void opened(String kind, Replica<?, ?> replica, WhileLeading.Opener opener) {
+    reach.replica(kind, replica);
+    serving.add(WhileLeading.of(replica, opener));
+  }
+
+  /** Sets the cluster that has these ranges. Called before the cluster starts. */
+  public void in(Cluster member) {
+    cluster = member;
+    reach.in(member);
+  }
+
+  private Cluster cluster() {
+    var member = cluster;
+    if (member == null) throw new StoreException("this node belongs to no cluster yet");
+    return member;
+  }
+
+  private boolean leased() {
+    var held = lease;
+    return held != null && held.held();
+  }
+
+  /** The dist tier, whichever node leads it. */
+  public DistClient dist() {
+    return new LedDist(Patience.with(routesOfClients));
+  }
+
+  private final class LedDist implements DistClient {
+    private final RouteClient routes;
+
+    LedDist(RouteClient routes) {
+      this.routes = routes;
+    }
+
+    @Override
+    public Lane openLane(int number, Executor thread, LaneCredit credit) {
+      return new RemoteLane(reach.leader(RouteReplica.KIND, LinkNames.lane(number), new byte[0], thread), thread, credit);
+    }
+
+    @Override
+    public CompletableFuture<Void> addRoute(Route route) {
+      return routes.addRoute(route);
+    }
+
+    @Override
+    public CompletableFuture<Void> removeRoute(Route route) {
+      return routes.removeRoute(route);
+    }
+
+    @Override
+    public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+      return routes.removeRoutesBefore(shard, incarnation);
+    }
+
+    @Override
+    public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
+      return routes.routes(kind, from);
+    }
+  }
+
+  /** The retain tier, whichever node leads it. */
+  public RetainClient retained() {
+    return Patience.with(retained);
+  }
+
+  /** The session tier, whichever node leads it. */
+  public InboxClient sessions() {
+    return sessions;
+  }
+
+  /** Accepts messages for the listeners of the embedding application. */
+  public void accept(ApplicationSubscriptions application) {
+    var deliveries = new RemoteDeliveries(application);
+    accepting.acceptLanes(LinkNames::application, parts.frontend()::onLane, _ -> deliveries);
+  }
+
+  /**
+   * Opens the links of this node's frontend. Called once the frontend is open and the cluster has started. Completes when the leaders of all tiers have accepted
+   * their links.
+   */
+  public CompletableFuture<Void> begin() {
+    var clients = new RemoteDeliveries(parts.frontend().delivery());
+    accepting.acceptLanes(LinkNames::clients, parts.frontend()::onLane, _ -> clients);
+    lease =
+        new FrontendLease(
+            cluster(), parts.timer(), parts.leaseChecked(), () -> sessions.lose("this node has lost its lease in the cluster"));
+    return CompletableFuture.allOf(routesOfClients.begin(), routesOfSessions.begin(), retained.begin(), sessions.begin(parts.frontend().life()));
+  }
+
+  @Override
+  public void close() {
+    sessions.close();
+    retained.close();
+    routesOfClients.close();
+    routesOfSessions.close();
+    serving.forEach(WhileLeading::close);
+    accepting.close();
+  }
+}

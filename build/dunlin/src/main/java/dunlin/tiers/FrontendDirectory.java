@@ -1,0 +1,122 @@
+package dunlin.tiers;
+
+import dunlin.broker.ApplicationSubscriptions;
+import dunlin.cluster.Cluster;
+import dunlin.dist.Deliveries;
+import dunlin.dist.DistWorker;
+import dunlin.dist.remote.RemoteDelivery;
+import dunlin.model.ShardId;
+import dunlin.transport.lane.SendingStream;
+import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkAcceptor;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.UUID;
+import java.util.concurrent.Executor;
+import java.util.function.BiFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Attaches the frontends that may have connected clients to the dist worker of a leader, and detaches dead ones. */
+final class FrontendDirectory {
+  /*
+   * A frontend ends its connections when it has lost its lease, before the cluster counts it as dead (FrontendLease). From then on messages that match its
+   * routes have no receiver there, and must not wait for it: it is detached. Its routes stay until it starts again, or leaves
+   * the cluster; they cost memory, no messages.
+   *
+   * A frontend that is back has its clients' subscriptions added here, over a link of its own. So one that has such a link is attached, whatever the map of
+   * this node says, which may be old. A node without a lease detaches none: it cannot tell who else is without one.
+   *
+   * Owner: the thread of the links with calls for routes.
+   * Bounds: the nodes of the map, and those with links.
+   * Failure: a node that cannot be reached and is not counted as dead keeps its messages waiting until its link is lost; then they are answered
+   *   SERVER_UNAVAILABLE.
+   */
+  private static final Logger LOG = LoggerFactory.getLogger(FrontendDirectory.class);
+
+  private final DistWorker worker;
+  private final Reach reach;
+  private final Cluster cluster;
+  private final Set<UUID> attached = new HashSet<>();
+  private final Set<UUID> detached = new HashSet<>();
+
+  private final Set<UUID> left = new HashSet<>();
+
+  /** The last link of each node that has had one. */
+  private final Map<UUID, Link> links = new HashMap<>();
+
+  FrontendDirectory(DistWorker worker, Reach reach, Cluster cluster) {
+    this.worker = worker;
+    this.reach = reach;
+    this.cluster = cluster;
+  }
+
+  /** Attaches and detaches nodes by their present state. */
+  void compare() {
+    for (var node : cluster.map().nodes().values()) {
+      switch (node.state()) {
+        case JOINED, SUSPECT, DRAINING -> attach(node.id());
+        case DOWN -> {
+          if (!isLinked(node.id()) && cluster.leased()) detach(node.id());
+        }
+        case LEFT -> leave(node.id());
+      }
+    }
+  }
+
+  private boolean isLinked(UUID node) {
+    var link = links.get(node);
+    return link != null && !link.isLost();
+  }
+
+  private void attach(UUID node) {
+    if (!attached.add(node)) return;
+    detached.remove(node);
+    worker.attachFrontend(node.toString(), deliveries((lane, thread) -> reach.node(node, LinkNames.clients(lane), thread)));
+    worker.attachFrontend(application(node), deliveries((lane, thread) -> reach.node(node, LinkNames.application(lane), thread)));
+  }
+
+  private void detach(UUID node) {
+    if (!detached.add(node)) return;
+    attached.remove(node);
+    worker.detachFrontend(node.toString());
+    worker.detachFrontend(application(node));
+  }
+
+  /** Removes the routes of a node that has left: it cannot return under this identity. */
+  private void leave(UUID node) {
+    if (!left.add(node)) return;
+    detach(node);
+    for (String shard : List.of(node.toString(), application(node))) {
+      worker
+          .removeRoutesBefore(ShardId.frontend(shard), Long.MAX_VALUE)
+          .exceptionally(
+              failure -> {
+                LOG.warn("Routes of node {}, which has left the cluster, could not be removed; the next leader tries again: {}", node, failure.getMessage());
+                return 0L;
+              });
+    }
+  }
+
+  private static String application(UUID node) {
+    return ApplicationSubscriptions.shardOf(node.toString()).name();
+  }
+
+  static Deliveries deliveries(BiFunction<Integer, Executor, SendingStream.Dialler> dialler) {
+    return (lane, thread) -> new RemoteDelivery(dialler.apply(lane, thread), thread, System::nanoTime);
+  }
+
+  /** Accepts links with calls for routes, and attaches the nodes that open them. */
+  LinkAcceptor.Factory noting(LinkAcceptor.Factory calls) {
+    return (link, opening) -> {
+      var handler = calls.open(link, opening);
+      UUID node = UUID.fromString(link.caller());
+      links.put(node, link);
+      attach(node);
+      return handler;
+    };
+  }
+}

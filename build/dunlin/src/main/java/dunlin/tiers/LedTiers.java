@@ -1,0 +1,137 @@
+package dunlin.tiers;
+
+import dunlin.cluster.Cluster;
+import dunlin.dist.DistSettings;
+import dunlin.dist.DistWorker;
+import dunlin.dist.RouteReplica;
+import dunlin.dist.remote.RemoteDeliveries;
+import dunlin.dist.remote.RouteCalls;
+import dunlin.inbox.InboxRoutes;
+import dunlin.inbox.InboxSettings;
+import dunlin.inbox.WillPublisher;
+import dunlin.inbox.remote.InboxCalls;
+import dunlin.inbox.remote.RemoteConnections;
+import dunlin.inbox.server.FrontendLinks;
+import dunlin.inbox.server.InboxServer;
+import dunlin.inbox.server.SessionReplica;
+import dunlin.links.LinkService;
+import dunlin.retain.RetainReplica;
+import dunlin.retain.RetainServer;
+import dunlin.retain.RetainSettings;
+import dunlin.retain.remote.RetainCalls;
+import dunlin.store.Replica;
+import dunlin.transport.Lane;
+import dunlin.transport.LaneCredit;
+import dunlin.transport.call.CallBounds;
+import dunlin.transport.lane.RemoteLane;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+
+/** Serves the ranges that this node leads, each for one leadership. Links of all nodes lead here. */
+final class LedTiers {
+  /*
+   * Owner: each range has the thread of its WhileLeading. There is a thread for each lane of this node, on which messages are matched, and another one, on which
+   *   they arrive at the sessions.
+   * Bounds: those of the tiers' servers, and of links.
+   * Failure: closing a server ends its links, so that their other sides look for the next leader.
+   */
+  private static final long COMPARE_MILLIS = 500;
+  static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
+
+  /** The bounds of the tiers. */
+  record Bounds(DistSettings dist, InboxSettings inbox, RetainSettings retain) {}
+
+  private final LinkService links;
+  private final Reach reach;
+  private final int lanes;
+  private final Bounds bounds;
+  private final MeterRegistry meters;
+  private final InstantSource clock;
+  private final ScheduledExecutorService timer;
+
+  LedTiers(LinkService links, Reach reach, int lanes, Bounds bounds, MeterRegistry meters, InstantSource clock, ScheduledExecutorService timer) {
+    this.links = links;
+    this.reach = reach;
+    this.lanes = lanes;
+    this.bounds = bounds;
+    this.meters = meters;
+    this.clock = clock;
+    this.timer = timer;
+  }
+
+  /**
+   * @param replica this node's replica of the range of routes
+   * @param cluster whose nodes have frontends
+   */
+  AutoCloseable serveRoutes(Replica<?, ?> replica, RouteReplica routes, Cluster cluster) {
+    int shards = bounds.inbox().layout().shards();
+    var worker = DistWorker.leading(routes, bounds.dist(), publisher -> InboxServer.shardOf(shards, publisher.tenant(), publisher.clientId()), meters);
+    worker.attachInboxShards(FrontendDirectory.deliveries((lane, thread) -> reach.leader(SessionReplica.KIND, LinkNames.shards(lane), new byte[0], thread)));
+    var accepting = new Accepting(links);
+    var threads = accepting.threads("dist", lanes);
+    var laneOf = new ArrayList<Lane>(lanes);
+    for (int i = 0; i < lanes; i++) {
+      int number = i;
+      var thread = threads.get(i);
+      laneOf.add(CompletableFuture.supplyAsync(() -> worker.openLane(number, thread, LaneCredit.uncounted()), thread).join());
+    }
+    var calls = accepting.thread("routes");
+    var frontends = new FrontendDirectory(worker, reach, cluster);
+    var comparing =
+        timer.scheduleWithFixedDelay(() -> calls.execute(frontends::compare), 0, COMPARE_MILLIS, TimeUnit.MILLISECONDS);
+    var opening =
+        new AfterBarrier(
+            replica, timer,
+            () -> {
+              accepting.acceptLanes(LinkNames::lane, lane -> threads.get(lane % lanes), lane -> RemoteLane.into(laneOf.get(lane % lanes)));
+              accepting.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
+            });
+    return () -> {
+      opening.close();
+      comparing.cancel(false);
+      accepting.end(); // first, so that nothing is appended any more
+      worker.close();
+      accepting.close();
+      unregister(RouteCalls.SERVED);
+    };
+  }
+
+  AutoCloseable serveRetained(Replica<?, ?> replica, RetainReplica messages) {
+    var server = RetainServer.leading(messages, bounds.retain(), meters, clock, timer);
+    server.start();
+    var accepting = new Accepting(links);
+    var calls = accepting.thread("retained");
+    var retained = new LeasedRetain(server, replica);
+    var opening = new AfterBarrier(replica, timer, () -> accepting.accept(LinkNames.RETAINED, calls, RetainCalls.receiver(calls, CALLS, retained, meters)));
+    return () -> {
+      opening.close();
+      accepting.close();
+      server.close();
+      unregister(RetainCalls.SERVED);
+    };
+  }
+
+  private void unregister(String gauge) {
+    var registered = meters.find(gauge).gauge();
+    if (registered != null) meters.remove(registered);
+  }
+
+  AutoCloseable serveSessions(SessionReplica replica, InboxRoutes routes, WillPublisher wills) {
+    var server = InboxServer.leading(replica, bounds.inbox(), routes, wills, clock, meters);
+    var _ = server.start(); // a frontend is attached when this has ended
+    var accepting = new Accepting(links);
+    var calls = accepting.thread("sessions");
+    accepting.accept(LinkNames.SESSIONS, calls, InboxCalls.factory(calls, RemoteConnections.Bounds.defaults(), new FrontendLinks(server, calls)));
+    var threads = accepting.threads("shards", lanes);
+    var delivery = new InboxDelivery(server);
+    accepting.acceptLanes(LinkNames::shards, lane -> threads.get(lane % lanes), _ -> new RemoteDeliveries(delivery));
+    return () -> {
+      accepting.close();
+      server.close();
+    };
+  }
+}

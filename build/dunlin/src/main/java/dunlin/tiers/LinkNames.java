@@ -1,0 +1,38 @@
+package dunlin.tiers;
+
+/** The names of links between nodes. Lane N of one node corresponds to lane N of the other, modulo the other node's number of lanes. */
+final class LinkNames {
+  /** The number of lanes that a node accepts from another, independent of its own number. */
+  static final int LANES = 64;
+
+  /** To the leader of the routes: calls that change them. */
+  static final String ROUTES = "routes";
+
+  /** To the leader of the retained messages. */
+  static final String RETAINED = "retained";
+
+  /** To the leader of the sessions. */
+  static final String SESSIONS = "sessions";
+
+  private LinkNames() {}
+
+  /** From a frontend to the leader of the routes: messages. */
+  static String lane(int number) {
+    return "lane-" + number % LANES;
+  }
+
+  /** From the leader of the routes to a frontend: messages for connected sessions. */
+  static String clients(int lane) {
+    return "clients-" + lane % LANES;
+  }
+
+  /** From the leader of the routes to a node: messages for the application that embeds it. */
+  static String application(int lane) {
+    return "application-" + lane % LANES;
+  }
+
+  /** From the leader of the routes to the leader of the sessions: messages for durable sessions. */
+  static String shards(int lane) {
+    return "shards-" + lane % LANES;
+  }
+}

@@ -1,0 +1,93 @@
+package dunlin.tiers;
+
+import dunlin.dist.Route;
+import dunlin.dist.RouteClient;
+import dunlin.dist.RoutePage;
+import dunlin.model.Publication;
+import dunlin.model.ReasonCode;
+import dunlin.model.ShardId;
+import dunlin.retain.RetainClient;
+import dunlin.store.OutcomeUnknownException;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Repeats calls that a change of the leader has interrupted and that may be made twice, so that clients wait for the next leader. */
+final class Patience {
+  /*
+   * A route that is set twice is set once; one that is set again behind its removal brings messages that find no subscription.
+   *
+   * Owner: any thread.
+   * Bounds: the calls' own; each is repeated for LIMIT.
+   */
+  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Executor SOON = CompletableFuture.delayedExecutor(100, TimeUnit.MILLISECONDS);
+
+  private Patience() {}
+
+  static RouteClient with(RouteClient routes) {
+    return new PatientRoutes(routes);
+  }
+
+  static RetainClient with(RetainClient retained) {
+    return new PatientRetain(retained);
+  }
+
+  private static <T> CompletableFuture<T> repeated(Supplier<CompletableFuture<T>> call) {
+    return repeated(call, System.nanoTime() + LIMIT.toNanos());
+  }
+
+  private static <T> CompletableFuture<T> repeated(Supplier<CompletableFuture<T>> call, long deadlineNanos) {
+    return call.get()
+        .exceptionallyCompose(
+            failure -> {
+              var cause = failure instanceof CompletionException && failure.getCause() != null ? failure.getCause() : failure;
+              if (!(cause instanceof OutcomeUnknownException) || System.nanoTime() - deadlineNanos >= 0) return CompletableFuture.failedFuture(cause);
+              return CompletableFuture.supplyAsync(() -> repeated(call, deadlineNanos), SOON).thenCompose(again -> again);
+            });
+  }
+
+  private record PatientRoutes(RouteClient routes) implements RouteClient {
+    @Override
+    public CompletableFuture<Void> addRoute(Route route) {
+      return repeated(() -> routes.addRoute(route));
+    }
+
+    @Override
+    public CompletableFuture<Void> removeRoute(Route route) {
+      return routes.removeRoute(route);
+    }
+
+    @Override
+    public CompletableFuture<Long> removeRoutesBefore(ShardId shard, long incarnation) {
+      return repeated(() -> routes.removeRoutesBefore(shard, incarnation));
+    }
+
+    @Override
+    public CompletableFuture<RoutePage> routes(ShardId.Kind kind, byte @Nullable [] from) {
+      return repeated(() -> routes.routes(kind, from));
+    }
+  }
+
+  private record PatientRetain(RetainClient retained) implements RetainClient {
+    @Override
+    public void set(Publication message, Consumer<ReasonCode> answer) {
+      retained.set(message, answer);
+    }
+
+    @Override
+    public CompletableFuture<Page> find(String tenant, String filter, @Nullable Cursor after, int messagesMax, int bytesMax) {
+      return repeated(() -> retained.find(tenant, filter, after, messagesMax, bytesMax));
+    }
+
+    @Override
+    public CompletableFuture<Long> count() {
+      return repeated(retained::count);
+    }
+  }
+}
