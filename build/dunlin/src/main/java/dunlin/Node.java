@@ -314,7 +314,8 @@ final class Node implements AutoCloseable {
         opening(
             new ClusterTiers(
                 new ClusterTiers.Parts(
-                    clients, ranges.incarnation(), clients.lanes(), links, dials, of.meters(), of.clock(), of.housekeeping(),
+                    clients, ranges.incarnation(), clients.lanes(), links, dials, of.meters(), metrics().beans(), of.clock(),
+                    of.housekeeping(),
                     settings.get(ClusterKeys.HEARTBEAT), of.routesAnnounced()),
                 of.dist(), of.inbox(), of.retain()));
     Cluster member = joinCluster(ranges, ClusterKeys.member(settings, ClusterTiers.founded()), tiers.kinds(), List.of(links), tls, of.meters());
@@ -550,7 +551,10 @@ final class Node implements AutoCloseable {
   }
 
   SessionsMXBean sessions() {
-    if (sessions == null) throw new IllegalStateException("this node serves no clients");
+    if (sessions == null) {
+      boolean member = NodeSettings.isMember(settings);
+      throw new IllegalStateException(member ? "the sessions of a cluster are operated by JMX at the node that leads them" : "this node serves no clients");
+    }
     return sessions;
   }
 

@@ -128,6 +128,12 @@ final class NodeSettings {
       } catch (SettingException e) {
         problems.add(String.valueOf(e.getMessage()));
       }
+      Duration noticed = settings.get(ClusterKeys.LEASE).plus(settings.get(ClusterKeys.HEARTBEAT).multipliedBy(2));
+      if (settings.get(ClusterKeys.DOWN_AFTER).compareTo(noticed) < 0) {
+        problems.add(
+            "dunlin.cluster.down-after: must be at least the lease and two heartbeats, so that a broker that is cut off disconnects its clients before others treat it"
+                + " as dead");
+      }
       if (settings.get(InboxSettings.RANGES) != 1) {
         problems.add("dunlin.inbox.ranges: a cluster has one range of sessions, leave it at 1");
       }

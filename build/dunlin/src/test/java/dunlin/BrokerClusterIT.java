@@ -4,19 +4,21 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dunlin.RawClient.Connect;
+import dunlin.inbox.SessionsMXBean;
+import dunlin.model.Publisher;
 import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executors;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import javax.management.JMException;
+import javax.management.JMX;
 import javax.management.ObjectName;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -45,18 +47,18 @@ class BrokerClusterIT {
       }
       started.forEach(each -> brokers.add(each.join()));
     }
-    // A new cluster soon has another leader for each range, which disconnects clients once.
-    await("each broker leads a range").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(100)).until(() -> leaders().size() == NODES);
+    // Leaders are spread soon after a cluster was founded, which disconnects clients once.
+    await("leaders are spread").atMost(TestBroker.SOON).pollInterval(Duration.ofMillis(100)).until(BrokerClusterIT::areLeadersSpread);
   }
 
-  /** The brokers that lead routes, retained messages or sessions. */
-  private static Set<String> leaders() throws JMException {
+  /** Whether all four ranges have a leader, and no broker leads more than two of them. */
+  private static boolean areLeadersSpread() throws JMException {
     var beans = ManagementFactory.getPlatformMBeanServer();
-    var leaders = new HashSet<String>();
+    var led = new HashMap<String, Integer>();
     for (var range : beans.queryNames(new ObjectName("dunlin:type=Range,*"), null)) {
-      if (!range.getKeyProperty("range").equals("meta") && beans.getAttribute(range, "Role").equals("leader")) leaders.add(range.getKeyProperty("node"));
+      if (beans.getAttribute(range, "Role").equals("leader")) led.merge(range.getKeyProperty("node"), 1, Integer::sum);
     }
-    return leaders;
+    return led.values().stream().mapToInt(Integer::intValue).sum() == 4 && led.values().stream().allMatch(count -> count <= 2);
   }
 
   private static Dunlin start(Path data, int service, int raft, String seeds) {
@@ -169,6 +171,18 @@ class BrokerClusterIT {
     assertThat(seen).containsExactly(0, 1, 2);
     members.forEach(RawClient::disconnect);
     publisher.disconnect();
+  }
+
+  @Test
+  void sessionsAreOperatedAtTheirLeader() throws JMException {
+    var client = connected(1, Connect.of("operated").clean());
+    var beans = ManagementFactory.getPlatformMBeanServer();
+    var sessions = beans.queryNames(new ObjectName("dunlin:type=Sessions,*"), null);
+    assertThat(sessions).hasSize(1);
+    var operations = JMX.newMXBeanProxy(beans, sessions.iterator().next(), SessionsMXBean.class);
+    assertThat(operations.disconnect(Publisher.DEFAULT_TENANT, "operated")).isTrue();
+    client.awaitClosed();
+    client.close();
   }
 
   @Test

@@ -24,6 +24,7 @@ import dunlin.retain.RetainClient;
 import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainSettings;
 import dunlin.retain.remote.RemoteRetain;
+import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.RangeLogic;
 import dunlin.store.Replica;
 import dunlin.store.StoreException;
@@ -66,6 +67,7 @@ public final class ClusterTiers implements AutoCloseable {
    *
    * @param incarnation the number of this run of the node; larger than those of earlier runs
    * @param lanes the number of lanes of its frontend
+   * @param beans of this node: the operations on sessions and retained messages are registered while it leads them
    * @param leaseChecked the time between two checks of the frontend's lease
    * @param announced counts the routes that this node's session tier has announced
    */
@@ -76,6 +78,7 @@ public final class ClusterTiers implements AutoCloseable {
       LinkService accepts,
       LinkDialler dials,
       MeterRegistry meters,
+      NodeBeans beans,
       InstantSource clock,
       ScheduledExecutorService timer,
       Duration leaseChecked,
@@ -100,7 +103,7 @@ public final class ClusterTiers implements AutoCloseable {
     shards = inbox.layout().shards();
     led =
         new LedTiers(
-            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, inbox, retain), parts.meters(), parts.clock(), parts.timer());
+            parts.accepts(), reach, parts.lanes(), new LedTiers.Bounds(dist, inbox, retain), parts.meters(), parts.beans(), parts.clock(), parts.timer());
     accepting = new Accepting(parts.accepts());
     String node = parts.frontend().nodeId();
     routesOfClients = routes("clients", node);

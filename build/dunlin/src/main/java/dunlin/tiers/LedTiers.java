@@ -19,6 +19,7 @@ import dunlin.retain.RetainReplica;
 import dunlin.retain.RetainServer;
 import dunlin.retain.RetainSettings;
 import dunlin.retain.remote.RetainCalls;
+import dunlin.runtime.metrics.NodeBeans;
 import dunlin.store.Replica;
 import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
@@ -27,6 +28,7 @@ import dunlin.transport.lane.RemoteLane;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayList;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +42,8 @@ final class LedTiers {
    * Failure: closing a server ends its links, so that their other sides look for the next leader.
    */
   private static final long COMPARE_MILLIS = 500;
+  private static final String SESSIONS = "Sessions";
+  private static final String RETAINED = "RetainedMessages";
   static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
 
   /** The bounds of the tiers. */
@@ -50,15 +54,17 @@ final class LedTiers {
   private final int lanes;
   private final Bounds bounds;
   private final MeterRegistry meters;
+  private final NodeBeans beans;
   private final InstantSource clock;
   private final ScheduledExecutorService timer;
 
-  LedTiers(LinkService links, Reach reach, int lanes, Bounds bounds, MeterRegistry meters, InstantSource clock, ScheduledExecutorService timer) {
+  LedTiers(LinkService links, Reach reach, int lanes, Bounds bounds, MeterRegistry meters, NodeBeans beans, InstantSource clock, ScheduledExecutorService timer) {
     this.links = links;
     this.reach = reach;
     this.lanes = lanes;
     this.bounds = bounds;
     this.meters = meters;
+    this.beans = beans;
     this.clock = clock;
     this.timer = timer;
   }
@@ -107,7 +113,9 @@ final class LedTiers {
     var calls = accepting.thread("retained");
     var retained = new LeasedRetain(server, replica);
     var opening = new AfterBarrier(replica, timer, () -> accepting.accept(LinkNames.RETAINED, calls, RetainCalls.receiver(calls, CALLS, retained, meters)));
+    beans.register(RETAINED, server.operations());
     return () -> {
+      beans.unregister(RETAINED, Map.of());
       opening.close();
       accepting.close();
       server.close();
@@ -129,7 +137,9 @@ final class LedTiers {
     var threads = accepting.threads("shards", lanes);
     var delivery = new InboxDelivery(server);
     accepting.acceptLanes(LinkNames::shards, lane -> threads.get(lane % lanes), _ -> new RemoteDeliveries(delivery));
+    beans.register(SESSIONS, server.operations());
     return () -> {
+      beans.unregister(SESSIONS, Map.of());
       accepting.close();
       server.close();
     };
