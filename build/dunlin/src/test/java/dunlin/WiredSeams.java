@@ -31,6 +31,7 @@ import dunlin.transport.call.CallLinks;
 import dunlin.transport.call.CallReceiver;
 import dunlin.transport.lane.ReceivingStream;
 import dunlin.transport.lane.RemoteLane;
+import dunlin.transport.lane.SharedWindow;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.ArrayList;
@@ -62,6 +63,8 @@ final class WiredSeams implements Seams {
 
   /** Messages to be retained hold credit of lanes, which is less. */
   private static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
+
+  private static final long WINDOW_BYTES = 4L << 20;
 
   private final Wires network;
   private final Runnable close;
@@ -248,6 +251,7 @@ final class WiredSeams implements Seams {
   private final class WiredDist implements DistClient {
     private final DistClient dist;
     private final RouteClient routes;
+    private final SharedWindow window = new SharedWindow(WINDOW_BYTES);
 
     WiredDist(DistClient dist) {
       this.dist = dist;
@@ -258,7 +262,7 @@ final class WiredSeams implements Seams {
     public Lane openLane(int number, Executor thread, LaneCredit credit) {
       var there = thread("dist-lane-" + number);
       var lane = CompletableFuture.supplyAsync(() -> dist.openLane(number, there, LaneCredit.uncounted()), there);
-      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, RemoteLane.into(lane.join())));
+      var wire = wire(thread, there, (link, _) -> new ReceivingStream(link, there, RemoteLane.into(lane.join(), window, there)));
       return new RemoteLane(wire::dial, thread, credit);
     }
 

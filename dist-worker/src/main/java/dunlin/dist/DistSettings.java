@@ -5,13 +5,14 @@ import dunlin.runtime.Settings;
 import java.util.List;
 
 /**
- * Bounds of the routes.
+ * Bounds of the dist tier.
  *
  * @param memoryMax memory that all routes of the process may take, as {@link RouteRange#memoryOf} counts it
  * @param groupsMax groups of shared subscriptions with the same topic filter; a matching message goes to a member of
  *     each
+ * @param inFlightMax bytes of messages from frontends of other processes that are being delivered
  */
-public record DistSettings(long memoryMax, int groupsMax) {
+public record DistSettings(long memoryMax, int groupsMax, long inFlightMax) {
   private static final long MEMORY_MOST = 1L << 40;
 
   static final Setting<Long> MEMORY_MAX =
@@ -25,28 +26,40 @@ public record DistSettings(long memoryMax, int groupsMax) {
           "dunlin.dist.groups-max", 1_000, 1, 1_000_000,
           "Maximum number of groups of shared subscriptions with the same topic filter. A message that it matches goes to a member of each. A"
               + " subscription that needs one more group is refused with 0x97.");
+  static final Setting<Long> IN_FLIGHT_MAX =
+      Setting.bytes(
+          "dunlin.dist.in-flight-max", 0, 0, MEMORY_MOST,
+          "Maximum number of bytes of messages that the node which leads the routes of a cluster delivers at the same time. All lanes of all nodes share"
+              + " it evenly, with 64 KiB each at least. Publishers beyond it are not read from. 0: an eighth of the maximum heap.");
 
   /** The settings that this class reads. */
-  public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX);
+  public static final List<Setting<?>> ALL = List.of(MEMORY_MAX, GROUPS_MAX, IN_FLIGHT_MAX);
 
   private static final int MEMORY_PART_OF_HEAP = 2;
+  private static final int IN_FLIGHT_PART_OF_HEAP = 8;
 
   public DistSettings {
     if (memoryMax < 1) throw new IllegalArgumentException("routes of " + memoryMax + " bytes");
     if (groupsMax < 1) throw new IllegalArgumentException(groupsMax + " groups of a filter");
+    if (inFlightMax < 1) throw new IllegalArgumentException(inFlightMax + " bytes in flight");
   }
 
   /** @param heapBytes the largest heap of this process */
   public static DistSettings from(Settings settings, long heapBytes) {
+    var defaults = defaults(heapBytes);
     long memory = settings.get(MEMORY_MAX);
-    return new DistSettings(memory == 0 ? defaults(heapBytes).memoryMax : memory, settings.get(GROUPS_MAX));
+    long inFlight = settings.get(IN_FLIGHT_MAX);
+    return new DistSettings(
+        memory == 0 ? defaults.memoryMax : memory, settings.get(GROUPS_MAX), inFlight == 0 ? defaults.inFlightMax : inFlight);
   }
 
   /**
    * Half of the heap: the subscriptions that a single node accepts need two fifths at most. A thousand groups, since
-   * each message is matched to all groups of its filter.
+   * each message is matched to all groups of its filter. An eighth of the heap in flight: a destination that does not
+   * take messages keeps a copy of them.
    */
   public static DistSettings defaults(long heapBytes) {
-    return new DistSettings(Math.max(1, heapBytes / MEMORY_PART_OF_HEAP), GROUPS_MAX.defaultValue());
+    return new DistSettings(
+        Math.max(1, heapBytes / MEMORY_PART_OF_HEAP), GROUPS_MAX.defaultValue(), Math.max(1, heapBytes / IN_FLIGHT_PART_OF_HEAP));
   }
 }

@@ -30,7 +30,7 @@ class RouteQuotaTest {
           return range;
         },
         List.of(RouteRows.prefix(TENANT, cut, cut.length)),
-        new DistSettings(memoryMax, groupsMax),
+        new DistSettings(memoryMax, groupsMax, 1),
         _ -> ShardId.inbox(0),
         registry);
   }

@@ -11,13 +11,15 @@ public final class LaneWindow implements LaneCredit {
    *   of one connection. Full: the connection whose message passed the window is not read from, and with it every other
    *   one that publishes, until half of the window is free again; TCP then holds the publishers back. Before that, one that holds more than is
    *   left for all others is not read from: what is sent at once, before anybody could say that it has to wait, leaves room for others.
+   *   The bytes are those of the setting, or fewer when the dist tier of another process allows fewer.
    */
   private final int messagesMax;
-  private final int bytesMax;
+  private final int bytesOwnMax;
 
   private final ArrayDeque<Held> held = new ArrayDeque<>();
   private int messages;
   private long bytes;
+  private long bytesMax;
 
   /** A connection that is not read from while the lane is out of credit. */
   public interface Held {
@@ -26,6 +28,7 @@ public final class LaneWindow implements LaneCredit {
 
   LaneWindow(int messagesMax, int bytesMax) {
     this.messagesMax = messagesMax;
+    this.bytesOwnMax = bytesMax;
     this.bytesMax = bytesMax;
   }
 
@@ -40,6 +43,16 @@ public final class LaneWindow implements LaneCredit {
     messages -= count;
     bytes -= size;
     assert messages >= 0 && bytes >= 0 : "more credit given back than taken";
+    goOn();
+  }
+
+  @Override
+  public void allow(long allowed) {
+    bytesMax = Math.min(bytesOwnMax, allowed);
+    goOn();
+  }
+
+  private void goOn() {
     if (!held.isEmpty() && messages <= messagesMax / 2 && bytes <= bytesMax / 2) {
       for (int left = held.size(); left > 0; left--) held.remove().creditAgain();
     }

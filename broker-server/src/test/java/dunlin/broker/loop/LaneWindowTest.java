@@ -8,6 +8,7 @@ import dunlin.broker.session.ClientConnection;
 import dunlin.broker.session.Hold;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.embedded.EmbeddedChannel;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
@@ -43,6 +44,33 @@ class LaneWindowTest {
     assertThat(window.isMost(4, 4)).isFalse();
     assertThat(window.isMost(5, 5)).isTrue();
     assertThat(window.isMost(1, 95)).isTrue();
+  }
+
+  @Test
+  void theDistTierMayAllowFewerBytesThanTheSetting() {
+    LaneWindow window = new LaneWindow(10, 100);
+    window.take(50);
+    window.allow(50);
+    assertThat(window.exhausted()).isTrue();
+    assertThat(window.isMost(1, 1)).isTrue();
+
+    window.allow(1_000);
+    assertThat(window.exhausted()).isFalse();
+    assertThat(window.isMost(1, 51)).isTrue();
+  }
+
+  @Test
+  void connectionsAreReadFromAgainWhenMoreBytesAreAllowed() {
+    LaneWindow window = new LaneWindow(10, 100);
+    window.take(50);
+    window.allow(50);
+    var again = new AtomicInteger();
+    window.hold(again::incrementAndGet);
+
+    window.allow(99);
+    assertThat(again).hasValue(0);
+    window.allow(100);
+    assertThat(again).hasValue(1);
   }
 
   @Test

@@ -25,6 +25,8 @@ import dunlin.transport.Lane;
 import dunlin.transport.LaneCredit;
 import dunlin.transport.call.CallBounds;
 import dunlin.transport.lane.RemoteLane;
+import dunlin.transport.lane.SharedWindow;
+import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.InstantSource;
 import java.util.ArrayList;
@@ -44,6 +46,7 @@ final class LedTiers {
   private static final long COMPARE_MILLIS = 500;
   private static final String SESSIONS = "Sessions";
   private static final String RETAINED = "RetainedMessages";
+  private static final String IN_FLIGHT = "dunlin.dist.in-flight";
   static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);
 
   /** The bounds of the tiers. */
@@ -85,6 +88,11 @@ final class LedTiers {
       var thread = threads.get(i);
       laneOf.add(CompletableFuture.supplyAsync(() -> worker.openLane(number, thread, LaneCredit.uncounted()), thread).join());
     }
+    var window = new SharedWindow(bounds.dist().inFlightMax());
+    Gauge.builder(IN_FLIGHT, window, SharedWindow::used)
+        .description("Messages that this node is delivering as the leader of the routes; dunlin.dist.in-flight-max bounds it")
+        .baseUnit("bytes")
+        .register(meters);
     var calls = accepting.thread("routes");
     var frontends = new FrontendDirectory(worker, reach, cluster);
     var comparing =
@@ -93,7 +101,8 @@ final class LedTiers {
         new AfterBarrier(
             replica, timer,
             () -> {
-              accepting.acceptLanes(LinkNames::lane, lane -> threads.get(lane % lanes), lane -> RemoteLane.into(laneOf.get(lane % lanes)));
+              accepting.acceptLanes(
+                  LinkNames::lane, lane -> threads.get(lane % lanes), lane -> RemoteLane.into(laneOf.get(lane % lanes), window, threads.get(lane % lanes)));
               accepting.accept(LinkNames.ROUTES, calls, frontends.noting(RouteCalls.receiver(calls, CALLS, worker, meters)));
             });
     return () -> {
@@ -103,6 +112,7 @@ final class LedTiers {
       worker.close();
       accepting.close();
       unregister(RouteCalls.SERVED);
+      unregister(IN_FLIGHT);
     };
   }
 

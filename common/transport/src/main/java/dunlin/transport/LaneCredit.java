@@ -11,6 +11,12 @@ public interface LaneCredit {
   /** This many messages fewer, with this total size. */
   void give(int messages, long bytes);
 
+  /**
+   * The receiver of the lane allows this many bytes in flight from now on, whatever is in flight already. The lower of
+   * this and the lane's own limit holds.
+   */
+  void allow(long bytesMax);
+
   /** Counts nothing; for lanes whose messages are bounded by the credit of their senders. */
   static LaneCredit uncounted() {
     return new LaneCredit() {
@@ -19,6 +25,9 @@ public interface LaneCredit {
 
       @Override
       public void give(int messages, long bytes) {}
+
+      @Override
+      public void allow(long bytesMax) {}
     };
   }
 }

@@ -9,6 +9,7 @@ import dunlin.transport.link.Link;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,16 +42,24 @@ public final class ReceivingStream implements Link.Handler {
      * @param in the receiver reads all of the data
      */
     void hear(FrameReader in, ReceivingStream stream) throws MalformedFrameException;
+
+    /** The stream has begun; called on the owner's thread before its first message. */
+    default void begun(ReceivingStream stream) {}
+
+    /** The stream has ended with its link; not called when the acceptor of the links is closed. */
+    default void ended(ReceivingStream stream) {}
   }
 
   /** Collects the answer to one message for the sender. */
   public final class Receipt extends Acknowledgement implements Feedback {
     private final long number;
+    private final int size;
     private final Terms terms;
     private volatile ReasonCode reason = ReasonCode.SUCCESS;
 
-    private Receipt(long number, Terms terms) {
+    private Receipt(long number, int size, Terms terms) {
       this.number = number;
+      this.size = size;
       this.terms = terms;
     }
 
@@ -90,11 +99,15 @@ public final class ReceivingStream implements Link.Handler {
   private long next = 1;
   private long unanswered;
 
+  /** Written by the owner only, read by metrics. */
+  private final AtomicLong unansweredBytes = new AtomicLong();
+
   /** @param thread runs tasks on the lane's thread, soon */
   public ReceivingStream(Link link, Executor thread, Receiver receiver) {
     this.link = link;
     this.thread = thread;
     this.receiver = receiver;
+    receiver.begun(this);
   }
 
   @Override
@@ -108,24 +121,33 @@ public final class ReceivingStream implements Link.Handler {
         }
         var sent = messages.read(in);
         if (unanswered == UNANSWERED_MAX) throw new MalformedFrameException(UNANSWERED_MAX + " messages are not answered");
+        int size = sent.message().body().length;
         unanswered++;
-        var receipt = new Receipt(next++, sent.terms());
+        unansweredBytes.setOpaque(unansweredBytes.getPlain() + size);
+        var receipt = new Receipt(next++, size, sent.terms());
         receiver.take(sent, in, receipt, this);
         receipt.answer(ReasonCode.SUCCESS);
       }
     } catch (MalformedFrameException e) {
       LOG.error("The other side of a lane has sent a malformed frame: {}", e.getMessage());
-      link.close();
+      end();
     } catch (RuntimeException e) {
       LOG.error("A message from another process could not be delivered; its lane is closed", e);
-      link.close();
+      end();
     }
+  }
+
+  private void end() {
+    if (link.isLost()) return;
+    link.close();
+    receiver.ended(this);
   }
 
   /** Nothing is kept for a lost link. */
   @Override
   public void lost(String reason) {
     LOG.info("A lane from another process has ended with {} unanswered messages: {}", unanswered, reason);
+    receiver.ended(this);
   }
 
   /** Sends data other than answers to the sender's companion. Called on the owner's thread. */
@@ -142,6 +164,7 @@ public final class ReceivingStream implements Link.Handler {
     goesOn.set(false);
     for (Receipt receipt = answered.poll(); receipt != null; receipt = answered.poll()) {
       unanswered--;
+      unansweredBytes.setOpaque(unansweredBytes.getPlain() - receipt.size);
       answers.answered(receipt.number, receipt.reason, receipt.matched());
     }
     if (!answers.isEmpty()) link.send(answers.take());
@@ -150,5 +173,10 @@ public final class ReceivingStream implements Link.Handler {
   /** Unanswered messages. */
   public long unanswered() {
     return unanswered;
+  }
+
+  /** Bytes of the unanswered messages. Any thread. */
+  public long unansweredBytes() {
+    return unansweredBytes.getOpaque();
   }
 }

@@ -10,11 +10,39 @@ import org.jspecify.annotations.Nullable;
 
 /** A lane to the dist tier of another process. Messages of QoS 0 hold credit until the other side has delivered them. */
 public final class RemoteLane implements Lane {
+  /*
+   * The other side says how many bytes it takes from this lane, in a SharedWindow. Until it has, on each link, that is
+   * the smallest share there is.
+   *
+   * Owner, failure: those of the SendingStream.
+   * Bounds: the lane's credit.
+   */
   private final SendingStream stream;
 
   /** @param thread runs tasks on the lane's thread, soon */
   public RemoteLane(SendingStream.Dialler dialler, Executor thread, LaneCredit credit) {
-    stream = new SendingStream(dialler, SendingStream.Companion::none, thread, credit);
+    stream = new SendingStream(dialler, () -> new Window(credit), thread, credit);
+    credit.allow(SharedWindow.SHARE_MIN);
+  }
+
+  private record Window(LaneCredit credit) implements SendingStream.Companion {
+    @Override
+    public void write(FrameWriter out) {}
+
+    @Override
+    public void say(FrameWriter out) {
+      throw new IllegalStateException("the dist tier is sent messages only");
+    }
+
+    @Override
+    public void told(FrameReader in) throws MalformedFrameException {
+      credit.allow(SharedWindow.decode(in));
+    }
+
+    @Override
+    public void lost() {
+      credit.allow(SharedWindow.SHARE_MIN);
+    }
   }
 
   @Override
@@ -28,9 +56,24 @@ public final class RemoteLane implements Lane {
     return stream;
   }
 
-  /** The other side of a remote lane: appends received messages to a local lane, on the thread of the link. */
-  public static ReceivingStream.Receiver into(Lane lane) {
+  /**
+   * The other side of a remote lane: appends received messages to a local lane, on the thread of the link.
+   *
+   * @param window shared with the lanes of all senders
+   * @param thread that of the link
+   */
+  public static ReceivingStream.Receiver into(Lane lane, SharedWindow window, Executor thread) {
     return new ReceivingStream.Receiver() {
+      @Override
+      public void begun(ReceivingStream stream) {
+        window.add(stream, thread);
+      }
+
+      @Override
+      public void ended(ReceivingStream stream) {
+        window.remove(stream);
+      }
+
       @Override
       public void take(Messages.Sent sent, FrameReader in, ReceivingStream.Receipt receipt, ReceivingStream stream) {
         lane.append(sent.message(), receipt, receipt);

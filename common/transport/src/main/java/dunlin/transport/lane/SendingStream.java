@@ -52,27 +52,6 @@ public final class SendingStream {
 
     /** The link is lost. */
     void lost();
-
-    /** The companion of streams that only carry messages. */
-    static Companion none() {
-      return new Companion() {
-        @Override
-        public void write(FrameWriter out) {}
-
-        @Override
-        public void say(FrameWriter out) {
-          throw new IllegalStateException("this stream has no data other than messages");
-        }
-
-        @Override
-        public void told(FrameReader in) throws MalformedFrameException {
-          throw new MalformedFrameException("data other than answers");
-        }
-
-        @Override
-        public void lost() {}
-      };
-    }
   }
 
   /** An unanswered message. */

@@ -83,6 +83,9 @@ class RemoteLaneModelTest {
       messages -= count;
       bytes -= size;
     }
+
+    @Override
+    public void allow(long bytesMax) {}
   }
 
   /** One run of both sides. */
@@ -92,12 +95,13 @@ class RemoteLaneModelTest {
     private final List<Publication> arrived = new ArrayList<>();
     private final List<Runnable> later = new ArrayList<>();
     private final Credit credit = new Credit();
+    private final SharedWindow window = new SharedWindow(1 << 20);
     private final Wires wires;
     private final RemoteLane lane;
 
     Run(long seed) {
       random = new Random(seed);
-      wires = new Wires(random, link -> new ReceivingStream(link, this::runSoon, RemoteLane.into(this::take)));
+      wires = new Wires(random, link -> new ReceivingStream(link, this::runSoon, RemoteLane.into(this::take, window, this::runSoon)));
       lane = new RemoteLane(wires::dial, wires.senderTasks::add, credit);
     }
 
@@ -194,6 +198,7 @@ class RemoteLaneModelTest {
     run.run(2_000, 60, 0);
 
     run.everythingIsSettled();
+    assertThat(run.window.used()).isZero();
     assertThat(run.arrived).hasSameSizeAs(run.sent);
     for (int i = 0; i < run.sent.size(); i++) {
       var message = run.sent.get(i);
