@@ -58,8 +58,8 @@ final class WiredSeams implements Seams {
   private static final Logger LOG = LoggerFactory.getLogger(WiredSeams.class);
 
   private static final int MESSAGE_MAX = 16 << 20;
-  private static final String NODE = "node";
   private static final UUID ANYBODY = UUID.fromString("00000000-0000-0000-0000-000000000002");
+  private static final String NODE = ANYBODY.toString();
 
   /** Messages to be retained hold credit of lanes, which is less. */
   private static final CallBounds CALLS = new CallBounds(1 << 20, 1 << 30, 32 << 20);

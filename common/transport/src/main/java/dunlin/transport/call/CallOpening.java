@@ -3,13 +3,14 @@ package dunlin.transport.call;
 import dunlin.transport.lane.FrameReader;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
+import dunlin.transport.link.Link;
 import dunlin.transport.link.LinkRefusedException;
 
 /**
  * What a caller says of itself when it begins a link.
  *
  * @param protocol as {@link CallProtocol#name}
- * @param caller its node id; or more, when a node calls a tier in several ways
+ * @param caller its node id, followed by a slash and more when a node calls a tier in several ways
  * @param incarnation which life of it, larger than those before
  * @param number of the link in that life, from 1
  */
@@ -35,6 +36,17 @@ public record CallOpening(String protocol, String caller, long incarnation, long
     } catch (MalformedFrameException e) {
       throw new LinkRefusedException("What the caller says of itself cannot be read: " + e.getMessage() + ".");
     }
+  }
+
+  /**
+   * Checks that a caller which the transport has verified calls in its own name.
+   *
+   * @param verified as {@link Link#caller}
+   * @throws LinkRefusedException when it calls in the name of another
+   */
+  void check(String verified) {
+    if (verified.isEmpty() || caller.equals(verified) || caller.startsWith(verified + "/")) return;
+    throw new LinkRefusedException("The caller is %s, and calls itself \"%s\".".formatted(verified, caller));
   }
 
   /** Whether that one began before this one. */

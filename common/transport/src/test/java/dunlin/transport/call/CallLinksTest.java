@@ -9,11 +9,16 @@ import dunlin.transport.call.CallTier.UnknownException;
 import dunlin.transport.lane.FrameWriter;
 import dunlin.transport.lane.MalformedFrameException;
 import dunlin.transport.link.Link;
+import dunlin.transport.link.LinkAcceptor;
 import dunlin.transport.link.LinkRefusedException;
+import dunlin.transport.link.Pipe;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -220,6 +225,49 @@ class CallLinksTest {
     opens("one more");
     assertThatThrownBy(() -> opens("2")).isInstanceOf(LinkRefusedException.class);
     assertThat(tier.accepted().isLost()).isFalse();
+  }
+
+  /** Why the link of a verified caller is lost; empty when it is taken. */
+  private String refusal(String verified, String caller) {
+    var reason = new AtomicReference<>("");
+    var frames = new ArrayDeque<Runnable>();
+    var acceptor = new LinkAcceptor(5, Link.Settings.defaults(), 10, frames::add, () -> 0, tier.receiver);
+    var handler =
+        new Link.Handler() {
+          @Override
+          public void received(byte[] frame) {}
+
+          @Override
+          public void lost(String why) {
+            reason.set(why);
+          }
+        };
+    var link = Link.dialling(9, new CallOpening(CallTier.PROTOCOL.name(), caller, 8, 1).encode(), Link.Settings.defaults(), frames::add, () -> 0, handler);
+    var ends = new Pipe[2];
+    ends[0] = new Wire("", frame -> frames.add(() -> acceptor.arrived(ends[1], frame)));
+    ends[1] = new Wire(verified, frame -> frames.add(() -> link.arrived(ends[0], frame)));
+    acceptor.connected(ends[1]);
+    link.connected(ends[0]);
+    for (var next = frames.poll(); next != null; next = frames.poll()) next.run();
+    return reason.get();
+  }
+
+  private record Wire(String caller, Consumer<byte[]> to) implements Pipe {
+    @Override
+    public void send(byte[] frame) {
+      to.accept(frame);
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  @Test
+  void aVerifiedCallerCallsInItsOwnNameOnly() {
+    assertThat(refusal("n1", "n1")).isEmpty();
+    assertThat(refusal("n1", "n1/sessions")).isEmpty();
+    assertThat(refusal("n1", "n2")).contains("The caller is n1, and calls itself \"n2\".");
+    assertThat(refusal("n1", "n11/sessions")).contains("calls itself \"n11/sessions\"");
   }
 
   @ParameterizedTest
