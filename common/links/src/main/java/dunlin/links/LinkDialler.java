@@ -68,6 +68,11 @@ public final class LinkDialler implements AutoCloseable {
     this.tls = tls;
     broken = Counter.builder("dunlin.links.broken").description("Streams to other processes that broke or could not be opened").register(meters);
     Gauge.builder("dunlin.links.dialled", links, Set::size).description("Links to other processes that are not lost").register(meters);
+    Gauge.builder("dunlin.links.unconfirmed", links, all -> all.stream().mapToLong(each -> each.link.unconfirmedBytes()).sum())
+        .description("What was sent over links and the other sides have not confirmed")
+        .baseUnit("bytes")
+        .tag("side", "dialled")
+        .register(meters);
     var _ = timer.scheduleWithFixedDelay(() -> links.forEach(DialledLink::tickSoon), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 

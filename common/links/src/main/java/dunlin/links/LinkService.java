@@ -79,6 +79,11 @@ public final class LinkService implements PeerService, AutoCloseable {
     this.hosts = hosts;
     refused = Counter.builder("dunlin.links.refused").description("Streams from other processes that were refused").register(meters);
     Gauge.builder("dunlin.links.accepted", streams, AtomicInteger::get).description("Open streams from other processes").register(meters);
+    Gauge.builder("dunlin.links.unconfirmed", byName, all -> all.values().stream().mapToLong(each -> each.acceptor.unconfirmedBytes()).sum())
+        .description("What was sent over links and the other sides have not confirmed")
+        .baseUnit("bytes")
+        .tag("side", "accepted")
+        .register(meters);
     var _ = timer.scheduleWithFixedDelay(() -> byName.values().forEach(Accepting::tick), TICK_MILLIS, TICK_MILLIS, TimeUnit.MILLISECONDS);
   }
 

@@ -189,6 +189,7 @@ class LinkPipesTest {
       send(here.thread, link, round * 3_000, round * 3_000 + 1_500);
       until(() -> !there.links.isEmpty());
       send(there.thread, there.links.getFirst(), round * 1_000, round * 1_000 + 1_000);
+      until(() -> on(there.thread, there.links.getFirst()::isConnected)); // or there is no stream that breaks
       there.stop();
       send(here.thread, link, round * 3_000 + 1_500, round * 3_000 + 3_000);
       there.serve(port);
@@ -357,7 +358,37 @@ class LinkPipesTest {
 
     until(() -> fast.received.size() == 5_000);
     assertThat(there.sides.getFirst().received).hasSize(1);
+    assertThat(unconfirmed("dialled")).isGreaterThanOrEqualTo(200 * 100_000);
     released.countDown();
     until(() -> there.sides.getFirst().received.size() == 201);
+    until(() -> unconfirmed("dialled") == 0);
+  }
+
+  @Test
+  void whatAnAcceptedLinkHasSentIsMeasuredUntilItIsConfirmed() throws Exception {
+    var there = new Accepting("one", 1_000, PATIENT);
+    var here = new Dialling(PATIENT);
+    var side = new Side();
+    here.dial(NODE, there.serve(0), "one", side);
+    until(() -> !there.links.isEmpty());
+    var released = new CountDownLatch(1);
+    here.thread.execute(
+        () -> {
+          try {
+            released.await();
+          } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+          }
+        });
+
+    send(there.thread, there.links.getFirst(), 0, 10);
+    assertThat(unconfirmed("accepted")).isPositive();
+    released.countDown();
+    until(() -> side.received.size() == 10);
+    until(() -> unconfirmed("accepted") == 0);
+  }
+
+  private double unconfirmed(String side) {
+    return meters.get("dunlin.links.unconfirmed").tag("side", side).gauge().value();
   }
 }

@@ -10,6 +10,7 @@ import dunlin.transport.link.LinkFrame.Refuse;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -118,7 +119,8 @@ public final class Link {
   /** Frames that are not confirmed; the first has the number {@code confirmed + 1}. */
   private final ArrayDeque<byte[]> unconfirmed = new ArrayDeque<>();
 
-  private long unconfirmedBytes;
+  /** Bytes of payload of these; written by the owner only, read by metrics. */
+  private final AtomicLong unconfirmedBytes = new AtomicLong();
 
   /** The number of the last frame that the other side has confirmed. */
   private long confirmed;
@@ -190,13 +192,13 @@ public final class Link {
    */
   public void send(byte[] frame) {
     if (lost) return;
-    if (unconfirmed.size() == settings.framesMax() || unconfirmedBytes + frame.length > settings.bytesMax()) {
-      lose(unconfirmed.size() + " frames with " + unconfirmedBytes + " bytes are unconfirmed");
+    if (unconfirmed.size() == settings.framesMax() || unconfirmedBytes.getPlain() + frame.length > settings.bytesMax()) {
+      lose(unconfirmed.size() + " frames with " + unconfirmedBytes.getPlain() + " bytes are unconfirmed");
       return;
     }
     if (unconfirmed.isEmpty()) stalledSince = nanoTime.getAsLong();
     unconfirmed.add(frame);
-    unconfirmedBytes += frame.length;
+    unconfirmedBytes.setOpaque(unconfirmedBytes.getPlain() + frame.length);
     if (greeted) sendData(confirmed + unconfirmed.size(), frame);
   }
 
@@ -207,7 +209,7 @@ public final class Link {
 
   /** Whether less than half of the bounds is used; advice for senders that can wait. */
   public boolean hasRoom() {
-    return unconfirmed.size() < (settings.framesMax() + 1) / 2 && unconfirmedBytes < (settings.bytesMax() + 1) / 2;
+    return unconfirmed.size() < (settings.framesMax() + 1) / 2 && unconfirmedBytes.getPlain() < (settings.bytesMax() + 1) / 2;
   }
 
   /** Continues with a new pipe; the previous one is closed. */
@@ -339,7 +341,7 @@ public final class Link {
   private void confirmUpTo(long upTo) {
     if (upTo <= confirmed) return;
     while (confirmed < upTo) {
-      unconfirmedBytes -= unconfirmed.remove().length;
+      unconfirmedBytes.setOpaque(unconfirmedBytes.getPlain() - unconfirmed.remove().length);
       confirmed++;
     }
     stalledSince = nanoTime.getAsLong();
@@ -373,7 +375,7 @@ public final class Link {
     if (!greeted && now - awaySince >= awayMaxNanos) {
       lose("the other side was away for " + settings.awayMax() + (trouble.isEmpty() ? "" : ", at last: " + trouble));
     } else if (greeted && !unconfirmed.isEmpty() && now - stalledSince >= awayMaxNanos) {
-      lose(unconfirmed.size() + " frames with " + unconfirmedBytes + " bytes are unconfirmed, and none was confirmed for " + settings.awayMax());
+      lose(unconfirmed.size() + " frames with " + unconfirmedBytes.getPlain() + " bytes are unconfirmed, and none was confirmed for " + settings.awayMax());
     }
   }
 
@@ -397,7 +399,7 @@ public final class Link {
   private void end() {
     lost = true;
     unconfirmed.clear();
-    unconfirmedBytes = 0;
+    unconfirmedBytes.setOpaque(0);
     if (pipe != null) {
       pipe.close();
       release();
@@ -415,9 +417,9 @@ public final class Link {
     return lost;
   }
 
-  /** Unconfirmed bytes of payload; 0 after loss. */
+  /** Unconfirmed bytes of payload; 0 after loss. Any thread. */
   public long unconfirmedBytes() {
-    return unconfirmedBytes;
+    return unconfirmedBytes.getOpaque();
   }
 
   /** Unconfirmed frames; 0 after loss. */

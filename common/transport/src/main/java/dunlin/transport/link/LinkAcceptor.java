@@ -4,10 +4,10 @@ import dunlin.transport.link.Link.Handler;
 import dunlin.transport.link.LinkFrame.Hello;
 import dunlin.transport.link.LinkFrame.Refuse;
 import java.util.Comparator;
-import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
@@ -49,7 +49,8 @@ public final class LinkAcceptor {
   private final LongSupplier nanoTime;
   private final Factory factory;
 
-  private final Map<Long, Link> byDialler = new HashMap<>();
+  /** Written by the owner only, read by metrics. */
+  private final Map<Long, Link> byDialler = new ConcurrentHashMap<>();
   private final IdentityHashMap<Pipe, Link> byPipe = new IdentityHashMap<>();
 
   /** Pipes without a HELLO, and since when, in nanoseconds. */
@@ -147,7 +148,7 @@ public final class LinkAcceptor {
 
           @Override
           public void ended() {
-            byDialler.remove(hello.identity(), link);
+            if (link != null) byDialler.remove(hello.identity(), link);
           }
         };
     Link link = Link.accepted(nextIdentity++, hello.identity(), settings, owner, nanoTime, keeper);
@@ -186,6 +187,11 @@ public final class LinkAcceptor {
     for (Link link : List.copyOf(byDialler.values())) link.close();
     for (Pipe pipe : List.copyOf(waiting.keySet())) pipe.close();
     waiting.clear();
+  }
+
+  /** Bytes of payload that all of its links have sent and that are not confirmed. Any thread. */
+  public long unconfirmedBytes() {
+    return byDialler.values().stream().mapToLong(Link::unconfirmedBytes).sum();
   }
 
   /** Links that are neither lost nor closed. */
